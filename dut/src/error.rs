@@ -1,5 +1,6 @@
 //! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
+use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
 use crate::tool::Tool;
 use std::fmt;
@@ -76,9 +77,35 @@ pub enum DutError {
     /// The device does not answer.
     #[error("the DUT does not answer: {0}")]
     Dead(String),
+    /// A host is not reachable by ssh.
+    #[error("{0}")]
+    Ssh(Box<SshFailure>),
+    /// A hook of an external device failed, or exceeded its time.
+    #[error("{0}")]
+    Hook(Box<FailedHook>),
+    /// An earlier run left an external device changed, and it cannot be restored now.
+    #[error(
+        "{what} is still as an earlier run left it: {cause}\n{note} keeps its hook `restore`: fix the cause, then run \
+         `natmeter clean`; or restore the device by hand, then remove that file"
+    )]
+    StillChanged {
+        /// The device.
+        what: String,
+        /// Why it cannot be restored.
+        cause: Box<DutError>,
+        /// Path of the note.
+        note: PathBuf,
+    },
     /// A port or a namespace failed.
     #[error(transparent)]
     Port(#[from] port::PortError),
+}
+
+impl DutError {
+    /// Whether an open connection to the DUT's host is lost. Such a run can be resumed.
+    pub fn is_lost_connection(&self) -> bool {
+        matches!(self, DutError::Ssh(failure) if failure.kind == SshKind::Lost)
+    }
 }
 
 /// The process that has a lock.
@@ -134,6 +161,52 @@ impl fmt::Display for FailedStep {
             write!(f, "\nNOT undone: {}", self.left.join("; "))?;
         }
         Ok(())
+    }
+}
+
+/// A hook that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedHook {
+    /// Name of the hook.
+    pub hook: &'static str,
+    /// Where it ran.
+    pub on: String,
+    /// Its command line.
+    pub command: String,
+    /// How it failed.
+    pub outcome: String,
+    /// The last lines of its output.
+    pub lines: Vec<String>,
+    /// What was restored afterwards.
+    pub undone: Vec<String>,
+    /// What could not be restored, with the error.
+    pub left: Vec<String>,
+}
+
+impl FailedHook {
+    /// Number of lines of output that the error shows.
+    const LINES: usize = 20;
+
+    /// Returns the last lines of these outputs.
+    pub(crate) fn last_lines(outputs: &[&str]) -> Vec<String> {
+        let lines: Vec<&str> = outputs.iter().flat_map(|output| output.lines()).collect();
+        let shown = |line: &&str| line.chars().take(400).collect::<String>().replace(char::is_control, " ");
+        lines[lines.len().saturating_sub(FailedHook::LINES)..].iter().map(shown).collect()
+    }
+}
+
+impl fmt::Display for FailedHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FailedHook { hook, on, command, outcome, .. } = self;
+        write!(f, "hook `{hook}` ({on}): `{command}` {outcome}")?;
+        if self.lines.is_empty() {
+            write!(f, "\nit printed nothing")?;
+        } else {
+            write!(f, "\nlast lines of its output:")?;
+        }
+        self.lines.iter().try_for_each(|line| write!(f, "\n    {line}"))?;
+        self.undone.iter().try_for_each(|what| write!(f, "\nafterwards: {what}"))?;
+        self.left.iter().try_for_each(|what| write!(f, "\nNOT restored: {what}"))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    fn new(name: &str, value: impl Into<String>) -> Fact {
+    pub(crate) fn new(name: &str, value: impl Into<String>) -> Fact {
         Fact { name: name.to_owned(), value: value.into(), doubt: None }
     }
     fn doubted_if(self, bad: bool, why: &str) -> Fact {

@@ -127,7 +127,12 @@ impl Lock {
     /// # Errors
     /// [`DutError::Busy`] when another process has it.
     pub fn take(dir: &RunDir, what: What) -> Result<Lock, DutError> {
-        let path = dir.path.join(what.file());
+        Lock::take_file(dir, what.file(), what.words())
+    }
+
+    /// Takes the lock with this file name. `words` names the resource in the error.
+    pub(crate) fn take_file(dir: &RunDir, file: &str, words: &str) -> Result<Lock, DutError> {
+        let path = dir.path.join(file);
         let failed = |doing, source| DutError::Journal { doing, path: path.clone(), source };
         loop {
             dir.make()?;
@@ -139,7 +144,7 @@ impl Lock {
             };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(busy(&path, what)),
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(busy(&path, words)),
                 Err(e) => return Err(failed("locking", e.into())),
             }
             // The process that had the lock may have removed the file after this one opened it. The lock on a removed
@@ -187,7 +192,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-fn busy(path: &Path, what: What) -> DutError {
+fn busy(path: &Path, words: &str) -> DutError {
     let text = fs::read_to_string(path).unwrap_or_default();
     let mut lines = text.lines().map(str::to_owned);
     let holder = match (lines.next(), lines.next()) {
@@ -195,7 +200,7 @@ fn busy(path: &Path, what: What) -> DutError {
         // The child has the lock, and has not written its pid yet.
         _ => Holder::Unknown,
     };
-    DutError::Busy { what: what.words().to_owned(), holder }
+    DutError::Busy { what: words.to_owned(), holder }
 }
 
 #[cfg(test)]

@@ -95,8 +95,8 @@ impl fmt::Display for Action {
     }
 }
 
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
+/// Quotes a word for a POSIX shell.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -27,6 +27,9 @@ pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "i
 /// iptables-nft, on top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
+/// Reaches other machines.
+pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
+
 /// Folders in which programs are looked up: those of PATH, then Debian's folders for administrator programs, which are
 /// not in the PATH of ordinary users.
 pub fn search_path() -> String {

@@ -1,23 +1,16 @@
 //! The host without namespaces: runs a program with a time limit, and writes a setting. Machine-wide settings need only
 //! this. Tests use another root folder for the files of settings.
 
+use super::runner::{self, Input, Limits};
 use super::{Host, Output};
 use crate::kernel_file;
 use crate::setting::Setting;
 use crate::step::{Action, Target};
 use crate::tool;
-use port::host::spawn_in;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// Time limit of a command. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
-const LIMIT: Duration = Duration::from_secs(300);
+use std::process::Command;
 
 /// The machine as this process sees it. It ignores the target of an action.
 #[derive(Clone, Debug)]
@@ -80,7 +73,7 @@ impl Host for Here {
 
 fn run_here(program: &str, args: &[String], stdin: Option<&str>) -> io::Result<Output> {
     let program = tool::find(program).ok_or_else(|| no_such_program(program))?;
-    run(Command::new(program).args(args), stdin, LIMIT)
+    run_within_limit(Command::new(program).args(args), stdin)
 }
 
 /// The error for a program that is not installed.
@@ -98,64 +91,10 @@ fn write_whole(mut file: std::fs::File, value: &str) -> io::Result<()> {
     file.write_all(format!("{value}\n").as_bytes())
 }
 
-/// Runs a command to its end, or kills it after `limit`.
+/// Runs the command of a step.
 pub(super) fn run_within_limit(command: &mut Command, stdin: Option<&str>) -> io::Result<Output> {
-    run(command, stdin, LIMIT)
-}
-
-fn run(command: &mut Command, stdin: Option<&str>, limit: Duration) -> io::Result<Output> {
-    command
-        .env("PATH", tool::search_path())
-        .env("LC_ALL", "C")
-        .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // A separate process group, so that Ctrl-C does not reach the commands with which natmeter undoes its changes.
-        .process_group(0);
-    let mut child = command.spawn()?;
-    let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        // Ignore a program that stops reading its input: its exit status counts.
-        let write = move || input.map(|mut pipe| pipe.write_all(stdin.unwrap_or_default().as_bytes()));
-        let begin = || {
-            Ok((spawn_in(scope, write)?, spawn_in(scope, move || slurp(out))?, spawn_in(scope, move || slurp(err))?))
-        };
-        let (_, out, err) = begin().map_err(|error: port::PortError| {
-            // Without a reader, the command could block on a full pipe.
-            let _ = child.kill().and_then(|()| child.wait());
-            io::Error::other(error)
-        })?;
-        let in_time = wait_within(&mut child, limit);
-        let status = child.wait()?;
-        let mut stderr = err.join().unwrap_or_default();
-        if !in_time {
-            stderr = format!("{stderr}\nkilled after {} s", limit.as_secs_f32());
-        }
-        let code = status.code().or(status.signal().map(|s| 128 + s));
-        Ok(Output { status: code, stdout: out.join().unwrap_or_default(), stderr })
-    })
-}
-
-fn slurp(pipe: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        // Show what was read before an error.
-        let _ = pipe.read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).trim_end().to_owned()
-}
-
-/// Waits for the child's end. After the limit, kills its process group and returns false.
-fn wait_within(child: &mut Child, limit: Duration) -> bool {
-    let pid = Pid::from_child(child);
-    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
-    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
-    let ended = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&limit));
-    if ended == Ok(0) {
-        let _ = kill_process_group(pid, Signal::KILL);
-        return false;
-    }
-    true
+    let input = stdin.map_or(Input::Nothing, Input::Text);
+    runner::run(command, input, &Limits::STEP).map(|ran| ran.output)
 }
 
 #[cfg(test)]
@@ -177,14 +116,6 @@ mod tests {
     fn a_command_reads_what_it_is_given() {
         let output = Here::new().perform(Target::Machine, "", &Action::reading("cat", "a\nb\n")).unwrap();
         assert_eq!(output.stdout, "a\nb");
-    }
-
-    #[test]
-    fn a_command_that_hangs_is_killed_with_its_children() {
-        let mut command = Command::new("sh");
-        let output = run(command.args(["-c", "sleep 1000 & wait"]), None, Duration::from_millis(20)).unwrap();
-        assert_eq!(output.status, Some(137));
-        assert!(output.stderr.contains("killed after"));
     }
 
     #[test]

@@ -5,6 +5,8 @@ pub mod dry_run;
 pub mod here;
 pub mod log;
 pub mod namespace;
+pub mod runner;
+pub mod ssh;
 
 use crate::step::{Action, Target};
 use std::io;
@@ -13,6 +15,7 @@ pub use dry_run::{DryRun, Order};
 pub use here::Here;
 pub use log::Log;
 pub use namespace::Namespace;
+pub use ssh::{Ssh, SshFailure, SshKind};
 
 /// Name and description of each host on which a device under test can run.
 pub const KNOWN: &[(&str, &str)] = &[(

@@ -1,4 +1,5 @@
-//! `natmeter clean`: restores the settings that a killed run left changed, from its journal and its notes alone.
+//! `natmeter clean`: restores the settings and devices that a killed run, or one that lost its connection, left changed.
+//! It needs only the journal and the notes of that run.
 
 use crate::exit::Exit;
 use crate::priority;
@@ -15,16 +16,27 @@ pub(super) fn clean() -> Exit {
         err(&format!("error: {error}\n"));
         return Exit::Failed;
     }
+    let devices = dut::external::clean(&dir, &dut::step::no_sink());
+    if let Err(error @ DutError::Busy { .. }) = devices {
+        err(&format!("error: {error}\n"));
+        return Exit::Failed;
+    }
     // Releasing the lock removes the lock file of a killed run; a live run keeps its own.
     drop(dut::MachineLock::take());
     let priority = priority::restore(&dir);
     let changes = restored.iter().flatten().map(ToString::to_string);
-    let done: Vec<String> = changes.chain(priority).collect();
+    let restored_devices = devices.iter().flat_map(|undone| undone.done.iter().cloned());
+    let done: Vec<String> = changes.chain(restored_devices).chain(priority).collect();
     for change in &done {
         out(&format!("{change}\n"));
     }
-    if let Err(error) = restored {
-        err(&format!("error: {error}\n"));
+    let settings = restored.err().map(|error| error.to_string());
+    let devices = devices.map_or_else(|error| vec![error.to_string()], |undone| undone.left);
+    let failed: Vec<String> = settings.into_iter().chain(devices).collect();
+    for text in &failed {
+        err(&format!("error: {text}\n"));
+    }
+    if !failed.is_empty() {
         return Exit::Failed;
     }
     if let Some(text) = left_to_root(&dir, &RunDir::of_root()) {
@@ -39,7 +51,7 @@ pub(super) fn clean() -> Exit {
 
 /// An error if a killed run of root left changes behind and `own` is the folder of another user.
 fn left_to_root(own: &RunDir, root: &RunDir) -> Option<String> {
-    let left = own != root && dut::journal::is_left(root);
+    let left = own != root && (dut::journal::is_left(root) || dut::external::is_left(root));
     left.then(|| {
         format!("{}: a killed run of root left changes behind; run `natmeter clean` as root", root.path().display())
     })

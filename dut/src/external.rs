@@ -1,0 +1,459 @@
+//! A device that only hooks change: command lines of the user, which run on this machine, in a namespace, or by ssh on
+//! the device. Each hook is optional. Hooks run before and between trials, never in a trial: that is the caller's task.
+//!
+//! A hook is run by `sh -c` in the folder of the bed. Over ssh, the files beside the bed that hooks name (`./…`) are
+//! copied into a private folder of the host first, and the hooks run there; a file that only a script names is not
+//! copied. The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it from before the hook
+//! `prepare` on, so that the next run or `natmeter clean` can run it after a kill or a lost connection. So `restore` must
+//! be safe to run twice.
+
+mod line;
+mod note;
+mod outcome;
+mod place;
+
+use crate::DutError;
+use crate::changes::Undone;
+use crate::facts::Fact;
+use crate::host::Order;
+use crate::host::runner::{Limits, Ran};
+use crate::lock::RunDir;
+use crate::step::{Action, Event, Sink, Target};
+use note::{Held, Note};
+use outcome::{failure, judged, last_number, record, record_as};
+use place::{Place, shown};
+use port::netns::Netns;
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use line::fill;
+pub use note::{clean, is_left};
+
+/// Where hooks run.
+#[derive(Clone, Debug)]
+pub enum On {
+    /// On this machine.
+    Local,
+    /// In a network namespace of this machine.
+    Namespace(Netns),
+    /// On a host by ssh, with this destination: `root@p095` or an alias of `~/.ssh/config`.
+    Ssh(String),
+}
+
+impl fmt::Display for On {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            On::Local => f.write_str("local"),
+            On::Namespace(_) => f.write_str("namespace"),
+            On::Ssh(host) => write!(f, "ssh:{host}"),
+        }
+    }
+}
+
+/// The hooks of a device: lines for `sh -c`. `{name}` stands for a value of the point, quoted for the shell; `{{` and
+/// `}}` stand for braces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Configures the device for a point.
+    pub prepare: Option<String>,
+    /// Empties its connection tracking table.
+    pub clear: Option<String>,
+    /// Prints the number of its connections as the last number of its standard output.
+    pub count: Option<String>,
+    /// Sets the number of cores that the device uses.
+    pub cores: Option<String>,
+    /// Restores the device. It may run although `prepare` failed, and more than once.
+    pub restore: Option<String>,
+    /// Succeeds if the device is alive.
+    pub alive: Option<String>,
+}
+
+/// A device and its hooks.
+#[derive(Clone, Debug)]
+pub struct ExternalConfig {
+    /// Name of the device.
+    pub name: String,
+    /// Where its hooks run.
+    pub on: On,
+    /// Its hooks.
+    pub hooks: Hooks,
+    /// Folder of the bed; a word `./…` of a hook names a file in it.
+    pub folder: PathBuf,
+    /// Time limit of each hook.
+    pub timeout: Duration,
+    /// Placeholders of this point, with their values.
+    pub values: Vec<(String, String)>,
+}
+
+/// The record of emptying the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    /// The hook.
+    pub how: String,
+    /// Its duration in nanoseconds, with the round trip to the host.
+    pub nanos: u64,
+}
+
+/// One hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hook {
+    Alive,
+    Prepare,
+    Cores,
+    Clear,
+    Count,
+    Restore,
+}
+
+impl Hook {
+    /// All hooks, in the order in which they first run.
+    const ALL: [Hook; 6] = [Hook::Alive, Hook::Prepare, Hook::Cores, Hook::Clear, Hook::Count, Hook::Restore];
+
+    fn name(self) -> &'static str {
+        match self {
+            Hook::Alive => "alive",
+            Hook::Prepare => "prepare",
+            Hook::Cores => "cores",
+            Hook::Clear => "clear",
+            Hook::Count => "count",
+            Hook::Restore => "restore",
+        }
+    }
+
+    fn why(self) -> &'static str {
+        match self {
+            Hook::Alive => "hook `alive`: check that the device is alive",
+            Hook::Prepare => "hook `prepare`: configure the device",
+            Hook::Cores => "hook `cores`: set its cores",
+            Hook::Clear => "hook `clear`: empty its table before a trial",
+            Hook::Count => "hook `count`: count its connections after a trial",
+            Hook::Restore => "hook `restore`: restore the device",
+        }
+    }
+
+    fn line(self, hooks: &Hooks) -> Option<&str> {
+        let line = match self {
+            Hook::Alive => &hooks.alive,
+            Hook::Prepare => &hooks.prepare,
+            Hook::Cores => &hooks.cores,
+            Hook::Clear => &hooks.clear,
+            Hook::Count => &hooks.count,
+            Hook::Restore => &hooks.restore,
+        };
+        line.as_deref()
+    }
+}
+
+/// The hooks of a point: placeholders replaced, files checked.
+#[derive(Debug, Default)]
+struct Lines {
+    lines: Vec<(Hook, String)>,
+    /// Files of the folder that hooks name.
+    files: Vec<String>,
+}
+
+impl Lines {
+    fn of(config: &ExternalConfig) -> Result<Lines, DutError> {
+        let mut lines = Lines::default();
+        for hook in Hook::ALL {
+            let Some(line) = hook.line(&config.hooks) else { continue };
+            let refused = |wrong: String| DutError::Refused {
+                what: format!("hook `{}` of the DUT {}", hook.name(), config.name),
+                way_out: wrong,
+            };
+            let filled = fill(line, &config.values).map_err(refused)?;
+            for named in line::files(&filled) {
+                let file = config.folder.join(&named.path);
+                if named.is_program {
+                    see_that_it_can_run(&file).map_err(refused)?;
+                } else if !file.is_file() {
+                    // The hook may create it.
+                    continue;
+                }
+                let leaves = Path::new(&named.path).components().any(|part| part == Component::ParentDir);
+                if leaves && matches!(config.on, On::Ssh(_)) {
+                    let path = named.path;
+                    return Err(refused(format!(
+                        "{path} is not in the folder of the bed: move it there to have it copied"
+                    )));
+                }
+                if !lines.files.contains(&named.path) {
+                    lines.files.push(named.path);
+                }
+            }
+            lines.lines.push((hook, filled));
+        }
+        Ok(lines)
+    }
+
+    fn get(&self, hook: Hook) -> Option<String> {
+        self.lines.iter().find(|(of, _)| *of == hook).map(|(_, line)| line.clone())
+    }
+}
+
+fn see_that_it_can_run(file: &Path) -> Result<(), String> {
+    let found = std::fs::metadata(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    if found.is_file() && found.permissions().mode() & 0o111 != 0 {
+        return Ok(());
+    }
+    Err(format!("{0} is not an executable file: run `chmod +x {0}`", file.display()))
+}
+
+/// Returns what [`External::prepare`] and the later calls would run, for `natmeter plan --steps`. Checks the files of
+/// hooks, and connects to no host.
+///
+/// # Errors
+/// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
+pub fn plan(config: &ExternalConfig) -> Result<Vec<Order>, DutError> {
+    let lines = Lines::of(config)?;
+    let order = |why: &str, action| Order { target: Target::Dut, why: why.to_owned(), action };
+    let mut orders = Vec::new();
+    if let On::Ssh(host) = &config.on {
+        for file in &lines.files {
+            let args = vec![host.clone(), format!("cat >FOLDER/{}", file.trim_start_matches("./"))];
+            let copy = Action::Command { program: "ssh".into(), args, stdin: None };
+            orders.push(order("copy a file of the hooks", copy));
+        }
+    }
+    orders.extend(lines.lines.iter().map(|(hook, line)| order(hook.why(), shown(&config.on, line))));
+    Ok(orders)
+}
+
+/// A device that hooks have prepared. Dropping it restores it; the sink receives the failures.
+pub struct External {
+    name: String,
+    on: On,
+    lines: Lines,
+    limits: Limits,
+    folder: PathBuf,
+    ssh_config: Option<PathBuf>,
+    place: Place,
+    sink: Sink,
+    facts: Vec<Fact>,
+    /// Whether the hook `restore` must run.
+    is_changed: bool,
+    is_standing: bool,
+    // Last field: dropped after all others.
+    held: Held,
+}
+
+impl External {
+    /// Checks the hooks, restores the device if an earlier run left it changed, and copies the files of hooks to the
+    /// host. Then runs `alive`, `prepare` and `cores`.
+    ///
+    /// # Errors
+    /// [`DutError::Refused`] for a wrong hook, before anything runs. [`DutError::Busy`] while another run has the
+    /// device. [`DutError::Dead`] when `alive` fails, [`DutError::Hook`] when another hook fails, after `restore` was
+    /// tried. [`DutError::Ssh`] for the connection. [`DutError::StillChanged`] when an earlier run could not be undone.
+    pub fn prepare(config: &ExternalConfig, dir: &RunDir, sink: &Sink) -> Result<External, DutError> {
+        External::prepare_with(config, None, dir, sink)
+    }
+
+    /// As [`External::prepare`]; ssh reads the file `ssh_config` instead of `~/.ssh/config`.
+    ///
+    /// # Errors
+    /// As [`External::prepare`].
+    pub fn prepare_with(
+        config: &ExternalConfig,
+        ssh_config: Option<PathBuf>,
+        dir: &RunDir,
+        sink: &Sink,
+    ) -> Result<External, DutError> {
+        let lines = Lines::of(config)?;
+        let folder = std::path::absolute(&config.folder).unwrap_or_else(|_| config.folder.clone());
+        let held = Held::take(dir, &config.name, &config.on)?;
+        for what in held.restore_left(dir, sink)? {
+            sink(&Event::Cleaned { what });
+        }
+        let place = Place::of(&config.on, &folder, dir, ssh_config.clone())?;
+        let mut external = External {
+            name: config.name.clone(),
+            on: config.on.clone(),
+            lines,
+            limits: Limits::of_hook(config.timeout),
+            folder,
+            ssh_config,
+            place,
+            sink: Arc::clone(sink),
+            facts: Vec::new(),
+            is_changed: false,
+            is_standing: true,
+            held,
+        };
+        match external.bring_up() {
+            Ok(()) => Ok(external),
+            Err(error) => Err(external.failed(error)),
+        }
+    }
+
+    fn bring_up(&mut self) -> Result<(), DutError> {
+        let copies = self.place.make_folder(&self.limits)?;
+        if copies.is_some() {
+            self.held.write(&self.note(copies.clone(), None))?;
+            self.place.copy(&self.folder, &self.lines.files, &self.limits)?;
+        }
+        self.collect_facts()?;
+        if let Some(ran) = self.run(Hook::Alive)? {
+            let line = self.lines.get(Hook::Alive).unwrap_or_default();
+            judged(Hook::Alive, &self.on, &line, ran, &self.limits).map_err(|e| DutError::Dead(e.to_string()))?;
+        }
+        let restore = self.lines.get(Hook::Restore);
+        // A namespace ends with natmeter, and what hooks changed in it.
+        if restore.is_some() && !matches!(self.on, On::Namespace(_)) {
+            self.held.write(&self.note(copies, restore))?;
+        }
+        self.is_changed = true;
+        self.must(Hook::Prepare)?;
+        self.must(Hook::Cores)?;
+        Ok(())
+    }
+
+    fn note(&self, copies: Option<String>, restore: Option<String>) -> Note {
+        let host = if let On::Ssh(host) = &self.on { Some(host.clone()) } else { None };
+        Note {
+            name: self.name.clone(),
+            host,
+            ssh_config: self.ssh_config.clone(),
+            folder: self.folder.clone(),
+            files: self.lines.files.clone(),
+            copies,
+            restore,
+            timeout_ms: self.limits.time.as_millis() as u64,
+        }
+    }
+
+    fn collect_facts(&mut self) -> Result<(), DutError> {
+        let mut facts = vec![Fact::new("device", &*self.name), Fact::new("host", self.on.to_string())];
+        let line = "uname -srvm";
+        let ran = self.place.run(line, &self.limits);
+        record_as(&self.sink, "the kernel of the DUT's host", &self.on, line, &ran);
+        let output = ran?.output;
+        if output.ok() {
+            facts.push(Fact::new("kernel of the DUT's host", output.stdout));
+        }
+        for hook in Hook::ALL {
+            let line = self.lines.get(hook).unwrap_or_else(|| "none".to_owned());
+            facts.push(Fact::new(&format!("hook {}", hook.name()), line));
+        }
+        self.facts = facts;
+        Ok(())
+    }
+
+    /// Runs the hook `clear`; none without it.
+    ///
+    /// # Errors
+    /// When it fails, after `restore` was tried; or the connection is lost.
+    pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
+        let ran = self.must(Hook::Clear).map_err(|error| self.failed(error))?;
+        let how = self.lines.get(Hook::Clear).unwrap_or_default();
+        Ok(ran.map(|ran| Cleared { how, nanos: ran.took.as_nanos() as u64 }))
+    }
+
+    /// Runs the hook `count` and returns the last number of its standard output; none without the hook.
+    ///
+    /// # Errors
+    /// When it fails or prints no whole number, after `restore` was tried; or the connection is lost.
+    pub fn count(&mut self) -> Result<Option<u64>, DutError> {
+        let Some(ran) = self.must(Hook::Count).map_err(|error| self.failed(error))? else { return Ok(None) };
+        if let Some(number) = last_number(&ran.output.stdout) {
+            return Ok(Some(number));
+        }
+        let line = self.lines.get(Hook::Count).unwrap_or_default();
+        let error = failure(Hook::Count, &self.on, &line, &ran, "printed no whole number at its end");
+        Err(self.failed(error))
+    }
+
+    /// Runs the hook `alive` and returns whether it succeeds in time; none without it.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn is_alive(&mut self) -> Result<Option<bool>, DutError> {
+        Ok(self.run(Hook::Alive)?.map(|ran| !ran.timed_out && ran.output.ok()))
+    }
+
+    /// Returns the facts that a result on this device depends on.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.facts.clone()
+    }
+
+    /// Runs the hook `restore`, removes the copies of hooks, closes the connection, and returns the outcome in words.
+    pub fn teardown(mut self) -> Undone {
+        self.down()
+    }
+
+    /// Runs a hook; none if the device does not have it.
+    fn run(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
+        let Some(line) = self.lines.get(hook) else { return Ok(None) };
+        let ran = self.place.run(&line, &self.limits);
+        record(&self.sink, hook, &self.on, &line, &ran);
+        ran.map(Some)
+    }
+
+    /// Runs a hook that must succeed.
+    fn must(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
+        let Some(ran) = self.run(hook)? else { return Ok(None) };
+        let line = self.lines.get(hook).unwrap_or_default();
+        judged(hook, &self.on, &line, ran, &self.limits).map(Some)
+    }
+
+    /// Restores the device after an error, and says so in the error.
+    fn failed(&mut self, mut error: DutError) -> DutError {
+        let after = self.down();
+        if let DutError::Hook(failed) = &mut error {
+            failed.undone = after.done;
+            failed.left = after.left;
+        }
+        error
+    }
+
+    fn down(&mut self) -> Undone {
+        let mut undone = Undone::default();
+        if !std::mem::take(&mut self.is_standing) {
+            return undone;
+        }
+        let restored = if self.is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
+        match restored {
+            Ok(ran) => {
+                if ran {
+                    undone.done.push(format!("restored by `{}`", self.lines.get(Hook::Restore).unwrap_or_default()));
+                }
+                match self.place.remove_folder(&self.limits) {
+                    Ok(()) => self.held.forget(),
+                    Err(error) => undone.left.push(self.noted("its copies of hooks are not removed", &error, false)),
+                }
+            }
+            Err(error) => undone.left.push(self.noted("it is not restored", &error, true)),
+        }
+        self.place.close();
+        for what in &undone.left {
+            (self.sink)(&Event::Left { what: what.clone() });
+        }
+        undone
+    }
+
+    /// Describes what is left, and makes the note say so.
+    fn noted(&mut self, what: &str, error: &DutError, with_restore: bool) -> String {
+        let text = format!("{} ({}): {what}: {error}", self.name, self.on);
+        let path = self.held.path().to_owned();
+        if !path.exists() {
+            return text;
+        }
+        if let (false, Place::Ssh(_, Some(copies))) = (with_restore, &self.place) {
+            // The note on disk still names `restore`, which does no harm if this fails.
+            let _ = self.held.write(&self.note(Some(copies.clone()), None));
+        }
+        format!("{text}. {} keeps it in mind: `natmeter clean` tries again", path.display())
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! A note of what must still be restored on a device that hooks changed: the hook `restore` with its host, and the copies
+//! of hooks there. natmeter writes the note before the hook `prepare` and removes it after the hook `restore`. So the
+//! next run and `natmeter clean` can restore the device after a kill or a lost connection, without the file of the bed.
+//!
+//! A note contains a command, which root may run. So natmeter reads only a note that no other user could have written.
+
+use super::outcome::{judged, record};
+use super::place::{self, Place};
+use super::{Hook, On};
+use crate::changes::Undone;
+use crate::host::runner::Limits;
+use crate::host::ssh;
+use crate::lock::{Lock, RunDir};
+use crate::step::Sink;
+use crate::{DutError, private_file};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PREFIX: &str = "external-";
+const NOTE: &str = "note";
+const LOCK: &str = "lock";
+
+/// What must still be restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Note {
+    /// Name of the device.
+    pub(super) name: String,
+    /// Destination of ssh; none for this machine.
+    pub(super) host: Option<String>,
+    /// The file that ssh reads instead of `~/.ssh/config`.
+    pub(super) ssh_config: Option<PathBuf>,
+    /// Folder of the bed.
+    pub(super) folder: PathBuf,
+    /// The files of hooks in it.
+    pub(super) files: Vec<String>,
+    /// Folder of the copies on the host.
+    pub(super) copies: Option<String>,
+    /// The hook `restore` with its values.
+    pub(super) restore: Option<String>,
+    /// Time limit of a hook.
+    pub(super) timeout_ms: u64,
+}
+
+impl Note {
+    fn on(&self) -> On {
+        self.host.clone().map_or(On::Local, On::Ssh)
+    }
+    fn limits(&self) -> Limits {
+        Limits::of_hook(Duration::from_millis(self.timeout_ms))
+    }
+}
+
+/// The lock of a device, with its note. One run at a time has a device.
+pub(super) struct Held {
+    path: PathBuf,
+    // Last field: dropped after all others.
+    _lock: Lock,
+}
+
+impl Held {
+    /// Takes the lock of a device.
+    ///
+    /// # Errors
+    /// [`DutError::Busy`] when another process has it.
+    pub(super) fn take(dir: &RunDir, name: &str, on: &On) -> Result<Held, DutError> {
+        Held::at(dir, &key(name, on), &format!("the DUT {name} ({on})"))
+    }
+
+    fn at(dir: &RunDir, key: &str, words: &str) -> Result<Held, DutError> {
+        let lock = Lock::take_file(dir, &format!("{key}.{LOCK}"), words)?;
+        Ok(Held { path: dir.path().join(key).with_extension(NOTE), _lock: lock })
+    }
+
+    /// Path of the note.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the note to disk. The last complete line of the file counts.
+    pub(super) fn write(&self, note: &Note) -> Result<(), DutError> {
+        let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
+        let mut file = private_file::open_or_create(&self.path).map_err(failed)?;
+        let line = serde_json::to_string(note).expect("a note of strings") + "\n";
+        // A crash may have left an incomplete line.
+        file.write_all(format!("\n{line}").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        File::open(folder).and_then(|f| f.sync_all()).map_err(failed)
+    }
+
+    /// Removes the note.
+    pub(super) fn forget(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Returns the note that a run left behind.
+    fn left(&self) -> Result<Option<Note>, DutError> {
+        let failed = |source| DutError::Journal { doing: "reading", path: self.path.clone(), source };
+        let mut text = String::new();
+        match private_file::open(&self.path) {
+            Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(failed(e)),
+        };
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        let Some(line) = complete.lines().rfind(|line| !line.is_empty()) else { return Ok(None) };
+        let note: Note = serde_json::from_str(line).map_err(|e| failed(io::Error::other(e)))?;
+        if note.copies.as_deref().is_some_and(|copies| !place::is_folder_of_copies(copies)) {
+            return Err(failed(io::Error::other("it names a folder that natmeter did not make")));
+        }
+        Ok(Some(note))
+    }
+
+    /// Restores the device if a run left it changed. Returns what was done.
+    ///
+    /// # Errors
+    /// [`DutError::StillChanged`] when it cannot be restored; the note is kept.
+    pub(super) fn restore_left(&self, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
+        let Some(note) = self.left()? else {
+            // A crash before the first complete line: nothing was changed.
+            self.forget();
+            return Ok(Vec::new());
+        };
+        match self.retry(&note, dir, sink) {
+            Ok(done) => {
+                self.forget();
+                Ok(done)
+            }
+            Err(cause) => Err(DutError::StillChanged {
+                what: format!("the DUT {} ({})", note.name, note.on()),
+                cause: Box::new(cause),
+                note: self.path.clone(),
+            }),
+        }
+    }
+
+    fn retry(&self, note: &Note, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
+        let (on, limits) = (note.on(), note.limits());
+        let mut place = Place::of(&on, &note.folder, dir, note.ssh_config.clone())?;
+        let mut done = Vec::new();
+        let exists = match &note.copies {
+            Some(copies) => place.use_folder(copies, &limits)?,
+            None => true,
+        };
+        if let Some(line) = &note.restore {
+            if !exists {
+                // The host may have restarted: copy the hooks again.
+                let copies = place.make_folder(&limits)?;
+                self.write(&Note { copies, ..note.clone() })?;
+                place.copy(&note.folder, &note.files, &limits)?;
+            }
+            let ran = place.run(line, &limits);
+            record(sink, Hook::Restore, &on, line, &ran);
+            judged(Hook::Restore, &on, line, ran?, &limits)?;
+            done.push(format!("{} ({on}): restored by `{line}`", note.name));
+        }
+        place.remove_folder(&limits)?;
+        if note.copies.is_some() {
+            done.push(format!("{} ({on}): the copies of its hooks are removed", note.name));
+        }
+        Ok(done)
+    }
+}
+
+/// Restores the devices that runs left changed after a kill or a lost connection, for `natmeter clean`. Continues after
+/// a failure.
+///
+/// # Errors
+/// [`DutError::Busy`] when a run has one of the devices.
+pub fn clean(dir: &RunDir, sink: &Sink) -> Result<Undone, DutError> {
+    let mut undone = Undone::default();
+    for key in keys(dir) {
+        let held = Held::at(dir, &key, "a device under test")?;
+        match held.restore_left(dir, sink) {
+            Ok(done) => undone.done.extend(done),
+            Err(error) => undone.left.push(error.to_string()),
+        }
+    }
+    ssh::remove_left_folders(dir);
+    Ok(undone)
+}
+
+/// Whether a note exists, of a killed run or of one in progress.
+pub fn is_left(dir: &RunDir) -> bool {
+    let is_note = |key: &String| dir.path().join(key).with_extension(NOTE).exists();
+    keys(dir).iter().any(is_note)
+}
+
+/// Keys of the devices with a note or a lock, in order.
+fn keys(dir: &RunDir) -> Vec<String> {
+    let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
+    let key = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let (key, kind) = name.rsplit_once('.')?;
+        (key.starts_with(PREFIX) && [NOTE, LOCK].contains(&kind)).then(|| key.to_owned())
+    };
+    let mut keys: Vec<String> = entries.filter_map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Name of a device's files: the FNV-1a hash of its name and its host.
+fn key(name: &str, on: &On) -> String {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = format!("{name}\0{on}").bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    format!("{PREFIX}{hash:016x}")
+}

@@ -1,0 +1,138 @@
+//! Where the hooks of a device run: in the folder of the bed on this machine, in a namespace of it, or in a folder of
+//! copies on a host by ssh.
+
+use super::On;
+use crate::DutError;
+use crate::host::Ssh;
+use crate::host::runner::{self, Input, Limits, Ran};
+use crate::lock::RunDir;
+use crate::step::Action;
+use crate::tool;
+use port::netns::{Netns, Sight};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A place where hooks run.
+pub(super) enum Place {
+    /// This machine, in this folder.
+    Local(PathBuf),
+    /// A namespace, in this folder.
+    Namespace(Netns, PathBuf),
+    /// A host, in a folder there; none before the first copy.
+    Ssh(Box<Ssh>, Option<String>),
+}
+
+impl Place {
+    pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<Place, DutError> {
+        Ok(match on {
+            On::Local => Place::Local(folder.to_owned()),
+            On::Namespace(ns) => Place::Namespace(ns.clone(), folder.to_owned()),
+            On::Ssh(host) => Place::Ssh(Box::new(Ssh::to(host, dir)?.with_config(ssh_config)), None),
+        })
+    }
+
+    /// Runs a shell command line.
+    pub(super) fn run(&mut self, line: &str, limits: &Limits) -> Result<Ran, DutError> {
+        let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
+        let (mut command, folder) = match self {
+            Place::Local(folder) => (Command::new(shell), folder),
+            Place::Namespace(ns, folder) => (ns.command(shell, Sight::NetworkAndSysfs), folder),
+            Place::Ssh(ssh, None) => return ssh.run("sh", &["-c", line], Input::Nothing, limits),
+            Place::Ssh(ssh, Some(folder)) => {
+                let script = r#"cd -- "$1" && exec sh -c "$2""#;
+                return ssh.run("sh", &["-c", script, "sh", folder, line], Input::Nothing, limits);
+            }
+        };
+        command.arg("-c").arg(line).current_dir(&folder);
+        runner::run(&mut command, Input::Nothing, limits).map_err(|e| DutError::Refused {
+            what: format!("hooks cannot run in the folder {}: {e}", folder.display()),
+            way_out: "make the folder accessible to this user".into(),
+        })
+    }
+
+    /// Makes a folder on a host by ssh and copies files of a local folder into it. Returns the folder; none if hooks run
+    /// on this machine.
+    pub(super) fn make_folder(&mut self, limits: &Limits) -> Result<Option<String>, DutError> {
+        let Place::Ssh(ssh, folder) = self else { return Ok(None) };
+        *folder = None;
+        let make = r#"umask 077 && mktemp -d "${TMPDIR:-/tmp}/natmeter.XXXXXX""#;
+        let ran = ssh.run("sh", &["-c", make], Input::Nothing, limits)?;
+        let made = ran.output.stdout.trim();
+        if !ran.output.ok() || !is_folder_of_copies(made) {
+            return Err(DutError::Refused {
+                what: format!("{}: `mktemp -d` failed: {} {made}", ssh.destination(), ran.output.stderr),
+                way_out: "make /tmp writable there, or set TMPDIR to a folder for the copies of hooks".into(),
+            });
+        }
+        *folder = Some(made.to_owned());
+        Ok(folder.clone())
+    }
+
+    /// Copies files of a local folder to the folder on the host.
+    pub(super) fn copy(&mut self, from: &Path, files: &[String], limits: &Limits) -> Result<(), DutError> {
+        let Place::Ssh(ssh, Some(folder)) = self else { return Ok(()) };
+        files.iter().try_for_each(|file| ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits))
+    }
+
+    /// Uses a folder that exists on the host. Returns false if it does not.
+    pub(super) fn use_folder(&mut self, made: &str, limits: &Limits) -> Result<bool, DutError> {
+        let Place::Ssh(ssh, folder) = self else { return Ok(true) };
+        let exists = ssh.run("test", &["-d", made], Input::Nothing, limits)?.output.ok();
+        *folder = exists.then(|| made.to_owned());
+        Ok(exists)
+    }
+
+    /// Removes the folder with the copies.
+    pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
+        let Place::Ssh(ssh, folder) = self else { return Ok(()) };
+        let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
+        let ran = ssh.run("rm", &["-rf", "--", made], Input::Nothing, limits)?;
+        if !ran.output.ok() {
+            let what = format!("{}:{made} is not removed: {}", ssh.destination(), ran.output.stderr);
+            return Err(DutError::Refused { what, way_out: "remove it by hand".into() });
+        }
+        *folder = None;
+        Ok(())
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&mut self) {
+        if let Place::Ssh(ssh, _) = self {
+            ssh.close();
+        }
+    }
+}
+
+/// How a hook is shown: the command that a user would type.
+pub(super) fn shown(on: &On, line: &str) -> Action {
+    let (program, args) = match on {
+        On::Local | On::Namespace(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
+        On::Ssh(host) => ("ssh", vec![host.clone(), line.to_owned()]),
+    };
+    Action::Command { program: program.to_owned(), args, stdin: None }
+}
+
+/// Whether a folder on a host can be one that natmeter made. natmeter removes no other.
+pub(super) fn is_folder_of_copies(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@ ".contains(c);
+    let name = path.rsplit('/').next().unwrap_or_default();
+    path.starts_with('/')
+        && path.chars().all(plain)
+        && !path.split('/').any(|part| part == "..")
+        && name.strip_prefix("natmeter.").is_some_and(|rest| rest.len() >= 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_folder_of_copies_is_removed() {
+        assert!(is_folder_of_copies("/tmp/natmeter.a1B2c3"));
+        for path in
+            ["", "/", "/tmp", "natmeter.a1B2c3", "/tmp/natmeter.", "/tmp/../natmeter.a1B2c3", "/tmp/natmeter.a1B2c3/"]
+        {
+            assert!(!is_folder_of_copies(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Runs one local program to its end within limits: a time limit for its process group, and a limit on the output that
+//! is kept. All hosts and hooks run their programs here; a host over ssh runs the local `ssh` here.
+
+use super::Output;
+use crate::tool;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time that a process left behind may keep the output open after the program has ended.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Limits of one program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum duration; then its process group is killed.
+    pub time: Duration,
+    /// Maximum octets kept of standard output, and of standard error: the first half and the last half. The output says
+    /// how many octets in between are missing.
+    pub octets: usize,
+}
+
+impl Limits {
+    /// Limits of a step's command. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
+    pub const STEP: Limits = Limits { time: Duration::from_secs(300), octets: 64 << 20 };
+
+    /// Limits of a hook: this duration, and 1 MiB of each output.
+    pub fn of_hook(time: Duration) -> Limits {
+        Limits { time, octets: 1 << 20 }
+    }
+}
+
+/// Standard input of a program.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// None.
+    Nothing,
+    /// This text.
+    Text(&'a str),
+    /// The contents of a file.
+    Contents(File),
+}
+
+/// The outcome of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Its status and output.
+    pub output: Output,
+    /// Whether it was killed at its time limit.
+    pub timed_out: bool,
+    /// Its duration.
+    pub took: Duration,
+}
+
+/// Runs a program to its end, or kills its process group at the time limit. A process that the program leaves behind
+/// may live on, but its output is not kept.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<Ran> {
+    let (stdin, text) = match input {
+        Input::Nothing => (Stdio::null(), ""),
+        Input::Text(text) => (Stdio::piped(), text),
+        Input::Contents(file) => (Stdio::from(file), ""),
+    };
+    command
+        .env("PATH", tool::search_path())
+        .env("LC_ALL", "C")
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A separate process group, so that Ctrl-C does not reach the commands with which natmeter undoes its changes.
+        .process_group(0);
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    let mut running = match Running::of(&mut child, text, limits.octets) {
+        Ok(running) => running,
+        Err(error) => {
+            kill_group(&child);
+            let _ = child.wait();
+            return Err(error);
+        }
+    };
+    let in_time = running.until(begun + limits.time)?;
+    if !in_time {
+        kill_group(&child);
+    }
+    let status = child.wait()?;
+    // What was written before the end is still in the pipes.
+    running.drain();
+    let Running { out, err, .. } = running;
+    let mut stderr = err.kept.text();
+    if !in_time {
+        stderr = format!("{stderr}\nkilled after {} s", limits.time.as_secs_f32());
+    }
+    let status = status.code().or(status.signal().map(|s| 128 + s));
+    let output = Output { status, stdout: out.kept.text(), stderr };
+    Ok(Ran { output, timed_out: !in_time, took: begun.elapsed() })
+}
+
+/// Kills the process group of a child that has not been waited for.
+fn kill_group(child: &Child) {
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+}
+
+/// A started program, with its pipes.
+struct Running<'a> {
+    input: Option<ChildStdin>,
+    unsent: &'a [u8],
+    out: Stream,
+    err: Stream,
+    /// Readable once the program has ended; none after that.
+    end: Option<OwnedFd>,
+}
+
+impl<'a> Running<'a> {
+    fn of(child: &mut Child, text: &'a str, octets: usize) -> io::Result<Running<'a>> {
+        let (out, err) = (child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from));
+        let input = child.stdin.take();
+        if let Some(pipe) = &input {
+            never_block(pipe)?;
+        }
+        let end = Some(pidfd_open(Pid::from_child(child), PidfdFlags::empty())?);
+        let (out, err) = (Stream::of(out, octets)?, Stream::of(err, octets)?);
+        Ok(Running { input, unsent: text.as_bytes(), out, err, end })
+    }
+
+    /// Moves input and output until the program has ended and its output is complete. Returns false if it runs longer.
+    fn until(&mut self, mut deadline: Instant) -> io::Result<bool> {
+        loop {
+            if self.unsent.is_empty() {
+                self.input = None;
+            }
+            if self.end.is_none() && self.out.pipe.is_none() && self.err.pipe.is_none() {
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.wait(left)? == 0 {
+                return Ok(self.end.is_none());
+            }
+            if self.end.as_ref().is_some_and(|end| is_ready(end.as_fd())) {
+                self.end = None;
+                deadline = deadline.min(Instant::now() + GRACE);
+            }
+            self.send();
+            self.drain();
+        }
+    }
+
+    /// Waits until something can be done; returns 0 at the time limit.
+    fn wait(&self, left: Duration) -> io::Result<usize> {
+        let mut fds: Vec<PollFd> = Vec::with_capacity(4);
+        fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
+        let readable = [&self.out.pipe, &self.err.pipe, &self.end].into_iter().flatten();
+        fds.extend(readable.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        // One nanosecond more, so that the time limit has passed when the wait returns nothing.
+        let left = left + Duration::from_nanos(1);
+        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut fds, Some(&left)) {
+            Err(rustix::io::Errno::INTR) => Ok(1),
+            other => Ok(other?),
+        }
+    }
+
+    fn send(&mut self) {
+        let Some(pipe) = &mut self.input else { return };
+        match pipe.write(self.unsent) {
+            Ok(sent) => self.unsent = &self.unsent[sent..],
+            Err(e) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&e.kind()) => {}
+            // Ignore a program that stops reading its input: its exit status counts.
+            Err(_) => self.unsent = &[],
+        }
+    }
+
+    fn drain(&mut self) {
+        self.out.drain();
+        self.err.drain();
+    }
+}
+
+fn never_block(fd: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&fd)?;
+    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
+}
+
+fn is_ready(fd: BorrowedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
+}
+
+/// One output of a program.
+struct Stream {
+    /// None after its end.
+    pipe: Option<OwnedFd>,
+    kept: Kept,
+}
+
+impl Stream {
+    fn of(pipe: Option<OwnedFd>, octets: usize) -> io::Result<Stream> {
+        if let Some(pipe) = &pipe {
+            never_block(pipe)?;
+        }
+        Ok(Stream { pipe, kept: Kept::at_most(octets) })
+    }
+
+    /// Reads at most what a pipe holds, so that the time limit is checked in between.
+    fn drain(&mut self) {
+        let Some(pipe) = self.pipe.take() else { return };
+        let mut file = File::from(pipe);
+        let mut buffer = [0; 1 << 14];
+        for _ in 0..64 {
+            match file.read(&mut buffer) {
+                // Show what was read before the end or an error.
+                Ok(0) => return,
+                Ok(read) => self.kept.take(&buffer[..read]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return,
+            }
+        }
+        self.pipe = Some(OwnedFd::from(file));
+    }
+}
+
+/// The first and the last octets of an output.
+#[derive(Debug)]
+struct Kept {
+    half: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Kept {
+    fn at_most(octets: usize) -> Kept {
+        Kept { half: octets / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        self.head.extend(first);
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.dropped += over as u64;
+    }
+
+    fn text(self) -> String {
+        let Kept { mut head, tail, dropped, .. } = self;
+        if dropped > 0 {
+            head.extend(format!("\n[natmeter does not keep the next {dropped} octets]\n").bytes());
+        }
+        head.extend(tail);
+        String::from_utf8_lossy(&head).trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(line: &str, time: Duration) -> Ran {
+        let limits = Limits::of_hook(time);
+        run(Command::new("sh").args(["-c", line]), Input::Nothing, &limits).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(300);
+
+    #[test]
+    fn a_command_that_hangs_is_killed_with_its_children() {
+        let ran = sh("sleep 1000 & wait", Duration::from_millis(20));
+        assert!(ran.timed_out);
+        assert_eq!(ran.output.status, Some(137));
+        assert!(ran.output.stderr.contains("killed after 0.02 s"), "{}", ran.output.stderr);
+    }
+
+    #[test]
+    fn of_a_long_output_the_first_and_the_last_octets_are_kept() {
+        let ran = sh("echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last", LONG);
+        let text = ran.output.stdout;
+        assert!(text.starts_with("first\nxxx") && text.ends_with("xxx\nlast"));
+        let dropped = 100_000_000 + "first\n\nlast\n".len() - (1 << 20);
+        assert!(text.contains(&format!("\n[natmeter does not keep the next {dropped} octets]\n")));
+        assert!(text.len() < (1 << 20) + 100 && ran.output.status == Some(0));
+    }
+
+    #[test]
+    fn a_process_left_behind_does_not_hold_the_command() {
+        // The process ignores the end of its group's leader, and keeps the output open.
+        let ran = sh("echo done; sleep 300 & echo $!", LONG);
+        assert!(!ran.timed_out && ran.output.ok() && ran.took < LONG / 2);
+        let pid: i32 = ran.output.stdout.lines().last().unwrap().parse().unwrap();
+        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn a_long_input_reaches_a_command_that_writes_meanwhile() {
+        let text = "x".repeat(1 << 20);
+        let limits = Limits::STEP;
+        let ran = run(&mut Command::new("cat"), Input::Text(&text), &limits).unwrap();
+        assert_eq!(ran.output.stdout, text);
+        let ran = run(Command::new("sh").args(["-c", "exec <&-; exit 3"]), Input::Text(&text), &limits).unwrap();
+        assert_eq!(ran.output.status, Some(3), "it does not read its input");
+    }
+}

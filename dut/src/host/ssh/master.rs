@@ -1,0 +1,128 @@
+//! The connection to a host: one ssh process (the control master) that all commands share. Its remote end reads a pipe
+//! that this process holds, so that the connection closes when natmeter ends, even after a kill.
+
+use super::failure::{SshFailure, SshKind};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The remote command of the master: prints [`READY`] when the connection is open, then waits for the end of its input.
+pub(super) const COMMAND: &str = "echo natmeter-ready && exec cat >/dev/null";
+const READY: &[u8] = b"natmeter-ready";
+
+/// Maximum time until the connection is open. ssh itself limits only parts of it.
+const OPENING: Duration = Duration::from_secs(30);
+
+/// Time that the master has to end by itself.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// A control master.
+#[derive(Debug)]
+pub(super) struct Master {
+    child: Child,
+    errors: File,
+}
+
+impl Master {
+    /// Starts `command`, which runs [`COMMAND`] on the host, and waits until the connection is open.
+    pub(super) fn open(command: &mut Command, destination: &str) -> Result<Master, SshFailure> {
+        let failed = |e: io::Error| SshFailure {
+            destination: destination.to_owned(),
+            kind: SshKind::Other,
+            said: format!("ssh could not be started: {e}"),
+        };
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let (out, errors) = (child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from));
+        let (out, errors) = (File::from(out.expect("piped above")), File::from(errors.expect("piped above")));
+        let mut master = Master { child, errors };
+        let begun = Instant::now();
+        let ready = never_block(&out).and_then(|()| never_block(&master.errors)).and_then(|()| is_ready(&out, begun));
+        match ready {
+            Ok(true) => Ok(master),
+            Ok(false) if begun.elapsed() < OPENING => Err(SshFailure::from_words(destination, &master.last_words())),
+            Ok(false) => {
+                let said = format!("nothing for {} s", OPENING.as_secs());
+                Err(SshFailure { destination: destination.to_owned(), kind: SshKind::TimedOut, said })
+            }
+            Err(e) => Err(failed(e)),
+        }
+    }
+
+    /// Whether the process still runs. It ends when the connection is lost.
+    pub(super) fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits a moment for the end of a master that closes, and returns what it printed.
+    pub(super) fn last_words(&mut self) -> String {
+        self.end();
+        let mut text = Vec::new();
+        // The pipe does not block; a process that the master left behind may still hold it.
+        let _ = self.errors.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn end(&mut self) {
+        drop(self.child.stdin.take());
+        let pid = Pid::from_child(&self.child);
+        // The pid is valid as long as nothing has waited for the process.
+        if self.is_running() && !ends_within(pid, CLOSING) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Master {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Reads the output of a master until it is ready; false if it ends before, or is not ready in time.
+fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
+    let (mut text, mut buffer) = (Vec::<u8>::new(), [0; 1 << 10]);
+    while !text.windows(READY.len()).any(|part| part == READY) {
+        let left = OPENING.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        match poll(&mut [PollFd::new(out, PollFlags::IN)], Some(&timespec(left))) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            other => other?,
+        };
+        match out.read(&mut buffer) {
+            Ok(0) => return Ok(false),
+            Ok(read) => text.extend(&buffer[..read]),
+            Err(e) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&e.kind()) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(true)
+}
+
+fn never_block(file: &File) -> io::Result<()> {
+    Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
+}
+
+/// Whether the process, a child that has not been waited for, ends within this time.
+fn ends_within(pid: Pid, time: Duration) -> bool {
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timespec(time))).is_ok_and(|ended| ended > 0)
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
+}

@@ -1,0 +1,320 @@
+//! A DUT that is a foreground process in a namespace, started from a command line: for developers of gateways without a
+//! second machine. It ends with natmeter, also after a kill: a watcher process in its process group holds the read end
+//! of a pipe whose write end only natmeter has. When that end closes, the watcher sends SIGTERM to the process group,
+//! and SIGKILL 5 s later. A process that leaves the process group (`setsid`) escapes this; its namespace then lives on as
+//! long as the process does.
+
+use crate::DutError;
+use crate::external::fill;
+use crate::step::{Event, Executed, Sink, Target};
+use crate::tool;
+use port::netns::{Netns, Sight};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Lines of output that are kept.
+const LINES: usize = 100;
+
+/// Octets that are kept of a line.
+const WIDTH: u64 = 4096;
+
+/// Time from SIGTERM to SIGKILL. The watcher below waits as long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time for the rest of the output after the end of the process.
+const REST: Duration = Duration::from_secs(1);
+
+/// Starts the watcher and the line `$1`, and exits with the line's status. The shell survives SIGTERM until the process
+/// has ended, so that its status is not lost.
+const GUARD: &str = r#"
+trap : TERM
+exec 3<&0
+(trap '' TERM; read -r _ <&3; kill -s TERM -- -$$; sleep 5; kill -s KILL -- -$$) </dev/null >/dev/null 2>&1 &
+sh -c "$1" </dev/null 2>&1 3<&- &
+program=$!
+exec 3<&- 2>/dev/null
+while :; do
+    wait "$program"
+    status=$?
+    kill -0 "$program" || exit "$status"
+done"#;
+
+/// A process that runs until it ends by itself, or until this value is dropped.
+pub struct Started {
+    line: String,
+    child: Child,
+    begun: Instant,
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Closed at the end of the output.
+    output_end: Receiver<()>,
+    sink: Sink,
+    /// How it ended; none while it runs.
+    end: Option<String>,
+}
+
+impl Started {
+    /// Starts `sh -c LINE` in a namespace, in the folder of the bed. `{name}` in the line stands for one of `values`.
+    ///
+    /// # Errors
+    /// When the line has an unknown placeholder, or the process cannot be started.
+    pub fn spawn(
+        line: &str,
+        values: &[(String, String)],
+        ns: &Netns,
+        folder: &Path,
+        sink: &Sink,
+    ) -> Result<Started, DutError> {
+        let refused = |wrong: String| DutError::Refused { what: format!("`start = {line:?}`"), way_out: wrong };
+        let filled = fill(line, values).map_err(refused)?;
+        let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
+        let mut command = ns.command(shell, Sight::NetworkAndSysfs);
+        command.args(["-c", GUARD, "sh", &filled]).current_dir(folder);
+        let started = start(command, &filled, sink).map_err(|e| {
+            refused(format!("it cannot be started in {}: {e}; check that the folder is accessible", folder.display()))
+        })?;
+        started.tell("start the DUT", None);
+        Ok(started)
+    }
+
+    /// Whether the process runs.
+    pub fn is_running(&mut self) -> bool {
+        if self.end.is_some() {
+            return false;
+        }
+        match self.child.try_wait() {
+            Ok(None) => true,
+            Ok(Some(_)) => {
+                self.finish();
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Returns how the process ended by itself, with the last lines of its output; none while it runs.
+    pub fn ended(&mut self) -> Option<String> {
+        if self.is_running() { None } else { self.end.clone() }
+    }
+
+    /// The last lines of its output, both streams in order.
+    pub fn last_lines(&self) -> Vec<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+
+    /// Ends the process: SIGTERM to its process group, and SIGKILL after 5 s. Returns how it ended.
+    pub fn stop(mut self) -> String {
+        self.down();
+        self.end.clone().unwrap_or_default()
+    }
+
+    fn down(&mut self) {
+        if !self.is_running() {
+            return;
+        }
+        let pid = Pid::from_child(&self.child);
+        let _ = kill_process_group(pid, Signal::TERM);
+        if !ends_within(pid, PATIENCE) {
+            // The shell ends last of all, so this is the process itself.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        self.finish();
+    }
+
+    /// Kills what is left of the process group, and notes how the process ended.
+    fn finish(&mut self) {
+        // The watcher is still in the process group, so that its id is not in use for another one.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let status = self.child.wait().ok();
+        let after = self.begun.elapsed();
+        // The end of the output: the sender is dropped.
+        let _ = self.output_end.recv_timeout(REST);
+        let how = match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(code), _)) => format!("ended with exit code {code}"),
+            Some((_, Some(signal))) => format!("ended by signal {signal}"),
+            _ => "ended".to_owned(),
+        };
+        let lines = self.last_lines();
+        let output = if lines.is_empty() {
+            "it printed nothing".to_owned()
+        } else {
+            format!("last lines:\n    {}", lines.join("\n    "))
+        };
+        self.end = Some(format!("`{}` {how} after {:.0} s, {output}", self.line, after.as_secs_f64()));
+        self.tell("end of the DUT", status.and_then(|s| s.code().or(s.signal().map(|signal| 128 + signal))));
+    }
+
+    fn tell(&self, why: &str, status: Option<i32>) {
+        let ended = self.end.is_some();
+        (self.sink)(&Event::Executed(Executed {
+            why: why.to_owned(),
+            target: Target::Dut,
+            command: self.line.clone(),
+            status,
+            stdout: self.last_lines().join("\n"),
+            stderr: String::new(),
+            ok: true,
+            micros: if ended { self.begun.elapsed().as_micros() as u64 } else { 0 },
+        }));
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+fn start(mut command: Command, line: &str, sink: &Sink) -> io::Result<Started> {
+    let mut child = command
+        .env("PATH", tool::search_path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // A separate process group: Ctrl-C reaches natmeter only, which then ends the process in order.
+        .process_group(0)
+        .spawn()?;
+    let output = child.stdout.take().expect("piped above");
+    let lines = Arc::new(Mutex::new(VecDeque::new()));
+    let (at_end, output_end) = channel();
+    let kept = Arc::clone(&lines);
+    let read = move || {
+        keep_last_lines(BufReader::new(output), &kept);
+        drop(at_end);
+    };
+    // Before the thread, so that an error ends the process.
+    let started = Started {
+        line: line.to_owned(),
+        child,
+        begun: Instant::now(),
+        lines,
+        output_end,
+        sink: Arc::clone(sink),
+        end: None,
+    };
+    std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
+    Ok(started)
+}
+
+fn keep_last_lines(mut output: impl BufRead, kept: &Mutex<VecDeque<String>>) {
+    loop {
+        let mut line = Vec::new();
+        match output.by_ref().take(WIDTH).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line).trim_end().replace(char::is_control, " ");
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == LINES {
+            kept.pop_front();
+        }
+        kept.push_back(text);
+    }
+}
+
+/// Whether a child that has not been waited for ends within this time.
+fn ends_within(pid: Pid, time: Duration) -> bool {
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&time)).is_ok_and(|ended| ended > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::no_sink;
+    use std::fs;
+
+    fn spawn(line: &str) -> Started {
+        let ns = Netns::new().unwrap();
+        let values = [("left".to_owned(), "eth0".to_owned())];
+        Started::spawn(line, &values, &ns, Path::new("/"), &no_sink()).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn wait_for(started: &mut Started) -> String {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(120) {
+            if let Some(how) = started.ended() {
+                return how;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it takes too long")
+    }
+
+    #[test]
+    fn only_the_last_lines_are_kept() {
+        let kept = Mutex::new(VecDeque::new());
+        let long = "x".repeat(5000);
+        let mut lines: Vec<String> = (0..150).map(|i| i.to_string()).collect();
+        lines.extend([long, "end".to_owned()]);
+        keep_last_lines(lines.join("\n").as_bytes(), &kept);
+        let kept = kept.into_inner().unwrap();
+        assert_eq!((kept.len(), &*kept[0], kept[97].len(), kept[98].len(), &*kept[99]), (100, "53", 4096, 904, "end"));
+    }
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn the_end_of_a_process_has_its_code_and_last_lines() {
+        let mut started = spawn("echo to {left}; echo failed >&2; exit 3");
+        let how = wait_for(&mut started);
+        assert!(how.contains("exit 3` ended with exit code 3 after "), "{how}");
+        assert!(how.ends_with("last lines:\n    to eth0\n    failed"), "{how}");
+        assert!(!started.is_running() && started.stop() == how);
+        let how = wait_for(&mut spawn("kill -KILL $$"));
+        assert!(how.contains("ended with exit code 137") && how.ends_with("it printed nothing"), "{how}");
+    }
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn a_process_may_end_in_order() {
+        let mut started = spawn("trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
+        while started.last_lines().is_empty() {
+            assert!(started.is_running());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let how = started.stop();
+        assert!(
+            how.contains("ended with exit code 0") && how.contains("    ready") && how.ends_with("    saved"),
+            "{how}"
+        );
+    }
+
+    #[test]
+    #[ignore = "needs root: run by ./check as root"]
+    fn a_process_that_ignores_the_signal_is_killed_with_its_children() {
+        let dir = tempfile::tempdir().unwrap();
+        let pids = dir.path().join("pids");
+        let line =
+            format!("trap '' TERM; sleep 1000 & echo $$ $! >{0}.new; mv {0}.new {0}; wait; sleep 1000", pids.display());
+        let started = spawn(&line);
+        while !pids.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let begun = Instant::now();
+        drop(started);
+        assert!(begun.elapsed() >= PATIENCE);
+        for pid in fs::read_to_string(pids).unwrap().split_whitespace() {
+            // The kernel ends a killed process a moment later.
+            let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            while !(state().is_empty() || state().contains(") Z ")) {
+                assert!(begun.elapsed() < Duration::from_secs(120), "{}", state());
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused() {
+        let ns = Netns::current().unwrap();
+        let error = Started::spawn("./mynat {right}", &[], &ns, Path::new("/"), &no_sink()).err().unwrap().to_string();
+        assert!(error.starts_with("`start = \"./mynat {right}\"`: {right} is not a placeholder"), "{error}");
+    }
+}

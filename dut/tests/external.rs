@@ -1,0 +1,251 @@
+//! A device that hooks change over a real sshd in a network namespace, through lost connections and a kill. Needs root,
+//! to make namespaces.
+
+mod lab;
+
+use dut::changes::Undone;
+use dut::external;
+use dut::step::no_sink;
+use dut::{DutError, External, ExternalConfig, Hooks, On, SshKind};
+use lab::{DUT, Lab};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A bed whose folder has a blank in its path. Hooks write into the file `log` of the laboratory.
+fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
+    let log = lab.path("log");
+    lab.write("my bed/set it", &format!("#!/bin/sh\necho set $1 in $PWD >>{}\n. ./lib\n", log.display()));
+    lab.write("my bed/lib", &format!("echo lib >>{}\n", log.display()));
+    lab.write("my bed/restore", &format!("#!/bin/sh\necho restore >>{}\n", log.display()));
+    for program in ["my bed/set it", "my bed/restore"] {
+        std::fs::set_permissions(lab.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let hook = |name: &str| hooks.iter().find(|(of, _)| *of == name).map(|(_, line)| (*line).to_owned());
+    ExternalConfig {
+        name: "box".into(),
+        on: On::Ssh(DUT.into()),
+        hooks: Hooks {
+            prepare: hook("prepare"),
+            clear: hook("clear"),
+            count: hook("count"),
+            cores: hook("cores"),
+            restore: hook("restore"),
+            alive: hook("alive"),
+        },
+        folder: lab.path("my bed"),
+        timeout: Duration::from_secs(60),
+        values: vec![("connections".into(), "1000".into()), ("port".into(), "mgmt".into())],
+    }
+}
+
+fn prepare(lab: &Lab, config: &ExternalConfig) -> Result<External, DutError> {
+    External::prepare_with(config, Some(lab.config()), &lab.run_dir(), &no_sink())
+}
+
+fn log(lab: &Lab) -> String {
+    std::fs::read_to_string(lab.path("log")).unwrap_or_default()
+}
+
+/// The folder of copies, from the log.
+fn folder(lab: &Lab) -> String {
+    let log = log(lab);
+    log.split_once(" in ").unwrap().1.lines().next().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn hooks_run_on_the_host_with_their_files() {
+    let lab = Lab::new();
+    let config = config(
+        &lab,
+        &[
+            ("prepare", "'./set it' {connections}; test -f ./lib"),
+            ("count", "ip -o -4 addr show {port} | wc -l"),
+            ("restore", "./restore"),
+            ("alive", "true"),
+        ],
+    );
+    lab.tester_does(|| {
+        let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(external.count().unwrap(), Some(1));
+        assert_eq!(external.is_alive().unwrap(), Some(true));
+        let copies = folder(&lab);
+        assert!(copies.contains("/natmeter.") && !lab::is_gone(&copies), "{copies}");
+        let mode = std::fs::metadata(&copies).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "no other user of the host can change the copies");
+        let undone = external.teardown();
+        assert_eq!((undone.done.len(), undone.left), (1, vec![]));
+        assert!(lab::is_gone(&copies));
+    });
+    let log = log(&lab);
+    assert!(log.starts_with("set 1000 in /tmp/natmeter.") && log.ends_with("\nlib\nrestore\n"), "{log}");
+    assert!(!lab.run_dir().path().exists());
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_long_output_and_a_hook_that_hangs() {
+    let lab = Lab::new();
+    let hooks = [
+        ("clear", "sleep 1000"),
+        ("count", "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo 42"),
+        ("restore", "./restore"),
+    ];
+    let config = ExternalConfig { timeout: Duration::from_secs(20), ..config(&lab, &hooks) };
+    lab.tester_does(|| {
+        let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(external.count().unwrap(), Some(42), "100 MB before it");
+        let text = external.clear().unwrap_err().to_string();
+        assert!(text.contains("hook `clear` (ssh:dut): `sleep 1000` ran longer than its time limit, 20 s"), "{text}");
+        assert!(text.ends_with("afterwards: restored by `./restore`"), "{text}");
+        assert_eq!(external.teardown(), Undone::default(), "restored once");
+    });
+    assert_eq!(log(&lab), "restore\n");
+    assert!(!lab.run_dir().path().exists());
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn what_a_lost_connection_left_is_restored_later() {
+    let lab = Lab::new();
+    let hooks = [
+        ("prepare", "test -f ./lib && './set it' {connections}"),
+        ("clear", "ip link set {port} down; sleep 60"),
+        ("restore", "./restore"),
+    ];
+    let config = config(&lab, &hooks);
+    lab.tester_does(|| {
+        let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        let lost = external.clear().unwrap_err();
+        assert!(lost.is_lost_connection(), "{lost}");
+        drop(external);
+        assert!(external::is_left(&lab.run_dir()));
+        let copies = folder(&lab);
+        // The link is still down.
+        let undone = external::clean(&lab.run_dir(), &no_sink()).unwrap();
+        assert!(undone.done.is_empty() && undone.left[0].contains("run `natmeter clean`"), "{undone:?}");
+        lab.link("up");
+        // The host restarted meanwhile and emptied /tmp: the hooks are copied again.
+        std::fs::remove_dir_all(&copies).unwrap();
+        let undone = external::clean(&lab.run_dir(), &no_sink()).unwrap();
+        let done = ["box (ssh:dut): restored by `./restore`", "box (ssh:dut): the copies of its hooks are removed"];
+        assert_eq!((undone.done, undone.left), (done.map(str::to_owned).into(), vec![]));
+    });
+    assert!(log(&lab).ends_with("lib\nrestore\n"), "{}", log(&lab));
+    assert!(!lab.run_dir().path().exists());
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_resumed_run_restores_first() {
+    let lab = Lab::new();
+    let hooks = [("prepare", "test -f ./lib && './set it' {connections}"), ("restore", "./restore")];
+    let config = config(&lab, &hooks);
+    lab.tester_does(|| {
+        let external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        let copies = folder(&lab);
+        lab.link("down");
+        let undone = external.teardown();
+        assert!(
+            undone.left[0].contains("it is not restored") && undone.left[0].contains("`natmeter clean` tries again")
+        );
+        let error = prepare(&lab, &config).err().unwrap();
+        assert!(matches!(&error, DutError::StillChanged { .. }), "{error}");
+        lab.link("up");
+        drop(prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}")));
+        assert!(lab::is_gone(&copies));
+    });
+    let log = log(&lab);
+    let words: Vec<&str> = log.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(words, ["set", "lib", "restore", "set", "lib", "restore"]);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_host_that_refuses_leaves_nothing() {
+    let mut lab = Lab::new();
+    lab.stop_sshd();
+    let config = config(&lab, &[("restore", "./restore")]);
+    let error = lab.tester_does(|| prepare(&lab, &config).err().unwrap());
+    assert!(matches!(&error, DutError::Ssh(failure) if failure.kind == SshKind::Refused), "{error}");
+    assert_eq!(log(&lab), "");
+    assert!(!lab.run_dir().path().exists());
+}
+
+/// A helper that the next test kills. Holds a device until it is killed or its input ends.
+#[test]
+#[ignore = "started by a_killed_run_is_restored_by_clean"]
+fn hold_a_device() {
+    let Some(dir) = std::env::var_os("NATMETER_TEST_HOLD") else { return };
+    let dir = std::path::PathBuf::from(dir);
+    let config = ExternalConfig {
+        name: "box".into(),
+        on: On::Ssh(DUT.into()),
+        hooks: Hooks { restore: Some("./restore".into()), ..Hooks::default() },
+        folder: dir.join("my bed"),
+        timeout: Duration::from_secs(60),
+        values: Vec::new(),
+    };
+    let run_dir = dut::RunDir::at(dir.join("run"));
+    let held = External::prepare_with(&config, Some(dir.join("ssh_config")), &run_dir, &no_sink());
+    let _held = held.unwrap_or_else(|e| panic!("{e}"));
+    println!("\nholding");
+    std::io::stdin().lines().for_each(drop);
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_killed_run_is_restored_by_clean() {
+    let lab = Lab::new();
+    config(&lab, &[]);
+    lab.tester_does(|| {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "hold_a_device", "--nocapture"])
+            .env("NATMETER_TEST_HOLD", lab.path("."))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a device");
+        let busy = external::clean(&lab.run_dir(), &no_sink()).unwrap_err();
+        assert!(matches!(&busy, DutError::Busy { .. }), "{busy}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The connection closes with its process; the socket vanishes a moment later.
+        lab::until(|| !lab.has_socket());
+        assert_eq!(log(&lab), "");
+        let undone = external::clean(&lab.run_dir(), &no_sink()).unwrap();
+        assert_eq!((undone.done.len(), undone.left), (2, vec![]));
+    });
+    assert_eq!(log(&lab), "restore\n");
+    assert!(!lab.run_dir().path().exists());
+}
+
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn hooks_run_in_a_namespace() {
+    let dir = tempfile::tempdir().unwrap();
+    let ns = port::netns::Netns::new().unwrap();
+    let hook = |line: &str| Some(line.to_owned());
+    let config = ExternalConfig {
+        name: "box".into(),
+        on: On::Namespace(ns),
+        hooks: Hooks {
+            prepare: hook("ip link add probe type veth peer name far && test -d /sys/class/net/probe"),
+            count: hook("ls /sys/class/net | wc -l"),
+            restore: hook("ip link del probe"),
+            ..Hooks::default()
+        },
+        folder: dir.path().to_owned(),
+        timeout: Duration::from_secs(60),
+        values: Vec::new(),
+    };
+    let run_dir = dut::RunDir::at(dir.path().join("run"));
+    let mut external = External::prepare(&config, &run_dir, &no_sink()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(external.count().unwrap(), Some(3), "lo, probe and far");
+    assert!(!external::is_left(&run_dir), "the namespace vanishes with natmeter");
+    assert_eq!(external.teardown().left, Vec::<String>::new());
+}

@@ -1,0 +1,165 @@
+//! A laboratory for tests over ssh: the tester and a DUT in two network namespaces, joined by a management link, with
+//! Debian's sshd in the DUT. Keys and configuration are generated; ssh reads nothing of the user who runs the test.
+
+use dut::RunDir;
+use port::netns::{Netns, Sight};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The alias of the DUT in the configuration of ssh.
+pub(crate) const DUT: &str = "dut";
+const ADDRESS: &str = "10.99.0.2";
+
+pub(crate) struct Lab {
+    tester: Netns,
+    dut: Netns,
+    sshd: Option<Child>,
+    dir: tempfile::TempDir,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Lab {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab { tester: Netns::new().unwrap(), dut: Netns::new().unwrap(), sshd: None, dir };
+        let peer = lab.dut.path();
+        lab.tester_runs(&format!("ip link add mgmt type veth peer name mgmt netns {}", peer.display()));
+        lab.tester_runs("ip link set lo up && ip addr add 10.99.0.1/24 dev mgmt && ip link set mgmt up");
+        lab.dut_runs(&format!("ip link set lo up && ip addr add {ADDRESS}/24 dev mgmt && ip link set mgmt up"));
+        lab.new_key("user");
+        lab.new_host_key();
+        lab.trust();
+        lab.write("authorized_keys", &fs::read_to_string(lab.path("user.pub")).unwrap());
+        let path = |name| lab.path(name).display().to_string();
+        lab.write(
+            "sshd_config",
+            &format!(
+                "ListenAddress {ADDRESS}\nHostKey {}\nAuthorizedKeysFile {}\nPermitRootLogin prohibit-password\n\
+                 PasswordAuthentication no\nUsePAM no\nStrictModes no\nPidFile none\nClientAliveInterval 1\n\
+                 ClientAliveCountMax 3\n",
+                path("host"),
+                path("authorized_keys")
+            ),
+        );
+        lab.write(
+            "ssh_config",
+            &format!(
+                "Host {DUT}\n HostName {ADDRESS}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n IdentityAgent none\n \
+                 UserKnownHostsFile {}\n GlobalKnownHostsFile /dev/null\n StrictHostKeyChecking yes\n",
+                path("user"),
+                path("known_hosts")
+            ),
+        );
+        lab.with_sshd()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The configuration for ssh.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.path("ssh_config")
+    }
+
+    pub(crate) fn run_dir(&self) -> RunDir {
+        RunDir::at(self.path("run"))
+    }
+
+    /// Runs `work` in the tester's namespace.
+    pub(crate) fn tester_does<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.tester.run_in(work).unwrap()
+    }
+
+    /// Switches the management link on or off.
+    pub(crate) fn link(&self, state: &str) {
+        self.dut_runs(&format!("ip link set mgmt {state}"));
+    }
+
+    pub(crate) fn tester_runs(&self, line: &str) {
+        run(&self.tester, line);
+    }
+
+    pub(crate) fn dut_runs(&self, line: &str) {
+        run(&self.dut, line);
+    }
+
+    /// Whether a connection has a control socket.
+    pub(crate) fn has_socket(&self) -> bool {
+        let folders = fs::read_dir(self.run_dir().path()).into_iter().flatten().flatten();
+        folders.map(|folder| folder.path().join("s")).any(|socket| socket.exists())
+    }
+
+    pub(crate) fn new_host_key(&self) {
+        self.new_key("host");
+    }
+
+    /// Writes the present host key into known_hosts.
+    pub(crate) fn trust(&self) {
+        let key = fs::read_to_string(self.path("host.pub")).unwrap();
+        self.write("known_hosts", &format!("{ADDRESS} {key}"));
+    }
+
+    fn new_key(&self, name: &str) {
+        let _ = fs::remove_file(self.path(name));
+        let path = self.path(name);
+        let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status();
+        assert!(made.unwrap().success());
+    }
+
+    /// Ends sshd; connections that are open live on.
+    pub(crate) fn stop_sshd(&mut self) {
+        if let Some(mut sshd) = self.sshd.take() {
+            sshd.kill().unwrap();
+            sshd.wait().unwrap();
+        }
+    }
+
+    pub(crate) fn with_sshd(mut self) -> Lab {
+        self.stop_sshd();
+        // sshd needs this folder, which a service manager makes otherwise.
+        fs::create_dir_all("/run/sshd").unwrap();
+        let mut command = self.dut.command("/usr/sbin/sshd", Sight::Network);
+        command.args(["-D", "-e", "-f"]).arg(self.path("sshd_config"));
+        let sshd = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut sshd = sshd.expect("sshd is installed: apt-get install openssh-server");
+        let mut lines = BufReader::new(sshd.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("Server listening")), "sshd starts");
+        std::thread::spawn(move || lines.for_each(drop));
+        self.sshd = Some(sshd);
+        self
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.stop_sshd();
+    }
+}
+
+fn run(ns: &Netns, line: &str) {
+    let output = ns.command("sh", Sight::Network).args(["-c", line]).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Whether nothing has this path.
+pub(crate) fn is_gone(path: &str) -> bool {
+    !Path::new(path).exists()
+}
+
+/// Waits until something holds, at most two minutes.
+pub(crate) fn until(holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
