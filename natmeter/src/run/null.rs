@@ -38,7 +38,7 @@ impl Run<'_> {
 
     fn keep_null(&mut self, point: &Point, before: bool, frames: Rate, set_up: Option<Rate>) -> Result<(), RunError> {
         let after_s = self.began.elapsed().as_secs_f64();
-        let null = NullDevice { point: point.clone(), before, after_s, frames, set_up };
+        let null = NullDevice { point: point.clone(), visit: None, before, after_s, frames, set_up };
         Ok(self.folder.append_null(&null)?)
     }
 
