@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         let visits = recorded.outcomes.iter().map(|o| o.visit).chain(recorded.nulls.iter().map(|n| n.visit));
         let visit = visits.flatten().max().unwrap_or(0);
         let Record { trials: records, outcomes, nulls, .. } = recorded;
-        Ok(Run { records, outcomes, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
+        Ok(Run { outcomes, records, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
     }
 
     /// Reports the start of the run, once.
@@ -230,9 +230,9 @@ impl<'a> Run<'a> {
         for visit in order.chunk_by(|a, b| a.point == b.point) {
             if self.left().any(|m| visit.contains(m)) {
                 if is_over(self.end) {
-                    self.leave_out(visit, Round::Planned)?
+                    self.leave_out(visit, Round::Planned)?;
                 } else {
-                    self.at_point(visit, Round::Planned)?
+                    self.at_point(visit, Round::Planned)?;
                 }
             }
         }

@@ -78,7 +78,9 @@ mod tests {
         let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let mut measurements = record::plan::Plan::new(&scenario).measurements;
         measurements.truncate(2);
-        measurements.iter_mut().for_each(|m| m.predicted = method::Nanos::from_secs(2));
+        for m in &mut measurements {
+            m.predicted = method::Nanos::from_secs(2);
+        }
         let seconds = Duration::from_secs;
         let fits = |elapsed, pace| fits(seconds(elapsed), pace, measurements.iter(), seconds(60));
         assert!(fits(56, 1.0) && !fits(57, 1.0));
