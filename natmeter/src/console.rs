@@ -9,7 +9,8 @@ use live::Live;
 use method::metric::is_establishment;
 use method::{Rate, ResultKind};
 use record::folder::Outcome;
-use record::report::number::si;
+use record::report::number::{percent, si};
+use scenario::Point;
 use scenario::axis::more_in_words;
 use std::io::IsTerminal;
 
@@ -137,6 +138,7 @@ impl Listener for Console {
             Event::LeftOut { measurement } => {
                 self.line(&format!("  {DIM}{measurement}: skipped, time limit reached{DIM:#}"));
             }
+            Event::PointRepeated { point, change } => self.line(&repeated(point, *change)),
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
             Event::MeasurementStarted { .. } | Event::Trying { .. } | Event::Trial { .. } => {
                 if self.live && self.current.learn(event) {
@@ -158,6 +160,15 @@ impl Listener for JsonLines {
     }
 }
 
+/// "the null device changed by 33 %; repeating 250 k connections"
+fn repeated(point: &Point, change: f64) -> String {
+    let what = match point.connections {
+        0 => point.dut_name.clone(),
+        n => format!("{} connections", short(n)),
+    };
+    format!("the null device changed by {}; repeating {what}", percent(change * 100.0))
+}
+
 fn seconds(s: u64) -> String {
     match s {
         0..120 => format!("{s} s"),
@@ -169,4 +180,19 @@ fn seconds(s: u64) -> String {
 /// A number in three digits with its unit prefix.
 fn short(n: u64) -> String {
     si(n as f64, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repetition_names_the_change_and_the_point() {
+        let point = |connections| {
+            let point = serde_json::json!({ "dut": 0, "dut_name": "x", "connections": connections, "cores": 1 });
+            serde_json::from_value(point).unwrap()
+        };
+        assert_eq!(repeated(&point(250_000), 0.333), "the null device changed by 33 %; repeating 250 k connections");
+        assert_eq!(repeated(&point(0), 1.5), "the null device changed by 150 %; repeating x");
+    }
 }

@@ -4,6 +4,7 @@ use method::Rate;
 use record::folder::{Ceiling, Outcome, SelfTest, SelfTestCheck};
 use record::plan::Measurement;
 use record::store::Repair;
+use scenario::Point;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,6 +59,14 @@ pub enum Event {
         /// Its key.
         measurement: String,
     },
+    /// The measurements of a visit to a point are repeated, because the null device changed. Their results replace the
+    /// earlier ones.
+    PointRepeated {
+        /// The point.
+        point: Point,
+        /// The change of the null device, as a share: 0.33 is 33 %.
+        change: f64,
+    },
     /// A search begins.
     MeasurementStarted {
         /// Position in the plan, from 1.
@@ -97,7 +106,7 @@ pub enum Event {
         /// Frames received correctly, all directions.
         received: u64,
     },
-    /// A measurement has a result.
+    /// A measurement has a result, which replaces an earlier result of it.
     MeasurementDone(Box<Outcome>),
     /// The run folder was repaired before the run continued.
     Repaired {

@@ -189,6 +189,11 @@ fn null_time(scenario: &Scenario, point: &Point) -> u64 {
     }
 }
 
+/// Whether the null device is measured at a point of the plan.
+fn has_null_device(scenario: &Scenario, plan: &Plan) -> bool {
+    plan.measurements.iter().any(|m| null_time(&m.point.of(scenario), &m.point) > 0)
+}
+
 /// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
 fn cost_time(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);

@@ -12,7 +12,7 @@
 //! | `commands.jsonl` | [`CommandLine`]: every DUT command with its output |
 //! | `events.jsonl` | what happened, in order |
 //! | `trials.jsonl` | `method::TrialRecord` lines, each written before the search sees the result |
-//! | `results.jsonl` | [`Outcome`] lines, one a finished measurement |
+//! | `results.jsonl` | [`Outcome`] lines, one a finished measurement; a later line of the same measurement replaces it |
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
@@ -260,7 +260,10 @@ impl Ceiling {
 pub struct NullDevice {
     /// The point of the matrix.
     pub point: Point,
-    /// Before the trials of the point, else after them.
+    /// Number of the visit to the point ([`crate::visit`]), from 1; `None` in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u32>,
+    /// Before the trials of the visit, else after them.
     pub before: bool,
     /// Seconds after the start of the run, without interruptions between its parts.
     pub after_s: f64,
@@ -351,7 +354,8 @@ pub struct CommandLine {
     pub output: String,
 }
 
-/// Result of one measurement. The fields of the search result are in the same JSON object.
+/// Result of one measurement. The fields of the search result are in the same JSON object. A later line of the same
+/// measurement, with a later attempt, replaces an earlier one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// What was measured.
@@ -360,6 +364,12 @@ pub struct Outcome {
     pub directions: u32,
     /// Tester and DUT shared a core, or there were more threads than cores: S_CPU is not a scaling result.
     pub shares_core: bool,
+    /// The attempt whose trials gave the result ([`Measurement::attempt_key`]); `None` in folders of earlier versions: the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Number of the visit to the point ([`crate::visit`]), from 1; `None` in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u32>,
     /// Figures measured while the device was set up.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub figures: Figures,
@@ -373,4 +383,11 @@ pub struct Outcome {
     /// Result of the search, rates per direction.
     #[serde(flatten)]
     pub result: SearchResult,
+}
+
+impl Outcome {
+    /// Returns the key under which its trials are filed. `is_filed` says whether there are trials under a key.
+    pub fn filed_under(&self, is_filed: impl Fn(&str) -> bool) -> String {
+        self.measurement.attempt_key(self.attempt.unwrap_or_else(|| self.measurement.last_attempt(is_filed)))
+    }
 }

@@ -12,3 +12,4 @@ pub mod report;
 pub mod search;
 pub mod store;
 pub mod versioned;
+pub mod visit;

@@ -50,9 +50,15 @@ const ATTEMPT: &str = "#";
 
 impl Measurement {
     /// Returns the key of the trials of an attempt, counted from 1. A resumed run makes a further attempt if the device did not
-    /// answer or phase 1 did not complete; only the trials of the last attempt belong to the result.
+    /// answer or phase 1 did not complete, and a repeated visit makes one of each measurement. Only the trials of the last
+    /// attempt with a result belong to the result.
     pub fn attempt_key(&self, attempt: u32) -> String {
         if attempt <= 1 { self.key() } else { format!("{}{ATTEMPT}{attempt}", self.key()) }
+    }
+
+    /// Returns the last attempt with trials; 1 without any. `is_filed` says whether there are trials under a key.
+    pub fn last_attempt(&self, is_filed: impl Fn(&str) -> bool) -> u32 {
+        (2..u32::MAX).take_while(|&attempt| is_filed(&self.attempt_key(attempt))).last().unwrap_or(1)
     }
 }
 

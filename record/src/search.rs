@@ -2,7 +2,8 @@
 //! with new trials, an audit with recorded trials.
 
 use crate::folder::{Calibration, Outcome};
-use crate::plan::{Measurement, without_attempt};
+use crate::plan::Measurement;
+use crate::visit::standing;
 use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
 use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
@@ -78,21 +79,22 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the number of the last trial of each measurement, by key.
+/// Returns the number of the last trial of each attempt, by the key under which it is filed.
 pub fn last_trials(records: &[TrialRecord]) -> BTreeMap<&str, u64> {
     let mut last = BTreeMap::new();
     for record in records {
-        let seq = last.entry(without_attempt(&record.measurement)).or_insert(record.seq);
+        let seq = last.entry(record.measurement.as_str()).or_insert(record.seq);
         *seq = record.seq.max(*seq);
     }
     last
 }
 
-/// Returns the results that were known before trial `first` of a search; all results if it has no trial yet. A later result
-/// would change the rate of its phase 1.
+/// Returns the results that stood before trial `first` of a search; those that stand now if it has no trial yet. A later
+/// result would change the rate of its phase 1.
 pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&str, u64>) -> Vec<Outcome> {
-    let of = |outcome: &Outcome| last.get(outcome.measurement.key().as_str()).copied();
-    outcomes.iter().filter(|outcome| first.is_none() || of(outcome) < first).cloned().collect()
+    let of = |o: &Outcome| last.get(o.filed_under(|key| last.contains_key(key)).as_str()).copied();
+    let before: Vec<Outcome> = outcomes.iter().filter(|o| first.is_none() || of(o) < first).cloned().collect();
+    standing(&before).cloned().collect()
 }
 
 fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {

@@ -1,9 +1,11 @@
 //! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
 
-use super::{Expected, expected, guess};
+use super::{Expected, expected, guess, has_null_device};
 use Side::{Left, Right};
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
+use record::report::number::percent;
+use record::visit::CHANGE;
 use scenario::axis::{AXES, Axis};
 use scenario::quantity::{show_bytes, show_count, show_long, show_time};
 use scenario::{Scenario, Sequence, conformance, label, technologies};
@@ -31,6 +33,14 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
     let _ = writeln!(out, "\n{}", total(scenario, plan));
     if plan.order == Sequence::Interleaved && repetitions(plan).iter().any(|group| group.len() > 1) {
         out.push_str("Interleaved: the next repetition begins after all points have had this one.\n");
+    }
+    if let Some(limit) = scenario.time_limit.filter(|_| has_null_device(scenario, plan)) {
+        let _ = writeln!(
+            out,
+            "Up to the time limit of {}, natmeter repeats points at which the null device changed by more than {}.",
+            show_long(limit),
+            percent(CHANGE * 100.0)
+        );
     }
     let floor = INVALID_FLOOR.0 / Nanos::SECOND.0;
     let _ = writeln!(

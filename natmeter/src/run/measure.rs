@@ -82,7 +82,17 @@ impl Searcher<'_> {
         let mut trials = Replay::new(recorded, record)?;
         let result = search.run(&mut trials, &mut watch)?;
         let directions = search.directions();
-        Ok(Outcome { measurement: m.clone(), directions, shares_core, figures, after_s: None, cost: None, result })
+        Ok(Outcome {
+            measurement: m.clone(),
+            directions,
+            shares_core,
+            attempt: None,
+            visit: None,
+            figures,
+            after_s: None,
+            cost: None,
+            result,
+        })
     }
 }
 

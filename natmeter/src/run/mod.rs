@@ -5,6 +5,8 @@ mod calibrate;
 mod measure;
 pub(crate) mod null;
 mod recorded;
+mod repeat;
+mod time;
 mod until;
 
 pub use calibrate::calibrate;
@@ -19,14 +21,17 @@ use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
-use record::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, Outcome, SelfTest};
+use record::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SelfTest};
 use record::plan::{Measurement, Plan, without_attempt};
-use record::read::RecordError;
+use record::read::{Record, RecordError};
 use record::search::{known_before, last_trials};
 use record::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
+use record::visit::standing;
+use repeat::Round;
 use scenario::quantity::show_time;
 use scenario::{Point, Scenario};
 use std::path::PathBuf;
+use std::slice;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -87,17 +92,26 @@ pub struct Run<'a> {
     listener: &'a mut dyn Listener,
     calibration: Calibration,
     facts: Facts,
+    /// All results, replaced ones included.
     outcomes: Vec<Outcome>,
     records: Vec<TrialRecord>,
+    nulls: Vec<NullDevice>,
+    /// Number of the last visit to a point.
+    visit: u32,
     began: Instant,
     /// Seconds that the parts of the run before this one took, up to their last recorded time.
     before_s: f64,
-    /// No trial begins after this: twice the scenario's time limit.
+    /// No trial begins after this: twice the scenario's time limit, for the repetition of a visit the limit.
     end: Option<Instant>,
-    /// Time spent on measurements so far, to correct the prediction of the rest.
+    /// Time spent on measurements so far, with the set-up of the device and the null device, to correct the prediction of the
+    /// rest.
     spent: Duration,
     /// The measurements on which it was spent.
     made: Vec<Measurement>,
+    /// Whether the time limit skipped a measurement of the plan.
+    skipped: bool,
+    /// Since when time is not in `spent` yet.
+    lap: Instant,
     /// Whether the start of the run was reported.
     announced: bool,
 }
@@ -113,7 +127,29 @@ impl Listener for Run<'_> {
 impl<'a> Run<'a> {
     /// Begins a run in a new folder that already holds this header.
     pub fn begin(header: &Header, folder: RunFolder, process: Process, listener: &'a mut dyn Listener) -> Run<'a> {
-        Run::with(header, folder, process, listener, Vec::new(), Vec::new())
+        let began = Instant::now();
+        let limit = header.scenario.time_limit.map(Duration::from);
+        Run {
+            scenario: header.scenario.clone(),
+            plan: header.plan.clone(),
+            folder,
+            process,
+            listener,
+            calibration: Calibration::default(),
+            facts: Facts::default(),
+            outcomes: Vec::new(),
+            records: Vec::new(),
+            nulls: Vec::new(),
+            visit: 0,
+            began,
+            before_s: 0.0,
+            end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
+            spent: Duration::ZERO,
+            made: Vec::new(),
+            skipped: false,
+            lap: began,
+            announced: false,
+        }
     }
 
     /// Continues a run where it stopped.
@@ -127,41 +163,14 @@ impl<'a> Run<'a> {
         listener: &'a mut dyn Listener,
     ) -> Result<Run<'a>, RunError> {
         let path = folder.path().to_path_buf();
-        let recorded = record::read::Record::of(header.clone(), &path)?;
+        let recorded = Record::of(header.clone(), &path)?;
         audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
         let times = recorded.outcomes.iter().filter_map(|o| o.after_s).chain(recorded.nulls.iter().map(|n| n.after_s));
         let before_s = times.fold(0.0, f64::max);
-        let run = Run::with(header, folder, process, listener, recorded.trials, recorded.outcomes);
-        Ok(Run { before_s, ..run })
-    }
-
-    fn with(
-        header: &Header,
-        folder: RunFolder,
-        process: Process,
-        listener: &'a mut dyn Listener,
-        records: Vec<TrialRecord>,
-        outcomes: Vec<Outcome>,
-    ) -> Run<'a> {
-        let began = Instant::now();
-        let limit = header.scenario.time_limit.map(Duration::from);
-        Run {
-            scenario: header.scenario.clone(),
-            plan: header.plan.clone(),
-            folder,
-            process,
-            listener,
-            calibration: Calibration::default(),
-            facts: Facts::default(),
-            outcomes,
-            records,
-            began,
-            before_s: 0.0,
-            end: limit.and_then(|limit| began.checked_add(limit.saturating_mul(2))),
-            spent: Duration::ZERO,
-            made: Vec::new(),
-            announced: false,
-        }
+        let visits = recorded.outcomes.iter().map(|o| o.visit).chain(recorded.nulls.iter().map(|n| n.visit));
+        let visit = visits.flatten().max().unwrap_or(0);
+        let Record { trials: records, outcomes, nulls, .. } = recorded;
+        Ok(Run { outcomes, records, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
     }
 
     /// Reports the start of the run, once.
@@ -176,7 +185,7 @@ impl<'a> Run<'a> {
         self.tell(&Event::RunStarted {
             folder: self.folder.path().display().to_string(),
             measurements: self.plan.measurements.len(),
-            done: self.outcomes.len(),
+            done: self.plan.measurements.len() - self.left().count(),
             predicted_s: expected.time.0 / Nanos::SECOND.0,
         })
     }
@@ -201,7 +210,7 @@ impl<'a> Run<'a> {
         RunError::HostTooBusy(self.folder.path().to_path_buf())
     }
 
-    /// Executes the rest of the plan.
+    /// Executes the rest of the plan, repeats what the null device makes doubtful, and returns the results that stand.
     ///
     /// # Errors
     /// The first error after which the run cannot continue; everything measured until then is in the folder.
@@ -217,15 +226,21 @@ impl<'a> Run<'a> {
         // A resumed run keeps the ceilings with which its searches began; with others, the recorded trials would not match.
         let known = record::store::read_document(&self.folder.path().join(CALIBRATION))?;
         self.calibration = known.unwrap_or_default();
+        self.end_repetitions()?;
         for visit in order.chunk_by(|a, b| a.point == b.point) {
             if self.left().any(|m| visit.contains(m)) {
-                if is_over(self.end) { self.leave_out(visit)? } else { self.at_point(&visit[0].point, visit)? }
+                if is_over(self.end) {
+                    self.leave_out(visit, Round::Planned)?;
+                } else {
+                    self.at_point(visit, Round::Planned)?;
+                }
             }
         }
+        self.repeat_doubtful()?;
         let seconds = self.began.elapsed().as_secs();
         let folder = self.folder.path().display().to_string();
         self.tell(&Event::Finished { folder, seconds })?;
-        Ok(self.outcomes)
+        Ok(standing(&self.outcomes).cloned().collect())
     }
 
     /// Returns the measurements of the plan in order, an interrupted one first. Otherwise the trials of a skipped repetition
@@ -240,8 +255,10 @@ impl<'a> Run<'a> {
         order
     }
 
-    /// Runs the measurements of one point, on one rig.
-    fn at_point(&mut self, point: &Point, measurements: &[Measurement]) -> Result<(), RunError> {
+    /// Visits a point: runs these measurements of it, on one rig.
+    fn at_point(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
+        let Some(Measurement { point, .. }) = measurements.first() else { return Ok(()) };
+        self.visit += 1;
         self.tell(&Event::DutPreparing {
             dut: point.dut_name.clone(),
             connections: point.connections,
@@ -259,47 +276,31 @@ impl<'a> Run<'a> {
             self.write_again(CALIBRATION, &self.calibration.clone())?;
             self.tell(&Event::Calibrated(ceiling))?;
         }
+        self.lap = Instant::now();
         let built = Rig::build(&point.of(&self.scenario), point, &self.process);
         self.note_commands()?;
         let mut rig = built?;
         self.note_rig(point, &rig)?;
         self.note_null(point, &mut rig, true)?;
-        let result = measurements.iter().try_for_each(|m| {
-            if self.has_time_for(m) { self.one(m, &mut rig) } else { self.leave_out(std::slice::from_ref(m)) }
+        self.count_time();
+        let result = measurements.iter().enumerate().try_for_each(|(at, m)| {
+            let has_time = match round {
+                Round::Planned => self.has_time_for(m),
+                // Begun already: there was time for the whole visit.
+                Round::Repeated => at == 0 || self.has_time_to_repeat(slice::from_ref(m)),
+            };
+            if has_time { self.one(m, &mut rig, round) } else { self.leave_out(slice::from_ref(m), round) }
         });
         if result.is_ok() {
+            self.lap = Instant::now();
             self.note_null(point, &mut rig, false)?;
+            self.count_time();
         }
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }
         self.note_commands()?;
         result
-    }
-
-    /// Reports measurements that are skipped because of the time limit.
-    fn leave_out(&mut self, measurements: &[Measurement]) -> Result<(), RunError> {
-        let left: Vec<String> = self.left().filter(|m| measurements.contains(m)).map(Measurement::key).collect();
-        left.into_iter().try_for_each(|measurement| self.tell(&Event::LeftOut { measurement }))
-    }
-
-    /// Whether there is time for this measurement. A first repetition may begin until the end. A further repetition may begin
-    /// only if the first repetitions of all other measurements still fit into the scenario's limit, at the speed so far.
-    fn has_time_for(&self, m: &Measurement) -> bool {
-        if is_over(self.end) {
-            return false;
-        }
-        let Some(limit) = self.scenario.time_limit.map(Duration::from) else { return true };
-        let known = |o: &&Outcome| (&o.measurement.point, &o.measurement.metric) == (&m.point, &m.metric);
-        let done = self.outcomes.iter().any(|o| o.measurement == *m);
-        if done || m.repetition <= 1 || !self.outcomes.iter().any(|o| known(&o)) {
-            return true;
-        }
-        let all = |of: &mut dyn Iterator<Item = &Measurement>| of.map(|m| m.predicted.as_secs_f64()).sum::<f64>();
-        let predicted = all(&mut self.made.iter());
-        let slower = if predicted > 0.0 { (self.spent.as_secs_f64() / predicted).max(1.0) } else { 1.0 };
-        let needed = m.predicted.as_secs_f64() + all(&mut self.left().filter(|m| m.repetition <= 1));
-        self.began.elapsed().as_secs_f64() + slower * needed <= limit.as_secs_f64()
     }
 
     /// Records facts and doubts of the rig.
@@ -315,20 +316,21 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn one(&mut self, measurement: &Measurement, rig: &mut Rig) -> Result<(), RunError> {
-        if self.outcomes.iter().any(|o| o.measurement == *measurement) {
-            return Ok(());
-        }
+    fn one(&mut self, measurement: &Measurement, rig: &mut Rig, round: Round) -> Result<(), RunError> {
+        let stands = self.outcomes.iter().rev().find(|o| o.measurement == *measurement);
+        let mut attempt = match (round, stands) {
+            (Round::Planned, Some(_)) => return Ok(()),
+            (_, None) => 1,
+            (Round::Repeated, Some(outcome)) => self.attempt_of(outcome) + 1,
+        };
         let number = self.plan.measurements.iter().position(|m| m == measurement).unwrap_or(0) + 1;
         let of = self.plan.measurements.len();
         self.tell(&Event::MeasurementStarted { number, of, measurement: measurement.clone() })?;
         let key = measurement.key();
-        let began = Instant::now();
-        let recorded = |this: &Self, n| this.records.iter().any(|r| r.measurement == measurement.attempt_key(n));
-        let mut attempt = 1;
-        while recorded(self, attempt + 1) {
-            attempt += 1;
-        }
+        self.lap = Instant::now();
+        attempt = attempt.max(measurement.last_attempt(|key| self.is_filed(key)));
+        // Recorded trials take no time, and say nothing about the pace.
+        let is_new = !self.is_filed(&measurement.attempt_key(attempt));
         let mut found = self.attempt(measurement, attempt, rig)?;
         while let (Err(TrialError::Phase1(_) | TrialError::DutDead(_)), true) = &found {
             // The recorded trials give this error; a new attempt shows whether the device still fails.
@@ -338,11 +340,14 @@ impl<'a> Run<'a> {
         let (found, _) = found;
         if matches!(found, Err(TrialError::Interrupted)) && !self.process.interrupted.load(Ordering::Relaxed) {
             // Not Ctrl-C but the time limit: `resume` continues with the recorded trials.
-            return self.leave_out(std::slice::from_ref(measurement));
+            return self.leave_out(slice::from_ref(measurement), round);
         }
         if let Err(TrialError::Phase1(text)) = &found {
             // The other measurements continue, and `resume` repeats this one.
-            return self.doubt(format!("{key}{NO_RESULT}{text}"));
+            return self.doubt(match round {
+                Round::Planned => format!("{key}{NO_RESULT}{text}"),
+                Round::Repeated => format!("{key}: its repetition has no result, so the first result stands: {text}"),
+            });
         }
         let mut outcome = found.map_err(|error| match error {
             TrialError::Interrupted => self.interrupted(),
@@ -352,9 +357,12 @@ impl<'a> Run<'a> {
             error => RunError::Trial { measurement: key, error },
         })?;
         self.add_cost(&mut outcome, rig)?;
+        (outcome.attempt, outcome.visit) = (Some(attempt), Some(self.visit));
         outcome.after_s = Some(self.after_s());
-        self.spent += began.elapsed();
-        self.made.push(measurement.clone());
+        if is_new {
+            self.count_time();
+            self.made.push(measurement.clone());
+        }
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
         self.outcomes.push(outcome);

@@ -10,6 +10,7 @@ use engine::overload::Offered;
 use method::stats::Interval;
 use method::{Nanos, Rate, TrialError};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
+use record::visit::standing;
 use scenario::{Dut, Point, Scenario};
 
 /// One window. The speed of a transfer between cores may change several times a second, so pairs must be shorter.
@@ -37,9 +38,17 @@ impl Run<'_> {
     }
 
     fn keep_null(&mut self, point: &Point, before: bool, frames: Rate, set_up: Option<Rate>) -> Result<(), RunError> {
-        let after_s = self.began.elapsed().as_secs_f64();
-        let null = NullDevice { point: point.clone(), before, after_s, frames, set_up };
-        Ok(self.folder.append_null(&null)?)
+        let null = NullDevice {
+            point: point.clone(),
+            visit: Some(self.visit),
+            before,
+            after_s: self.after_s(),
+            frames,
+            set_up,
+        };
+        self.folder.append_null(&null)?;
+        self.nulls.push(null);
+        Ok(())
     }
 
     fn no_null(&mut self, point: &Point, error: RunError) -> Result<(), RunError> {
@@ -52,9 +61,9 @@ impl Run<'_> {
     /// Adds the cost of a frame to the first result of throughput at a point.
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
-        let known = |o: &Outcome| o.measurement.point == measurement.point && o.cost.is_some();
+        let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;
         let is_throughput = !method::metric::is_establishment(&measurement.metric);
-        if !is_throughput || self.outcomes.iter().any(known) {
+        if !is_throughput || standing(&self.outcomes).any(|o| is_other(o) && o.cost.is_some()) {
             return Ok(());
         }
         let point = measurement.point.clone();

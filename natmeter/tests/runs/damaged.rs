@@ -6,9 +6,9 @@ use method::{Rate, ResultKind, StepVerdict, TrialRecord};
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};
-use record::folder::{Facts, Header, Outcome, RECORD};
+use record::folder::{Facts, Header, NullDevice, Outcome, RECORD};
 use record::read::{Record, RecordError, header};
-use record::store::{HEADER, RESULTS, RunFolder, TRIALS};
+use record::store::{HEADER, NULLS, RESULTS, RunFolder, TRIALS};
 use scenario::{Options, parse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -102,6 +102,27 @@ fn trials_and_results_of_another_plan_are_named() {
     let doubled = found(|copy| copy.edit_lines(RESULTS, |l| l.insert(1, l[0].clone())));
     assert!(
         doubled[0].contains("results.jsonl, line 2: `") && doubled[0].contains("has two results, the first in line 1")
+    );
+    // A later attempt replaces a result only if it has trials.
+    let forged = found(|copy| {
+        copy.edit_lines(RESULTS, |l| l.insert(1, l[0].clone()));
+        result(copy, 2, |outcome| outcome.attempt = Some(2));
+    });
+    assert!(
+        forged[0].contains("results.jsonl, line 2: ") && forged[0].contains("does not follow from its trials"),
+        "{forged:#?}"
+    );
+    let elsewhere = found(|copy| {
+        let first: Outcome = serde_json::from_str(copy.text(RESULTS).lines().next().unwrap()).unwrap();
+        let mut point = first.measurement.point;
+        point.cores = 2;
+        let (visit, after_s) = (first.visit, 1.0);
+        let null = NullDevice { point, visit, before: true, after_s, frames: Rate(1), set_up: Some(Rate(1)) };
+        std::fs::write(copy.path.join(NULLS), serde_json::to_string(&null).unwrap() + "\n").unwrap();
+    });
+    assert!(
+        elsewhere.iter().any(|f| f.contains("but its null device was measured at another point")),
+        "{elsewhere:#?}"
     );
 }
 

@@ -4,6 +4,7 @@ mod complete;
 mod damaged;
 mod folder_copy;
 mod left_out;
+mod repeated;
 mod resume;
 mod schemas;
 mod simulated;

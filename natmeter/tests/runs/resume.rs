@@ -58,7 +58,7 @@ fn a_dead_device_is_measured_again() {
     let (folder, _) = RunFolder::open_for_resume(&dead).unwrap();
     let found = Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None);
     let untimed = |outcomes: Vec<Outcome>| -> Vec<Outcome> {
-        outcomes.into_iter().map(|outcome| Outcome { after_s: None, ..outcome }).collect()
+        outcomes.into_iter().map(|outcome| Outcome { after_s: None, attempt: None, ..outcome }).collect()
     };
     assert_eq!(untimed(found.unwrap()), untimed(expected));
     let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();

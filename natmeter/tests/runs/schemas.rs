@@ -55,6 +55,7 @@ fn other_events_are_valid() {
         Event::Calibrated(record::folder::Ceiling::default()),
         Event::Doubt { text: "a".into() },
         Event::LeftOut { measurement: "a".into() },
+        Event::PointRepeated { point: simulated::header().plan.measurements[0].point.clone(), change: 0.33 },
         Event::Repaired { text: "a".into() },
     ];
     let line = validator::<Line>();

@@ -2,9 +2,9 @@
 //! search over its recorded trials gives the recorded result.
 
 use super::Finding;
-use super::structure::{ByKey, attempt_of, by_key};
+use super::structure::{ByKey, by_key, filed_under};
 use crate::folder::{Calibration, Outcome};
-use crate::plan::{Measurement, without_attempt};
+use crate::plan::Measurement;
 use crate::read::Record;
 use crate::search::{Search, criteria, known_before, last_trials};
 use crate::store::{RESULTS, TRIALS};
@@ -32,7 +32,7 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
     let again = Again::new(record);
     (1..).zip(&record.outcomes).filter_map(move |(line, outcome)| {
         let key = outcome.measurement.key();
-        let what = match again.search(&outcome.measurement) {
+        let what = match again.search(&outcome.measurement, &again.filed_under(outcome)) {
             Ok(found) => differs(&found, outcome)?,
             Err(error) => error.to_string(),
         };
@@ -44,14 +44,14 @@ fn results(record: &Record) -> impl Iterator<Item = Finding> {
 /// have been killed before it wrote that result. A resumed run derives all of them again.
 pub(super) fn lost_results(record: &Record) -> impl Iterator<Item = Finding> {
     let again = Again::new(record);
-    let last = record.trials.last().map(|t| without_attempt(&t.measurement));
-    let found: BTreeSet<String> = record.outcomes.iter().map(|o| o.measurement.key()).collect();
+    let last = record.trials.last().map(|t| t.measurement.as_str());
+    let found: BTreeSet<String> = record.outcomes.iter().map(|o| again.filed_under(o)).collect();
     record.header.plan.measurements.iter().filter_map(move |m| {
-        let key = m.key();
+        let key = m.attempt_key(m.last_attempt(|key| again.by_key.contains_key(key)));
         if Some(key.as_str()) == last || found.contains(&key) {
             return None;
         }
-        let lost = again.search(m).ok()?.result;
+        let lost = again.search(m, &key).ok()?.result;
         let what = format!("`{key}` has no result, but its trials give {}/s", lost.rate);
         let remedy = "run `natmeter resume` to derive it again, or restore the file from a copy".to_owned();
         Some(Finding { remedy, ..Finding::new(RESULTS, None, what) })
@@ -80,8 +80,14 @@ impl<'a> Again<'a> {
         Again { record, by_key: by_key(&record.trials), last: last_trials(&record.trials), calibration }
     }
 
-    fn search(&self, measurement: &Measurement) -> Result<Found, TrialError> {
-        let trials = attempt_of(measurement, &self.by_key);
+    /// The key of the trials that gave a result.
+    fn filed_under(&self, outcome: &Outcome) -> String {
+        outcome.filed_under(|key| self.by_key.contains_key(key))
+    }
+
+    /// Repeats the search of a measurement over the trials that are filed under `key`.
+    fn search(&self, measurement: &Measurement, key: &str) -> Result<Found, TrialError> {
+        let trials = filed_under(key, &self.by_key);
         let known = known_before(trials.first().map(|t| t.seq), &self.record.outcomes, &self.last);
         let search = Search::new(measurement, &self.record.header.scenario, &self.calibration, &known)?;
         let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;

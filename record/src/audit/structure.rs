@@ -6,6 +6,7 @@ use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
 use method::{Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
+use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All disagreements.
@@ -15,6 +16,7 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
     findings.extend(unplanned(record));
     findings.extend(results(record));
     findings.extend(nulls(record));
+    findings.extend(visits(record));
     findings
 }
 
@@ -71,7 +73,7 @@ fn numbers(trials: &[TrialRecord]) -> Vec<Finding> {
     findings
 }
 
-/// Every trial and every result belongs to a measurement of the plan, and a measurement has one result.
+/// Every trial and every result belongs to a measurement of the plan, and an attempt at a measurement has one result.
 fn unplanned(record: &Record) -> Vec<Finding> {
     let planned: BTreeMap<String, &Measurement> =
         record.header.plan.measurements.iter().map(|m| (m.key(), m)).collect();
@@ -82,7 +84,7 @@ fn unplanned(record: &Record) -> Vec<Finding> {
             findings.push(Finding::new(TRIALS, line, what));
         }
     }
-    let mut first = BTreeMap::new();
+    let mut seen = BTreeMap::new();
     for (line, outcome) in (1..).zip(&record.outcomes) {
         let key = outcome.measurement.key();
         if planned.get(&key).is_none_or(|m| **m != outcome.measurement) {
@@ -92,8 +94,11 @@ fn unplanned(record: &Record) -> Vec<Finding> {
                 format!("the result of `{key}` is for a measurement that is not in the plan"),
             ));
         }
-        if let Some(first) = first.insert(key.clone(), line) {
-            findings.push(Finding::new(RESULTS, line, format!("`{key}` has two results, the first in line {first}")));
+        let last = seen.insert(key.clone(), (line, outcome.attempt));
+        if let Some((first, _)) = last.filter(|(_, attempt)| outcome.attempt.is_none() || outcome.attempt <= *attempt) {
+            let what =
+                format!("`{key}` has two results, the first in line {first}, and no later attempt gave the second");
+            findings.push(Finding::new(RESULTS, line, what));
         }
     }
     findings
@@ -104,7 +109,7 @@ fn results(record: &Record) -> Vec<Finding> {
     let mut findings = Vec::new();
     let by_key = by_key(&record.trials);
     for (line, outcome) in (1..).zip(&record.outcomes) {
-        if let Some(what) = disagrees(outcome, attempt_of(&outcome.measurement, &by_key)) {
+        if let Some(what) = disagrees(outcome, trials_of(outcome, &by_key)) {
             let key = outcome.measurement.key();
             findings.push(Finding::new(
                 RESULTS,
@@ -137,6 +142,18 @@ fn nulls(record: &Record) -> Vec<Finding> {
     findings
 }
 
+/// Every result of a visit is of the point at which the null device was measured.
+fn visits(record: &Record) -> Vec<Finding> {
+    let points: BTreeMap<u32, &Point> = record.nulls.iter().filter_map(|n| Some((n.visit?, &n.point))).collect();
+    let elsewhere = (1..).zip(&record.outcomes).filter_map(|(line, outcome)| {
+        let (visit, key) = (outcome.visit?, outcome.measurement.key());
+        let what = format!("`{key}` belongs to visit {visit}, but its null device was measured at another point");
+        points.get(&visit).filter(|point| **point != &outcome.measurement.point)?;
+        Some(Finding::new(RESULTS, line, what))
+    });
+    elsewhere.collect()
+}
+
 /// Trials by the key under which they are filed, which names measurement and attempt.
 pub(super) type ByKey<'a> = BTreeMap<&'a str, Vec<&'a TrialRecord>>;
 
@@ -149,11 +166,14 @@ pub(super) fn by_key(trials: &[TrialRecord]) -> ByKey<'_> {
     by_key
 }
 
-/// The trials of the last attempt at a measurement: those that gave its result.
-pub(super) fn attempt_of<'t, 'a>(measurement: &Measurement, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
-    let of = |attempt: u32| by_key.get(measurement.attempt_key(attempt).as_str());
-    let later = (2..u32::MAX).map(of).take_while(Option::is_some).last();
-    later.unwrap_or_else(|| of(1)).map_or(&[], Vec::as_slice)
+/// The trials that gave a result.
+fn trials_of<'t, 'a>(outcome: &Outcome, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
+    filed_under(&outcome.filed_under(|key| by_key.contains_key(key)), by_key)
+}
+
+/// The trials that are filed under a key.
+pub(super) fn filed_under<'t, 'a>(key: &str, by_key: &'t ByKey<'a>) -> &'t [&'a TrialRecord] {
+    by_key.get(key).map_or(&[], Vec::as_slice)
 }
 
 /// How a result contradicts its trials, whatever the rules are.

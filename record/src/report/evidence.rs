@@ -5,12 +5,11 @@ use super::facts::{self, BELIEVED_SHARE};
 use super::number::{self, plural};
 use super::result::PointResult;
 use super::{Report, limits};
+use crate::visit::{CHANGE, largest_factor};
 use method::ResultKind;
 use method::stats::{self, Interval};
 use scenario::{Dut, Link};
 
-/// Change of the null device above which a point is doubtful.
-const CHANGE: f64 = 0.15;
 /// Spread of the repetitions, as a share of their median, from which the device does not count as the limit.
 const SPREAD: f64 = 0.2;
 
@@ -233,14 +232,11 @@ fn change(report: &Report, result: &PointResult) -> Option<f64> {
     let relative = |c: &PointResult| -> Vec<f64> {
         facts::ceiling(report, c).map_or_else(Vec::new, |ceiling| c.null_rates().map(|rate| rate / ceiling).collect())
     };
-    let factor = |rates: &[f64], reference: f64| {
-        rates.iter().map(|rate| rate.max(reference) / rate.min(reference)).max_by(f64::total_cmp)
-    };
     let mut all: Vec<f64> = report.results.iter().filter(alike).flat_map(relative).collect();
     all.sort_by(f64::total_cmp);
-    let median = stats::median_of(&all).and_then(|median| factor(&relative(result), median));
+    let median = stats::median_of(&all).and_then(|median| largest_factor(&relative(result), median));
     let own: Vec<f64> = result.null_rates().collect();
-    let factors = own.iter().filter_map(|&rate| factor(&own, rate)).chain(median);
+    let factors = own.iter().filter_map(|&rate| largest_factor(&own, rate)).chain(median);
     factors.max_by(f64::total_cmp).map(|factor| factor - 1.0).filter(|&change| change > CHANGE)
 }
 

@@ -24,9 +24,10 @@ mod terms;
 mod text;
 
 use crate::audit::{Audit, audit};
-use crate::folder::{Calibration, CommandLine, Facts, Header, SelfTest};
+use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
 use crate::printable::printable;
 use crate::read::{Record, RecordError};
+use crate::visit;
 pub use conformance::Conformance;
 pub use facts::fault_name;
 use published::Beside;
@@ -80,6 +81,8 @@ pub struct Report {
     pub measured: usize,
     /// Planned measurements.
     pub planned: usize,
+    /// Points that were repeated because the null device changed. The results are those of the repetitions.
+    pub repeated_points: usize,
     /// The results in sentences.
     pub sentences: Vec<String>,
     /// Those that a short report prints.
@@ -119,13 +122,17 @@ impl Report {
         let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn } = record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
-        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &nulls);
+        let repeated_points = visit::repeated_points(&outcomes);
+        let evidence: Vec<NullDevice> = visit::evidence(&nulls, &outcomes).cloned().collect();
+        let outcomes: Vec<Outcome> = visit::standing(&outcomes).cloned().collect();
+        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &evidence);
         let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
             measured: outcomes.len(),
             planned: header.plan.measurements.len(),
+            repeated_points,
             sentences: Vec::new(),
             short: Vec::new(),
             results,

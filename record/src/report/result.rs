@@ -318,7 +318,7 @@ fn key(m: &Measurement) -> Key<'_> {
     (m.point.dut, m.point.connections, m.point.cores, &m.point.axes, &m.metric)
 }
 
-/// Groups outcomes and trials by DUT, point and metric, in the order of DUTs, cores, further axes, connections and metrics.
+/// Groups standing outcomes and trials by DUT, point and metric, in the order of DUTs, cores, further axes, connections and metrics.
 pub fn group(
     scenario: &Scenario,
     plan: &Plan,
@@ -340,13 +340,20 @@ pub fn group(
         (place(a), rank(&a.metric), &a.metric).cmp(&(place(b), rank(&b.metric), &b.metric))
     });
     let keys: BTreeMap<String, Key> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
+    let given = |o: &Outcome| Some((o.measurement.key(), o.measurement.attempt_key(o.attempt?)));
+    let given: BTreeMap<String, String> = outcomes.iter().filter_map(given).collect();
+    // The trials of other attempts than the one that gave the result do not belong to it.
+    let is_of_result = |trial: &&TrialRecord, of: &Key| {
+        let measurement = without_attempt(&trial.measurement);
+        keys.get(measurement) == Some(of) && given.get(measurement).is_none_or(|filed| *filed == trial.measurement)
+    };
     for result in &mut results {
         result.planned = plan.measurements.iter().filter(|m| key(m) == result.key()).count();
         let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
         fill(result, &own);
         result.null = nulls.iter().filter(|null| result.is_at(&null.point)).cloned().collect();
-        let own = || trials.iter().filter(|t| keys.get(without_attempt(&t.measurement)) == Some(&result.key()));
+        let own = || trials.iter().filter(|t| is_of_result(t, &result.key()));
         let queued =
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
         // Every core has queues of its own, from each worker of the tester.

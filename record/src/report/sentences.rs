@@ -4,6 +4,7 @@
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
 use super::{Report, evidence, facts, limits};
+use crate::visit::CHANGE;
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use method::stats::Interval;
@@ -18,6 +19,8 @@ pub(super) struct Sentences {
     pub found: Vec<String>,
     /// The comparison with the nearest published value.
     pub comparison: Option<String>,
+    /// How many points were repeated, if any.
+    pub repeated: Option<String>,
     /// The kind of run, and whether it is complete.
     pub kind: String,
 }
@@ -25,8 +28,8 @@ pub(super) struct Sentences {
 impl Sentences {
     /// All of them, in order.
     pub(super) fn all(self) -> Vec<String> {
-        let Sentences { found, comparison, kind } = self;
-        found.into_iter().chain(comparison).chain([kind]).collect()
+        let Sentences { found, comparison, repeated, kind } = self;
+        found.into_iter().chain(comparison).chain(repeated).chain([kind]).collect()
     }
 
     /// Those of a short report.
@@ -37,7 +40,20 @@ impl Sentences {
 
 /// Returns the sentences of a report.
 pub(super) fn of(report: &Report) -> Sentences {
-    Sentences { found: all_found(report), comparison: comparison(report), kind: what_it_was(report) }
+    Sentences {
+        found: all_found(report),
+        comparison: comparison(report),
+        repeated: repeated(report.repeated_points),
+        kind: what_it_was(report),
+    }
+}
+
+/// "2 points were repeated, because the null device changed by more than 15 %."
+fn repeated(points: usize) -> Option<String> {
+    let were = if points == 1 { "was" } else { "were" };
+    let (points, change) = (Some(points).filter(|&n| n > 0)?, percent(CHANGE * 100.0));
+    let points = plural(points as u64, "point");
+    Some(format!("{points} {were} repeated, because the null device changed by more than {change}."))
 }
 
 fn all_found(report: &Report) -> Vec<String> {

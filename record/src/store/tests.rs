@@ -187,6 +187,8 @@ fn results_come_back_as_they_were() {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
         directions: 2,
         shares_core: false,
+        attempt: None,
+        visit: None,
         figures: BTreeMap::default(),
         after_s: None,
         cost: None,

@@ -92,6 +92,8 @@ impl Run {
             measurement: m.clone(),
             directions,
             shares_core: false,
+            attempt: None,
+            visit: None,
             figures: BTreeMap::new(),
             after_s: Some(12.5 + 2.0 * self.outcomes.len() as f64),
             cost: None,
@@ -385,6 +387,7 @@ fn nulls(header: &Header) -> Vec<NullDevice> {
         let ceiling = ceilings.iter().find(|c| c.connections == point.connections && c.axes == point.axes).unwrap();
         nulls.extend([(true, 95), (false, 93)].map(|(before, percent)| NullDevice {
             point: point.clone(),
+            visit: None,
             before,
             after_s: nulls.len() as f64,
             frames: ceiling.frames.scaled(percent, 100),

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fixture;
+mod repeated;
 mod schema;
 
 use fixture::{Run, Truth};

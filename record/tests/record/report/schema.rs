@@ -1,6 +1,6 @@
 //! Every example run as JSON is valid by the JSON Schema of reports, and the schema refuses what a report never is.
 
-use super::{examples, fixture, report};
+use super::{examples, fixture, repeated, report};
 use method::trial::Fault;
 use method::{Rate, StoreFacts};
 use record::folder::{Cost, NullDevice, SelfTestCheck, Spread};
@@ -33,7 +33,14 @@ fn with_everything() -> fixture::Run {
     }
     let point = run.outcomes[0].measurement.point.clone();
     run.nulls = [true, false]
-        .map(|before| NullDevice { point: point.clone(), before, after_s: 1.5, frames: Rate(7), set_up: None })
+        .map(|before| NullDevice {
+            point: point.clone(),
+            visit: None,
+            before,
+            after_s: 1.5,
+            frames: Rate(7),
+            set_up: None,
+        })
         .into();
     run
 }
@@ -41,7 +48,9 @@ fn with_everything() -> fixture::Run {
 #[test]
 fn reports_are_valid_by_their_schema() {
     let validator = validator();
-    for (name, run) in examples().into_iter().chain([("with_everything", with_everything())]) {
+    for (name, run) in
+        examples().into_iter().chain([("with_everything", with_everything()), ("repeated", repeated::repeated())])
+    {
         let document = json_of(&run);
         let errors: Vec<String> =
             validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
