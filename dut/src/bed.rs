@@ -334,7 +334,7 @@ fn refuse<T>(what: String, way_out: &str) -> Result<T, DutError> {
 }
 
 /// Steps for a namespace that sends no unsolicited frames, and that accepts packets from any source address.
-fn quiet(target: Target) -> Vec<Step> {
+pub(crate) fn quiet(target: Target) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut set = |why: &str, name: &str, value| {
         steps.push(Step { target, ..Step::dut(why, Action::sysctl(name, value)) }.where_present());
@@ -354,7 +354,7 @@ fn quiet(target: Target) -> Vec<Step> {
 }
 
 /// Steps that give an interface its Ethernet address, switch offloads off and the interface on.
-fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
+pub(crate) fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
     let step = |why: &str, action| Step { target, ..Step::dut(why, action) };
     vec![
         step("a known Ethernet address", words(&["ip link set dev", name, "address", &shown(mac)])),

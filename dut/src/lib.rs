@@ -17,6 +17,7 @@ pub mod facts;
 pub mod host;
 pub mod journal;
 mod kernel_file;
+pub mod links;
 pub mod lock;
 pub mod machine_lock;
 pub mod null;

@@ -3,7 +3,7 @@
 
 use crate::engine::Engine;
 use crate::phase::{Phase, PhaseOutcome};
-use method::{Direction, Fault, Nanos, Order, Rate, TrialError};
+use method::{Direction, Fault, Leg, Nanos, Order, Rate, TrialError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
@@ -65,6 +65,21 @@ impl Engine {
             )));
         }
         Ok(per_second(received / offered.direction.count(), &out))
+    }
+
+    /// Offers frames as fast as the tester can for this time; none needs to come back. Returns the frames per second that left,
+    /// in the slower direction.
+    ///
+    /// # Errors
+    /// On an interrupt, or when a port fails.
+    pub fn send_only(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
+        let out = self.window(offered, window)?;
+        let legs = [&out.forward, &out.reverse].into_iter().filter(|leg| leg.sent > 0);
+        let rate = |leg: &Leg| {
+            let time = u128::from(leg.send_time.0.max(1));
+            Rate((u128::from(leg.sent - leg.refused) * 1_000_000_000 / time) as u64)
+        };
+        Ok(legs.map(rate).min().unwrap_or_default())
     }
 
     fn window(&mut self, offered: &Offered, window: Nanos) -> Result<PhaseOutcome, TrialError> {

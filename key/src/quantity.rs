@@ -48,6 +48,8 @@ const DURATIONS: &[(&str, u64)] = &[
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
+const BIT_RATES: &[&str] = &["bit/s", "bps"];
+const FRAME_RATES: &[&str] = &["frames/s", "connections/s", "fps", "cps", "pps"];
 const SHARES: &[(&str, u64)] = &[("%", 10_000), ("ppm", 1)];
 /// A share without a unit, as a part of 1.
 const PARTS: &[(&str, u64)] = &[("", 1_000_000)];
@@ -141,11 +143,15 @@ pub fn rate(text: &str) -> Result<WrittenRate> {
     let how = "write frames per second or the line rate: \"3.5 Mfps\", \"1M\", \"10 Gbit/s\"";
     let text = text.trim();
     let stem = |suffixes: &[&str]| suffixes.iter().find_map(|s| text.strip_suffix(s)).map(str::trim_end);
-    if let Some(number) = stem(&["bit/s", "bps"]) {
+    if let Some(number) = stem(BIT_RATES) {
         return measured(number, COUNTS, "a rate", how).map(WrittenRate::Bits);
     }
-    let number = stem(&["frames/s", "connections/s", "fps", "cps", "pps"]).unwrap_or(text);
-    measured(number, COUNTS, "a rate", how).map(WrittenRate::Frames)
+    measured(stem(FRAME_RATES).unwrap_or(text), COUNTS, "a rate", how).map(WrittenRate::Frames)
+}
+
+/// Whether a text ends with the unit of a rate.
+pub fn has_unit_of_rate(text: &str) -> bool {
+    FRAME_RATES.iter().chain(BIT_RATES).any(|unit| text.trim().ends_with(unit))
 }
 
 /// One port or a range of ports: `80`, `1024-65535`.

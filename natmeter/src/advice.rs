@@ -40,7 +40,8 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
 /// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
     let shares = |point: &&&Point| match &scenario.duts[point.dut] {
-        Dut::Simulated { .. } => false,
+        // The cores of a box are not this machine's.
+        Dut::Simulated { .. } | Dut::External { .. } => false,
         // Without cores as an axis, the kernel works on the sender's core.
         Dut::Kernel { .. } if scenario.sweep.cores == [1] => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
@@ -96,7 +97,7 @@ mod tests {
 
     fn of(text: &str, set: &[&str], machine: Machine) -> Vec<String> {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let loaded = parse("test.toml", text, &Options { full: false, set }, tech::ALL).unwrap();
+        let loaded = parse("test.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL).unwrap();
         advice(&loaded, &Plan::new(&loaded.scenario), machine)
     }
 

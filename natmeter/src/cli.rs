@@ -49,12 +49,15 @@ pub struct Changes {
     /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long)]
     pub full: bool,
+    /// File of a test bed: measure the box between two ports of this machine instead of the scenario's device
+    #[arg(long, value_name = "FILE")]
+    pub bed: Option<PathBuf>,
 }
 
 impl Changes {
-    /// Returns the options that change a scenario.
+    /// Returns the options that change a scenario, without the text of the bed file.
     pub fn options(&self) -> Options {
-        Options { full: self.full, set: self.set.clone() }
+        Options { full: self.full, set: self.set.clone(), ..Options::default() }
     }
 }
 
@@ -117,6 +120,9 @@ pub enum Command {
     /// Restore the settings that a killed run left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
+    /// Describe and check a test bed: two ports of this machine, and the box between them
+    #[command(subcommand)]
+    Bed(BedCommand),
     /// Run the gateway as a program, on interfaces or between capture files
     Gateway(GatewayArgs),
     /// Check a scenario, and summarise what it measures
@@ -212,6 +218,8 @@ pub struct SchemaArgs {
 pub enum SchemaKind {
     /// Scenario and gateway files
     Scenario,
+    /// Bed files
+    Bed,
     /// `natmeter report --format json`
     Report,
     /// A line of `natmeter run --json`, and of `events.jsonl` in the run folder
@@ -281,6 +289,55 @@ pub struct GatewayArgs {
     /// Control socket of the running gateway
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+}
+
+/// `natmeter bed …`
+#[derive(clap::Subcommand, Debug)]
+pub enum BedCommand {
+    /// Write a commented bed file from the interfaces of this machine
+    Init {
+        /// File to write
+        #[arg(default_value = "bed.toml")]
+        file: PathBuf,
+    },
+    /// Write a bed file from the configuration of siitperf, and list what has no counterpart
+    Import {
+        /// Configuration: siitperf.conf
+        conf: PathBuf,
+        /// File to write
+        #[arg(default_value = "bed.toml")]
+        file: PathBuf,
+    },
+    /// Measure what the two ports can do after you have cabled left to right, and keep it beside the bed file
+    #[command(after_help = "Example: natmeter bed t0 bed.toml --set traffic.frame-size=512")]
+    T0 {
+        /// Bed file
+        #[arg(default_value = "bed.toml")]
+        file: PathBuf,
+        /// Options that change the frames.
+        #[command(flatten)]
+        changes: Changes,
+        /// Options about other runs.
+        #[command(flatten)]
+        turn: Turn,
+    },
+    /// Check ports, silence, neighbours, translation and hooks, in less than 30 s
+    #[command(
+        after_help = "Examples:\n  natmeter bed check bed.toml\n  natmeter bed check bed.toml scenarios/lwaftr.toml"
+    )]
+    Check {
+        /// Bed file
+        #[arg(default_value = "bed.toml")]
+        file: PathBuf,
+        /// Scenario whose frames pass the box; default: those of a stateful NAT44
+        scenario: Option<PathBuf>,
+        /// Options that change the scenario.
+        #[command(flatten)]
+        changes: Changes,
+        /// Options about other runs.
+        #[command(flatten)]
+        turn: Turn,
+    },
 }
 
 /// A request to a running gateway.
@@ -353,6 +410,7 @@ impl Cli {
             Some(_) => (&mut no_changes, &mut no_turn, &mut no_folder),
         };
         to_changes.set.splice(0..0, changes.set.drain(..));
+        to_changes.bed = to_changes.bed.take().or(changes.bed.take());
         to_changes.full |= std::mem::take(&mut changes.full);
         to_turn.beside |= std::mem::take(&mut turn.beside);
         to_turn.wait |= std::mem::take(&mut turn.wait);
@@ -360,6 +418,7 @@ impl Cli {
         let unused = [
             ("--set", !no_changes.set.is_empty()),
             ("--full", no_changes.full),
+            ("--bed", no_changes.bed.is_some()),
             ("--beside", no_turn.beside),
             ("--wait", no_turn.wait),
             ("--runs", no_folder.runs.is_some()),
@@ -381,6 +440,7 @@ impl Command {
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
+            Command::Bed(_) => "bed",
             Command::Gateway(_) => "gateway",
             Command::Check(_) => "check",
             Command::Plan(_) => "plan",
@@ -467,7 +527,7 @@ mod tests {
         let cli =
             parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
         let Some(Command::Run(run)) = cli.command else { panic!() };
-        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true });
+        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true, bed: None });
         assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
     }

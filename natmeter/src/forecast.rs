@@ -5,9 +5,9 @@ mod text;
 
 pub use text::{text, total};
 
-use crate::rig::{embedded, kernel};
+use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
-use method::{Count, Direction, Nanos, Rate};
+use method::{Count, Direction, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
 
@@ -62,7 +62,7 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan) -> bool {
 /// kernel device.
 fn change_time(dut: &Dut, connections: Count) -> Nanos {
     match dut {
-        Dut::Kernel { .. } => Nanos::from_secs(2),
+        Dut::Kernel { .. } | Dut::External { .. } => Nanos::from_secs(2),
         Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
     }
 }
@@ -128,8 +128,9 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
                 [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
             Guess { set_up, forward, top: Rate(15_000_000) }
         }
+        (Dut::External { .. }, _) => of_ports(scenario),
         (Dut::Gateway { technology, .. }, _) if technology.overhead() > 0 => thousands(1_500, 4_000, 12_000),
-        (Dut::Gateway { .. }, _) | (_, Link::InProcess { .. }) => thousands(2_200, 4_000, 15_000),
+        (Dut::Gateway { .. }, _) | (_, Link::InProcess { .. } | Link::Ports) => thousands(2_200, 4_000, 15_000),
         (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
         (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
         (Dut::Kernel { nat44: None, .. }, Link::Veth { .. }) => thousands(0, 220, 800),
@@ -141,6 +142,14 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
     let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
     let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
+}
+
+/// The assumed rates of a box: half the line rate of the slower port, or of 1 Gbit/s if the bed does not say.
+fn of_ports(scenario: &Scenario) -> Guess {
+    let line = scenario.bed.as_ref().and_then(|bed| bed.line_rate(scenario.widest_frame()));
+    let top = Rate(line.unwrap_or(1_488_095));
+    let half = top.scaled(1, 2);
+    Guess { set_up: half, forward: half, top }
 }
 
 /// Maximum prediction of one month, so that sums over a plan cannot overflow.
@@ -168,7 +177,7 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
             (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
         }
     };
-    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, m.error_ppm))).min(LONGEST.0))
+    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, scenario.precision()))).min(LONGEST.0))
 }
 
 /// Threads start, drain and pause around each window.
@@ -216,10 +225,10 @@ fn phase1(scenario: &Scenario, n: Count, rate: Rate) -> u64 {
     rate.time_for(n).0.saturating_add(m.start_delay.0 + m.phase1_drain.0 + m.settle.0)
 }
 
-/// Trials of a binary search from `top` to an interval of `error` of the result: ceil(log2(top / e)), and one trial at the
-/// upper end.
-fn trials(top: Rate, result: Rate, error_ppm: u32) -> u32 {
-    let interval = result.scaled(u64::from(error_ppm), 1_000_000).0.max(1);
+/// Trials of a binary search from `top` to the width of the interval at which it stops: ceil(log2(top / width)), and one
+/// trial at the upper end.
+fn trials(top: Rate, result: Rate, precision: Precision) -> u32 {
+    let interval = precision.width(result).0;
     top.0.div_ceil(interval).next_power_of_two().ilog2() + 1
 }
 
@@ -242,7 +251,7 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
 /// other's pools.
 fn pools(scenario: &Scenario, point: &Point) -> u64 {
     let slot = match scenario.link {
-        Link::Veth { .. } => 2048,
+        Link::Veth { .. } | Link::Ports => 2048,
         // Headroom, and whole cache lines.
         Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
     };
@@ -252,6 +261,7 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
             (u64::from(scenario.tester.workers + point.cores), frames as u64)
         }
         Link::Veth { .. } | Link::Tap => (1, kernel::FRAMES as u64),
+        Link::Ports => (scenario.tester.workers.into(), ports::FRAMES as u64),
     };
     pools * frames * slot + 8 * pools * (pools - 1) * frames
 }
@@ -266,7 +276,8 @@ fn dut_memory(dut: &Dut, connections: Count) -> u64 {
             each * dut.table_size().unwrap_or(0) + loaded
         }
         Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
-        Dut::Kernel { nat44: None, .. } | Dut::Simulated { .. } => 0,
+        // The memory of a box is not this machine's.
+        Dut::Kernel { nat44: None, .. } | Dut::External { .. } | Dut::Simulated { .. } => 0,
     }
 }
 
@@ -283,11 +294,12 @@ mod tests {
 
     #[test]
     fn trials_of_a_binary_search() {
+        let share = |ppm| Precision::Relative(method::Ratio::from_ppm(ppm));
         // 16 M down to 10 k: 1,600 intervals, 11 halvings, and the upper end.
-        assert_eq!(trials(Rate(16_000_000), Rate(1_000_000), 10_000), 12);
+        assert_eq!(trials(Rate(16_000_000), Rate(1_000_000), share(10_000)), 12);
         // An interval as wide as the search: the upper end decides.
-        assert_eq!(trials(Rate(100), Rate(100), 1_000_000), 1);
-        assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), 1), 64);
+        assert_eq!(trials(Rate(100), Rate(100), share(1_000_000)), 1);
+        assert_eq!(trials(Rate(u64::MAX >> 1), Rate(0), share(1)), 64);
     }
 
     /// Each worker has a pool, and rings on which the others return frames.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod bed;
 pub mod build_info;
 pub mod cli;
 pub mod command;

@@ -1,11 +1,14 @@
 //! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
+use crate::rig::boxes;
 use crate::rig::kernel::{bed_with_cables, device_config};
 use dut::host::Order;
 use dut::{DutError, Target};
 use record::plan::Plan;
 use scenario::axis::more_in_words;
-use scenario::{Dut, Point, Scenario};
+use scenario::bed::Bed;
+use scenario::{Dut, Point, Scenario, show_range};
+use std::fmt::Write;
 
 /// Returns the commands of each kernel device, in order; other devices have a comment only.
 ///
@@ -30,12 +33,35 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
     let scenario = &*point.of(scenario);
     let swept = more_in_words(&point.axes);
     let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
+    if let Some(bed) = &scenario.bed {
+        return Ok(head + &of_boxes(scenario, bed, point)?);
+    }
     let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
     };
     let config = device_config(scenario, software, nat44.as_ref(), point);
     let orders = dut::plan(&config)?;
     Ok(head + &listed(&orders))
+}
+
+/// What the hooks of a bed run at a point, and what the box needs besides.
+fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, DutError> {
+    let flows = &scenario.traffic.flows;
+    let mut text = String::new();
+    for ((side, port), range) in bed.ports().into_iter().zip([flows.inside, flows.remote]) {
+        let through = port.ipv4().map_or_else(String::new, |own| format!(" through {own}"));
+        let _ = writeln!(
+            text,
+            "# the box needs on the {side}: routes to the test addresses {}{through}",
+            show_range(range)
+        );
+    }
+    for (role, keys) in &bed.boxes {
+        let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, point));
+        let of_box = |o: &Order| format!("{:<60}  # {role}: {}\n", o.action.to_string(), o.why);
+        text.extend(dut::external::plan(&config)?.iter().map(of_box));
+    }
+    Ok(text)
 }
 
 fn listed(orders: &[Order]) -> String {

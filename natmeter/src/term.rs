@@ -61,7 +61,7 @@ pub fn err_lines(text: &str) {
 const HANGING: usize = 4;
 
 /// Breaks a text between words into lines of at most so many columns. Colours take no columns.
-fn folded(text: &str, columns: usize) -> String {
+pub fn folded(text: &str, columns: usize) -> String {
     let mut shown = String::new();
     for line in text.lines() {
         if !shown.is_empty() {

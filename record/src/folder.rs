@@ -189,6 +189,9 @@ pub enum Over {
     /// A veth pair and AF_XDP sockets in native mode.
     #[serde(rename = "veth, af-xdp native")]
     AfXdpNative,
+    /// The ports of a test bed, send only: no cable leads from one to the other.
+    #[serde(rename = "ports, send only")]
+    Ports,
 }
 
 impl Over {
@@ -197,6 +200,7 @@ impl Over {
     pub fn of(link: &Link) -> Over {
         match link {
             Link::InProcess { .. } | Link::Tap => Over::Process,
+            Link::Ports => Over::Ports,
             Link::Veth { io: VethIo::AfPacket } => Over::AfPacket,
             Link::Veth { io: VethIo::AfXdpGeneric } => Over::AfXdpGeneric,
             Link::Veth { io: VethIo::AfXdpNative } => Over::AfXdpNative,
@@ -210,6 +214,7 @@ impl Over {
             Over::AfPacket => "veth, af-packet",
             Over::AfXdpGeneric => "veth, af-xdp generic",
             Over::AfXdpNative => "veth, af-xdp native",
+            Over::Ports => "ports, send only",
         }
     }
 }

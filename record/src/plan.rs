@@ -215,7 +215,7 @@ mod tests {
     /// precede phase 2.
     #[test]
     fn interleaved_repetitions_alternate_between_the_points() {
-        let options = Options { full: false, set: vec!["measure.repetitions=2".to_owned()] };
+        let options = Options { full: false, set: vec!["measure.repetitions=2".to_owned()], ..Options::default() };
         let scenario = parse("test.toml", KERNEL, &options, tech::ALL).unwrap().scenario;
         let plan = Plan::in_order(&scenario, Sequence::Interleaved);
         let keys: Vec<String> = plan.measurements.iter().map(Measurement::key).collect();

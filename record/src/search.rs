@@ -5,7 +5,7 @@ use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
 use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
-use method::procedure::{Precision, Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
+use method::procedure::{Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
 use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario};
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         hi: upper_end(scenario, calibration, m)?,
         verify: measure.verify.map(|tries| Verify { tries }),
         phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
-        precision: Precision::Relative(Ratio::from_ppm(u64::from(measure.error_ppm))),
+        precision: scenario.precision(),
         criteria: criteria(scenario),
         repetitions: measure.repetitions,
         duration: measure.duration,

@@ -42,24 +42,29 @@ pub fn more_in_words(values: &AxisValues) -> String {
 impl Dut {
     /// Whether, and up to which value, it has an axis.
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
+        if let Some((plays, technology)) = self.technology() {
+            return technology.fit(axis, plays, flows);
+        }
         match (self, axis) {
-            (Dut::Gateway { plays, technology, .. }, _) => technology.fit(axis, *plays, flows),
             (Dut::Kernel { nat44: Some(_), .. }, "inside-addresses") => {
                 Fit::UpTo(flows.inside.count.into(), "more than `inside` has", "widen `inside` in [traffic]")
             }
             (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => {
                 Fit::UpTo(nat44.pool.count.into(), "more than `pool` has", "widen `pool`")
             }
-            (Dut::Kernel { .. } | Dut::Simulated { .. }, _) => Fit::Lacks,
+            _ => Fit::Lacks,
         }
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
+        if let Some((_, technology)) = self.technology_mut() {
+            technology.set(axis, value, flows);
+            return;
+        }
         match (self, axis) {
-            (Dut::Gateway { technology, .. }, _) => technology.set(axis, value, flows),
             (Dut::Kernel { .. }, "inside-addresses") => flows.inside.count = value as u32,
             (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => nat44.pool.count = value as u32,
-            (Dut::Kernel { .. } | Dut::Simulated { .. }, _) => {}
+            _ => {}
         }
     }
 }

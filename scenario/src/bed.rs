@@ -5,7 +5,7 @@ use crate::ScenarioError;
 use crate::reader::text_of;
 use crate::tables::NextHop;
 use key::kind::{
-    Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, rate, text, text_of as words, yes_or_no,
+    Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{At, Book, Chapter, Complaints, Fault, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
@@ -13,7 +13,7 @@ use method::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wire::{AddrRange, Mac};
 
 /// A test bed as its file describes it.
@@ -27,6 +27,28 @@ pub struct Bed {
     pub right: PortKeys,
     /// The boxes between the ports, in the order in which a frame from the left passes them: one, or those of a Dual DUT.
     pub boxes: Vec<(&'static str, BoxKeys)>,
+    /// The folder of the file.
+    pub folder: PathBuf,
+    /// What the tester's ports can do, cabled to each other.
+    pub t0: Vec<T0>,
+}
+
+/// One measurement of the tester's ports, cabled left to right by a person: T0, the null device of a bed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct T0 {
+    /// When it was measured (RFC 3339).
+    pub date: String,
+    /// Version of natmeter.
+    pub natmeter: String,
+    /// Interface, back-end, queues and VLAN of both ports; with others the measurement does not count.
+    pub ports: [String; 2],
+    /// Frame size in octets, with FCS.
+    pub frame_size: usize,
+    /// Frames per second and direction that arrived, right, under overload.
+    pub frames: u64,
+    /// Frames per second and direction that the tester sent when nothing had to come back.
+    pub sent: u64,
 }
 
 /// The text of a bed file, kept in the record of a run.
@@ -36,6 +58,9 @@ pub struct BedText {
     pub name: String,
     /// What it says.
     pub text: String,
+    /// What the tester's ports can do, from the file beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub t0: Vec<T0>,
 }
 
 /// Back-end of a port.
@@ -150,6 +175,8 @@ key::table! {
         alive: Option<String> = "alive", maybe(text()), computed("only frames show it");
         /// Starts a program in the foreground, with `{left}` and `{right}` for its interfaces; only with `on = "namespace"`.
         start: Option<String> = "start", maybe(text()), computed("none");
+        /// File beside this one with which ssh is configured.
+        ssh_config: Option<PathBuf> = "ssh-config", maybe(path()), computed("your own");
         /// Time limit of each hook.
         timeout: Nanos = "timeout", duration(Nanos::from_secs(1)..=DAY), or("30 s");
         /// What a reader of the report should know of the box: names and words.
@@ -233,8 +260,33 @@ pub fn book() -> Book {
 /// # Errors
 /// When the file cannot be read, and everything that is wrong with it.
 pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
-    let written = BedText { name: path.display().to_string(), text: text_of(path)? };
+    let text = text_of(path)?;
+    // A resumed run may begin in another folder.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let t0 = read_t0(&path)?;
+    let written = BedText { name: path.display().to_string(), text, t0 };
     Ok((parse(&written)?, written))
+}
+
+/// The file of T0 beside a bed file: `bed.t0.json` beside `bed.toml`.
+pub fn t0_file(bed: &Path) -> PathBuf {
+    bed.with_extension("t0.json")
+}
+
+/// Reads T0 of a bed; nothing if it was not measured.
+///
+/// # Errors
+/// When the file cannot be read, or is no list of T0.
+pub fn read_t0(bed: &Path) -> Result<Vec<T0>, ScenarioError> {
+    let path = t0_file(bed);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let why = |why: serde_json::Error| ScenarioError::Unreadable {
+        path: path.clone(),
+        why: format!("{why}; measure it again with `natmeter bed t0`"),
+    };
+    serde_json::from_str(&text_of(&path)?).map_err(why)
 }
 
 /// Checks a bed file that is already text.
@@ -255,7 +307,10 @@ pub fn parse(file: &BedText) -> Result<Bed, Complaints> {
     let rules = read.as_ref().map(rules).unwrap_or_default();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
     match read {
-        Some(bed) if complaints.is_empty() => Ok(bed),
+        Some(bed) if complaints.is_empty() => {
+            let folder = Path::new(&file.name).parent().map(Path::to_path_buf).unwrap_or_default();
+            Ok(Bed { folder, t0: file.t0.clone(), ..bed })
+        }
         _ => Err(complaints),
     }
 }
@@ -282,7 +337,14 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
             .map(|role| sections.table::<BoxKeys>(&format!("dut.{role}")).map(|keys| (role, keys)))
             .collect()
     };
-    Some(Bed { keys: keys?, left: left?, right: right?, boxes: boxes.into_iter().collect::<Option<_>>()? })
+    Some(Bed {
+        keys: keys?,
+        left: left?,
+        right: right?,
+        boxes: boxes.into_iter().collect::<Option<_>>()?,
+        folder: PathBuf::new(),
+        t0: Vec::new(),
+    })
 }
 
 /// What does not fit together.
@@ -290,7 +352,9 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (side, port) in bed.ports() {
         let path = |key: &str| format!("bed.{side}.{key}");
-        if port.gateway.is_none() && port.mac.is_none() {
+        // natmeter knows the ends that it makes itself.
+        let is_made = bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace);
+        if port.gateway.is_none() && port.mac.is_none() && !is_made {
             let fault = Fault::new(format!("natmeter cannot reach the box on the {side}"))
                 .at(At::key(format!("bed.{side}")), "this port");
             faults.push(
@@ -370,6 +434,18 @@ impl Bed {
         self.left.queues.max(self.right.queues)
     }
 
+    /// The line rate of the slower port with frames of this size with FCS, in frames per second, if the file says it.
+    pub fn line_rate(&self, frame_size: usize) -> Option<u64> {
+        let rates = [&self.left, &self.right].map(|port| port.line_rate.map(|rate| rate.frames_per_second(frame_size)));
+        rates.into_iter().flatten().min()
+    }
+
+    /// T0 with these ports and this frame size, the latest.
+    pub fn t0_of(&self, frame_size: usize) -> Option<&T0> {
+        let ports = self.ports().map(|(_, port)| port.settings());
+        self.t0.iter().rfind(|t0| t0.ports == ports && t0.frame_size == frame_size)
+    }
+
     /// Whether the operator allowed these addresses.
     pub fn allows(&self, range: AddrRange) -> bool {
         let last = u32::from(range.first).checked_add(range.count.saturating_sub(1));
@@ -387,6 +463,14 @@ impl PortKeys {
     /// Its first IPv4 address.
     pub fn ipv4(&self) -> Option<Ipv4Addr> {
         self.addresses.iter().find_map(|(address, _)| if let IpAddr::V4(a) = address { Some(*a) } else { None })
+    }
+
+    /// What T0 depends on, in words.
+    pub fn settings(&self) -> String {
+        let io = PORT_IO.iter().find(|(_, io, _)| *io == self.io).map_or("", |(name, ..)| name);
+        let copy = ZERO_COPY.iter().find(|(_, copy, _)| *copy == self.zero_copy).map_or("", |(name, ..)| name);
+        let vlan = self.vlan.map_or_else(String::new, |vlan| format!(", VLAN {vlan}"));
+        format!("{}, {io}, {} queues, zero-copy {copy}{vlan}", self.interface, self.queues)
     }
 
     /// The neighbour that everything is sent to.
@@ -412,7 +496,7 @@ mod tests {
         facts = { computer = \"Dell R430\" }\n";
 
     fn bed(text: &str) -> Result<Bed, String> {
-        let file = BedText { name: "bed.toml".to_owned(), text: text.to_owned() };
+        let file = BedText { name: "bed.toml".to_owned(), text: text.to_owned(), t0: Vec::new() };
         parse(&file).map_err(|complaints| complaints.render(false))
     }
 

@@ -9,11 +9,13 @@ use method::metric::{self, Origin, THROUGHPUT};
 use method::{Direction, Nanos};
 use serde::Serialize;
 
-/// Where a device is, seen from the tester. None of these is the test bed of RFC 2544, section 6: a tester with two ports,
-/// and two cables to the device.
+/// Where a device is, seen from the tester. Only the first is the test bed of RFC 2544, section 6: a tester with two ports, and
+/// two cables to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestBed {
+    /// Between two ports of the tester.
+    Ports,
     /// Another program or the kernel of the tester's machine.
     SameMachine,
     /// A part of the tester's process.
@@ -27,6 +29,7 @@ impl TestBed {
     pub fn of(dut: &Dut) -> TestBed {
         match dut {
             Dut::Kernel { .. } => TestBed::SameMachine,
+            Dut::External { .. } => TestBed::Ports,
             Dut::Gateway { .. } => TestBed::SameProcess,
             Dut::Simulated(_) => TestBed::Simulated,
         }
@@ -46,6 +49,7 @@ impl TestBed {
     /// Returns how it differs from two ports and two cables, in words.
     pub fn differs(self) -> &'static str {
         match self {
+            TestBed::Ports => "the device is between two ports of the tester",
             TestBed::SameMachine => "tester and device are on one machine",
             TestBed::SameProcess => "tester and device are in one process",
             TestBed::Simulated => "the device is simulated",
@@ -55,6 +59,7 @@ impl TestBed {
     /// Returns its name in labels and tables.
     pub fn words(self) -> &'static str {
         match self {
+            TestBed::Ports => "two ports",
             TestBed::SameMachine => "same machine",
             TestBed::SameProcess => "same process",
             TestBed::Simulated => "simulated device",
@@ -160,7 +165,7 @@ mod tests {
 
     fn full(text: &str, set: &[&str]) -> Scenario {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let loaded = parse("x.toml", text, &Options { full: true, set }, tech::ALL);
+        let loaded = parse("x.toml", text, &Options { full: true, set, ..Options::default() }, tech::ALL);
         loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
     }
 

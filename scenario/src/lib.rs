@@ -12,11 +12,13 @@ pub mod axis;
 pub mod bed;
 mod conformance;
 pub mod gateway;
+mod over_bed;
 mod overrides;
 mod point;
 mod ranges;
 mod reader;
 mod rules;
+mod search_error;
 mod settle;
 mod summary;
 mod tables;
@@ -27,8 +29,9 @@ pub use key::{Complaints, did_you_mean};
 pub use point::Point;
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
+pub use search_error::SearchError;
 pub use settle::SLACK;
-pub use summary::{Summary, impair_in_words, technologies};
+pub use summary::{Summary, impair_in_words, show_range, technologies};
 pub use tables::{
     Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Simulated, Sweep, Tester, Traffic,
     VETH_IO, VethIo, book,
@@ -54,6 +57,8 @@ pub struct Scenario {
     pub duts: Vec<Dut>,
     /// How tester and DUT are joined.
     pub link: Link,
+    /// The test bed, if the device is a box between two ports of the tester.
+    pub bed: Option<bed::Bed>,
     /// Impairment of the frames that the tester receives.
     pub impair: Option<Impair>,
     /// Capture of the tester's frames.
@@ -98,6 +103,15 @@ pub enum Dut {
         /// NAT44 parameters; `None` for plain forwarding.
         nat44: Option<KernelNat44>,
     },
+    /// A box between two ports of the tester.
+    External {
+        /// Which part of the technology it plays.
+        plays: Plays,
+        /// The technology; `None` for plain forwarding.
+        technology: Option<Box<dyn Technology>>,
+        /// What hooks may want to know beside the technology's parameters.
+        keys: tables::External,
+    },
     /// A simulated device with known truth, for tests of the tool itself.
     Simulated(Simulated),
 }
@@ -117,6 +131,8 @@ pub enum Link {
         /// Back-end of the tester's ends.
         io: VethIo,
     },
+    /// Ports of a test bed.
+    Ports,
 }
 
 /// Octets of a frame beside its packet: header and FCS.
@@ -133,6 +149,7 @@ impl Dut {
         match self {
             Dut::Gateway { name, .. } => name,
             Dut::Kernel { software, .. } => software,
+            Dut::External { .. } => "external",
             Dut::Simulated { .. } => "simulated",
         }
     }
@@ -141,6 +158,7 @@ impl Dut {
     pub fn kind(&self) -> &'static str {
         match self {
             Dut::Gateway { .. } => "embedded",
+            Dut::External { .. } => "external",
             Dut::Kernel { software, .. } => software,
             Dut::Simulated { .. } => "simulated",
         }
@@ -157,18 +175,39 @@ impl Dut {
         match self {
             Dut::Kernel { nat44, .. } => nat44.is_some(),
             Dut::Gateway { plays, technology, .. } => technology.is_stateful(*plays),
+            Dut::External { plays, technology, .. } => technology.as_ref().is_some_and(|t| t.is_stateful(*plays)),
             Dut::Simulated { .. } => true,
         }
     }
 
     /// Whether it lives in this process.
     pub fn is_in_process(&self) -> bool {
-        !matches!(self, Dut::Kernel { .. })
+        !matches!(self, Dut::Kernel { .. } | Dut::External { .. })
     }
 
-    /// The technology of an embedded gateway, and the part that it plays.
+    /// The technology of an embedded gateway or of a box, and the part that it plays.
     pub fn technology(&self) -> Option<(Plays, &dyn Technology)> {
-        if let Dut::Gateway { plays, technology, .. } = self { Some((*plays, technology.as_ref())) } else { None }
+        match self {
+            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
+                Some((*plays, technology.as_ref()))
+            }
+            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
+        match self {
+            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
+                Some((*plays, technology.as_mut()))
+            }
+            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+        }
+    }
+
+    /// Whether it forwards IPv4 and translates nothing.
+    pub fn is_forwarding(&self) -> bool {
+        matches!(self, Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. })
     }
 }
 

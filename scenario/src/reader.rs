@@ -3,13 +3,15 @@
 #![allow(clippy::option_option, reason = "none where a value was refused; `Some(None)` where the file has none")]
 
 use crate::axis::Swept;
+use crate::bed::{self, Bed, BedText};
+use crate::over_bed;
 use crate::overrides;
 use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, Embedded, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure, Simulated,
-    Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    ALIASED, Capture, Embedded, External, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure,
+    Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::quantity::unitless_share_ppm;
@@ -32,6 +34,9 @@ pub struct Options {
     pub full: bool,
     /// `KEY=VALUE` overrides, in order; the last one of a key counts.
     pub set: Vec<String>,
+    /// The test bed that takes the place of devices and link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bed: Option<BedText>,
 }
 
 /// A scenario that passed all rules.
@@ -41,6 +46,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The text of the file, verbatim.
     pub text: String,
+    /// What changed it; the bed that it names included.
+    pub options: Options,
     /// What is right and still unwise, one sentence each.
     pub advice: Vec<String>,
     sources: Vec<Source>,
@@ -115,7 +122,21 @@ pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
 /// # Errors
 /// When the file cannot be read, and everything that is wrong with it.
 pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Result<Loaded, ScenarioError> {
-    Ok(parse(&path.display().to_string(), &text_of(path)?, options, technologies)?)
+    let text = text_of(path)?;
+    let mut options = options.clone();
+    if options.bed.is_none()
+        && let Some(bed) = bed_of(&text)
+    {
+        options.bed = Some(bed::read(&path.parent().unwrap_or(Path::new("")).join(bed))?.1);
+    }
+    Ok(parse(&path.display().to_string(), &text, &options, technologies)?)
+}
+
+/// The bed file that a scenario's text names.
+fn bed_of(text: &str) -> Option<PathBuf> {
+    let (tree, _) = key::read("", text);
+    let Value::Text(bed) = &tree.root.get("bed")?.node.value else { return None };
+    Some(PathBuf::from(bed))
 }
 
 /// Checks a scenario that is already text, called `name` in messages.
@@ -181,10 +202,12 @@ fn loaded(
     update(&mut tree, &book);
     faults.extend(book.unknown(&tree));
     let is_alias = alias(&mut tree, &mut faults);
+    let bed = options.bed.as_ref().map(bed::parse).transpose()?;
+    let mut noted = bed.as_ref().map(|bed| over_bed::replace(&mut tree, bed, &mut faults)).unwrap_or_default();
     inherit(&mut tree, &book);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let read = Reading { sections: &mut sections, technologies, is_alias, ranges }.scenarios();
+    let read = Reading { sections: &mut sections, technologies, is_alias, ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -196,11 +219,18 @@ fn loaded(
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
     match if options.full { full } else { quick } {
         Some(mut scenario) if complaints.is_empty() => {
-            let advice = rules::advice(&scenario);
+            noted.extend(rules::advice(&scenario));
             scenario.parameters = parameters(&tree);
             settle(&mut scenario);
             admit_customers(&mut scenario, &spans);
-            Ok(Loaded { scenario, text: text.to_owned(), advice, sources: tree.sources, spans })
+            Ok(Loaded {
+                scenario,
+                text: text.to_owned(),
+                options: options.clone(),
+                advice: noted,
+                sources: tree.sources,
+                spans,
+            })
         }
         _ => Err(complaints),
     }
@@ -284,6 +314,7 @@ struct Reading<'a, 'b> {
     technologies: Technologies,
     is_alias: bool,
     ranges: DefaultRanges,
+    bed: Option<Bed>,
 }
 
 impl Reading<'_, '_> {
@@ -302,7 +333,10 @@ impl Reading<'_, '_> {
         let full_connections = self.sections.table::<FullConnections>("full");
         let impair = self.beside::<Impair>("link.impair");
         let capture = self.beside::<Capture>("link.capture");
-        let (top, duts, sweep, tester) = (top?, duts?, sweep?, tester?);
+        let (top, duts, sweep, mut tester) = (top?, duts?, sweep?, tester?);
+        if let Some(bed) = &self.bed {
+            tester.workers = bed.lanes();
+        }
         let full_connections = full_connections?.connections;
         let smallest = sweep.connections.iter().chain(&full_connections).copied().min();
         let rings = u64::from(sweep.cores.iter().copied().max().unwrap_or(1)) * u64::from(tester.workers);
@@ -313,6 +347,7 @@ impl Reading<'_, '_> {
             allow_addresses: top.allow_addresses,
             duts,
             link: link?,
+            bed: self.bed.take(),
             impair: impair?,
             capture: capture?,
             tester,
@@ -373,7 +408,9 @@ impl Reading<'_, '_> {
     /// The devices in the order of the reference page and not of the file.
     fn duts(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
         let mut duts = Vec::new();
-        if self.sections.has("dut.embedded") {
+        if self.sections.has("dut.external") {
+            duts.push(self.external(technology));
+        } else if self.sections.has("dut.embedded") {
             duts.push(self.embedded(technology));
         } else if technology.is_some() {
             let fault = Fault::new("a technology needs the embedded gateway");
@@ -409,8 +446,27 @@ impl Reading<'_, '_> {
         Some(Dut::Gateway { name, plays, technology })
     }
 
+    fn external(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
+        let keys = self.sections.table::<External>("dut.external")?;
+        if self.bed.is_none() {
+            let fault =
+                Fault::new("this scenario needs a test bed").at(At::key("dut.external"), "a box between two ports");
+            self.sections
+                .faults
+                .push(fault.instead("name the file of the bed: --bed bed.toml; `natmeter bed init` writes one"));
+        }
+        let technology = match technology {
+            Some(technology) => Some(technology?),
+            None => None,
+        };
+        Some(Dut::External { plays: keys.plays, technology, keys })
+    }
+
     fn link(&mut self, duts: &[Dut], usual_depth: usize) -> Option<Link> {
         const KINDS: [&str; 3] = ["link.in-process", "link.tap", "link.veth"];
+        if self.bed.is_some() {
+            return Some(Link::Ports);
+        }
         let mut found = KINDS.into_iter().filter(|kind| self.sections.has(kind));
         let Some(kind) = found.next() else {
             // Left out, it is the simplest link that fits the first device.

@@ -15,7 +15,7 @@ pub(crate) fn settle(scenario: &mut Scenario) {
     let packet = scenario.widest_packet();
     for dut in &mut scenario.duts {
         let sessions = most.sessions(dut);
-        if let Dut::Gateway { technology, .. } = dut {
+        if let Some((_, technology)) = dut.technology_mut() {
             technology.settle(sessions);
             technology.outlast_tests();
             technology.pass_whole(packet);

@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
-use crate::quantity::{show_count, show_duration, show_grouped, show_share};
+use crate::quantity::{show_count, show_duration, show_grouped};
 use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
 use method::{Count, Direction};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -56,7 +56,8 @@ impl Summary {
         }
         let repetitions =
             if measure.repetitions == 1 { "once".to_owned() } else { format!("{} times", measure.repetitions) };
-        let error = show_share(measure.error_ppm);
+        let error = scenario.precision_in_words();
+        let error = error.strip_suffix(" of the result").unwrap_or(&error);
         rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));
         rows.push(("trials", format!("{} each", show_duration(measure.duration))));
         let departures = conformance(scenario);
@@ -107,6 +108,7 @@ impl fmt::Display for Summary {
 fn link(link: &Link) -> String {
     match link {
         Link::InProcess { depth } => format!("in this process, {depth} frames deep"),
+        Link::Ports => "two ports of a test bed".to_owned(),
         Link::Tap => "a TAP pair into the kernel".to_owned(),
         Link::Veth { io } => {
             let io = match io {
@@ -260,6 +262,6 @@ fn pools(scenario: &Scenario) -> Vec<String> {
 }
 
 /// An address range as in scenarios.
-pub(crate) fn show_range(range: AddrRange) -> String {
+pub fn show_range(range: AddrRange) -> String {
     if range.count == 1 { range.first.to_string() } else { format!("{} - {}", range.first, range.last()) }
 }

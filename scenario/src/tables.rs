@@ -2,6 +2,7 @@
 //! their own (`tech`).
 
 use crate::Technologies;
+use crate::search_error::{SearchError, ShareOrRate};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
@@ -86,6 +87,8 @@ key::table! {
         /// Reserved IPv4 blocks that may be used besides: parts of 169.254.0.0/16, 192.0.0.0/24 and 240.0.0.0/4 without the
         /// broadcast address. Public addresses are never allowed (RFC 6815).
         allow_addresses: Vec<AddrRange> = "allow-addresses", list(addresses()), computed("none");
+        /// File of the test bed, beside the scenario; `--bed` replaces it.
+        bed: Option<PathBuf> = "bed", maybe(path()), computed("tester and device are on this machine");
     }
 }
 
@@ -97,6 +100,19 @@ key::table! {
         /// Which part of the technology the device plays; the tester plays the other one (RFC 8219, section 4). NAT44, SIIT,
         /// NAT64, NAT46 and NAT66 have one part.
         plays: Plays = "plays", choice(PLAYS), or("dual");
+    }
+}
+
+key::table! {
+    /// A box between two ports of the tester; needs a bed (`--bed`). Its technology is that of the scenario, or plain forwarding
+    /// without one.
+    pub struct External {
+        /// Which part of the technology the box plays; the tester plays the other one.
+        plays: Plays = "plays", choice(PLAYS), or("dual");
+        /// Entries of its connection tracking table, for hooks: `{table}`.
+        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("hooks see none");
+        /// Buckets of its hash table, for hooks: `{hash-size}`.
+        hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("hooks see none");
     }
 }
 
@@ -256,8 +272,8 @@ key::table! {
         settle: Nanos = "settle", duration(Nanos(0)..=HOUR), or("5 s").conforms();
         /// Drain of phase 1 (T of siitperf).
         phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
-        /// Relative error at which a search stops.
-        error_ppm: u32 = "error", share(), or("0.1 %").conforms();
+        /// Width of the interval at which a search stops: a share of the result, or a rate with its unit (`"1000 cps"`).
+        error: SearchError = "error", ShareOrRate, or("0.1 %").conforms();
         /// Frames of a trial that must arrive; 100 % is RFC 2544.
         acceptance_ppm: u32 = "acceptance", share(), or("100 %").conforms();
         /// The same of phase 1.
@@ -400,6 +416,7 @@ pub fn book(technologies: Technologies) -> Book {
         vec![Chapter::of::<Top>("").lenient(), embedded, Chapter::of::<Forwarding>("dut.linux-forwarding")];
     chapters.extend(KERNEL_NATS.iter().map(kernel));
     chapters.extend([
+        Chapter::of::<External>("dut.external"),
         Chapter::of::<Simulated>("dut.simulated"),
         Chapter::of::<InProcess>("link.in-process"),
         Chapter::of::<Tap>("link.tap"),
@@ -446,7 +463,7 @@ const SLIPS: &[Slip] = &[
     ),
     (
         &["precision", "resolution", "accuracy"],
-        "`error` is the relative error at which a search stops, such as \"1 %\"",
+        "`error` is the width of the interval at which a search stops, such as \"1 %\" or \"1000 cps\"",
     ),
     (
         &["time", "timeout", "limit", "max-time", "budget"],

@@ -55,6 +55,12 @@ impl Lab {
         lab.with_sshd()
     }
 
+    /// The namespaces of the tester and of the DUT.
+    #[allow(dead_code, reason = "each suite uses a part of the laboratory")]
+    pub(crate) fn namespaces(&self) -> [Netns; 2] {
+        [self.tester.clone(), self.dut.clone()]
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
 use crate::term::{self, err, err_lines};
-use scenario::{Loaded, ScenarioError};
+use scenario::{Loaded, Options, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
@@ -23,13 +23,26 @@ pub(super) fn name(file: Option<&Path>) -> String {
 /// # Errors
 /// The exit code, after printing all errors.
 pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
-    let options = changes.options();
-    let loaded = match file {
-        Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
-            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
-        }
-        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
-    };
+    checked(
+        output,
+        options(changes).and_then(|options| match file {
+            Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
+                scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
+            }
+            _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
+        }),
+    )
+}
+
+/// The same for a text of natmeter's own.
+///
+/// # Errors
+/// Those of [`load`].
+pub(super) fn given(name: &str, text: &str, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
+    checked(output, options(changes).and_then(|options| Ok(scenario::parse(name, text, &options, tech::ALL)?)))
+}
+
+fn checked(output: Output, loaded: Result<Loaded, ScenarioError>) -> Result<Loaded, Exit> {
     let checked = loaded.and_then(|loaded| {
         rig::files::check(&loaded)?;
         Ok(loaded)
@@ -45,6 +58,15 @@ pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Re
         }
         Exit::Usage
     })
+}
+
+/// The options that change a scenario, with the text of the bed file.
+fn options(changes: &Changes) -> Result<Options, ScenarioError> {
+    let mut options = changes.options();
+    if let Some(path) = &changes.bed {
+        options.bed = Some(scenario::bed::read(path)?.1);
+    }
+    Ok(options)
 }
 
 /// Prints the notes on this machine before a run.
@@ -75,7 +97,7 @@ mod tests {
     #[test]
     fn the_built_in_quickstart_is_valid() {
         for full in [false, true] {
-            assert!(load(None, &Changes { full, set: Vec::new() }, Output::default()).is_ok());
+            assert!(load(None, &Changes { full, ..Changes::default() }, Output::default()).is_ok());
         }
     }
 }

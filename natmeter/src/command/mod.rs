@@ -1,5 +1,6 @@
 //! The commands. Each turns its arguments into a library call, and the outcome into an exit code.
 
+mod bed;
 mod calibrate;
 mod check;
 mod clean;
@@ -44,6 +45,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),
+        Some(Command::Bed(command)) => Ok(bed::bed(&command, output)),
         Some(Command::Gateway(args)) => Ok(gateway::gateway(&args, output)),
         Some(Command::Check(args)) => check::check(&args, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),

@@ -34,7 +34,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     privilege(&loaded.scenario, &plan, &mut turn)?;
     tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
-    let header = Header::new(rfc3339(now), loaded.scenario, changes.options(), plan);
+    let header = Header::new(rfc3339(now), loaded.scenario, loaded.options, plan);
     let mut listener = listener(output);
     let mut begin = || {
         // Before the folder exists: from then on a signal must end the run in order.

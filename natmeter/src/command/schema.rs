@@ -12,6 +12,7 @@ use record::versioned::schema_of;
 pub(super) fn schema(kind: SchemaKind) -> Exit {
     let schema = match kind {
         SchemaKind::Scenario => scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"),
+        SchemaKind::Bed => scenario::bed::book().json_schema("natmeter: test beds"),
         SchemaKind::Report => schema_of::<Report>("natmeter: report"),
         SchemaKind::Event => schema_of::<event::Line>("natmeter: event of a run"),
     };

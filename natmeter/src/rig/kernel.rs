@@ -197,8 +197,8 @@ fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result
 
 fn back_end(link: &Link) -> BackEnd {
     match link {
-        // The scenario parser refuses an in-process link for a kernel DUT.
-        Link::Tap | Link::InProcess { .. } => BackEnd::Tap,
+        // The scenario parser refuses other links for a kernel DUT.
+        Link::Tap | Link::InProcess { .. } | Link::Ports => BackEnd::Tap,
         Link::Veth { io: VethIo::AfPacket } => BackEnd::AfPacket,
         Link::Veth { io: VethIo::AfXdpGeneric } => BackEnd::AfXdpGeneric,
         Link::Veth { io: VethIo::AfXdpNative } => BackEnd::AfXdpNative,

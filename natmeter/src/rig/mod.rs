@@ -1,11 +1,14 @@
 //! A rig joins device, links and engine for one point of the matrix. Each kind of device has one module; all return the same
 //! type.
 
+pub mod boxes;
 mod commands;
 pub mod embedded;
 pub mod files;
 pub mod kernel;
 pub mod null;
+pub mod place;
+pub mod ports;
 pub mod technology;
 pub mod wires;
 
@@ -53,6 +56,15 @@ pub enum RigError {
     /// The embedded gateway failed.
     #[error("the embedded gateway cannot be set up: {0}")]
     Gateway(String),
+    /// The box on a port does not answer.
+    #[error(transparent)]
+    Neighbour(#[from] gateway::neighbour::NeighbourError),
+    /// The tester failed.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The program that was started as the device ended by itself.
+    #[error("the program that was started as the device {0}")]
+    Ended(String),
     /// Another kind of device failed.
     #[error(transparent)]
     Dut(#[from] dut::DutError),
@@ -154,6 +166,10 @@ impl Rig {
                     ..Truth::new(capacity, set_up_rate)
                 };
                 Ok(Rig::simulated(SimulatedDut::new(truth, *seed)))
+            }
+            Dut::External { .. } => {
+                let bed = scenario.bed.as_ref().expect("an external device has a bed");
+                ports::build(scenario, bed, point, process)
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
         }

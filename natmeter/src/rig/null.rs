@@ -87,6 +87,17 @@ impl Rig {
         self.null.as_ref().is_some_and(|null| null.steers(view))
     }
 
+    /// Measures how many frames per second and direction the tester can send over the ports of a bed.
+    ///
+    /// # Errors
+    /// On an interrupt, or if a port fails.
+    pub fn measure_sent(&mut self, cable: &Offered) -> Result<Rate, TrialError> {
+        let Bed::Engine(engine) = &mut self.bed else { return Ok(Rate(0)) };
+        let sent = super::ports::most_sent(engine, cable);
+        engine.forget();
+        sent
+    }
+
     /// Measures the null device with frames of a plain cable in so many windows, after at most so many phases 1 if there are connections. `None`
     /// if the device has no null device, or if its workers do not receive equal shares of these frames.
     ///

@@ -78,7 +78,7 @@ impl Use for Assemble<'_> {
         let depth = match self.scenario.link {
             Link::InProcess { depth } => depth,
             // The scenario parser refuses other links for the embedded gateway.
-            Link::Tap | Link::Veth { .. } => 512,
+            Link::Tap | Link::Veth { .. } | Link::Ports => 512,
         };
         let wires = Wires::of(self.scenario, self.process.clock);
         let times = settings(self.scenario, Loop::Open);
@@ -109,14 +109,29 @@ fn links() -> Links {
 /// # Errors
 /// Those of [`build`].
 pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, point: &Point) -> Result<View, RigError> {
+    let hops = [Hop { own: mac(1, 2), next: mac(1, 1) }, Hop { own: mac(2, 2), next: mac(2, 1) }];
+    view_between(hops, scenario, plays, technology, point)
+}
+
+/// The same with these Ethernet addresses on the left and on the right.
+///
+/// # Errors
+/// Those of [`build`].
+pub fn view_between(
+    [left, right]: [Hop; 2],
+    scenario: &Scenario,
+    plays: Plays,
+    technology: &dyn Technology,
+    point: &Point,
+) -> Result<View, RigError> {
     let setting = Setting {
         flows: &scenario.traffic.flows,
         frame_size: scenario.traffic.frame_size,
         ttl: scenario.traffic.ttl,
         connections: point.connections,
         seed: scenario.traffic.seed,
-        left: Hop { own: mac(1, 2), next: mac(1, 1) },
-        right: Hop { own: mac(2, 2), next: mac(2, 1) },
+        left,
+        right,
         open: &open,
     };
     technology.view(plays, &setting).map_err(RigError::Gateway)

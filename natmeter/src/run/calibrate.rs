@@ -2,10 +2,11 @@
 //! than the caches halves the ceiling; and with the point's back-end, over veth with a cable of the same kind.
 
 use super::RunError;
-use crate::rig::{self, Process, RigError, embedded, kernel};
+use crate::rig::{self, Process, RigError, embedded, kernel, ports};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
-use method::{Nanos, TrialError};
+use engine::overload::Offered;
+use method::{Nanos, Rate, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::Pool;
@@ -61,6 +62,12 @@ fn measured(
         Some(bed) => over_cable(&bed, &how, &view, process)?,
         None => calibrate::ceiling(&how, &view, None)?,
     };
+    let found = match &scenario.bed {
+        Some(bed) => {
+            within(found, send_ceiling(scenario, bed, point, process)?, ports::line_rate(bed, scenario.widest_frame()))
+        }
+        None => found,
+    };
     Ok(Ceiling {
         connections: point.connections,
         axes: point.axes.clone(),
@@ -71,6 +78,44 @@ fn measured(
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
     })
+}
+
+/// Returns what the tester can send over the ports of a bed, in frames per second and direction.
+///
+/// # Errors
+/// If the ports cannot be opened or fail.
+pub fn send_ceiling(
+    scenario: &Scenario,
+    bed: &scenario::bed::Bed,
+    point: &Point,
+    process: &Process,
+) -> Result<Rate, RunError> {
+    let (direction, responder_order) = (scenario.traffic.direction, scenario.traffic.responder_order);
+    let offered = Offered { view: cable(scenario, point, false)?, direction, responder_order };
+    Ok(ports::send_ceiling(scenario, bed, &offered, process)?)
+}
+
+/// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is sent when
+/// nothing has to come back.
+///
+/// # Errors
+/// If the ports cannot be opened or fail, or if no frame arrives.
+pub fn over_ports(
+    scenario: &Scenario,
+    bed: &scenario::bed::Bed,
+    point: &Point,
+    process: &Process,
+) -> Result<[Rate; 2], RunError> {
+    let (direction, responder_order) = (scenario.traffic.direction, scenario.traffic.responder_order);
+    let offered = Offered { view: cable(scenario, point, false)?, direction, responder_order };
+    let arrived = ports::over_cable(scenario, bed, &offered, process)?;
+    Ok([arrived, ports::send_ceiling(scenario, bed, &offered, process)?])
+}
+
+/// A ceiling in process, limited by what the ports send and by the line rate.
+fn within(own: calibrate::Ceiling, sent: Rate, line_rate: Option<u64>) -> calibrate::Ceiling {
+    let least = line_rate.map_or(sent, |line| sent.min(Rate(line)));
+    calibrate::Ceiling { frames: own.frames.min(least), set_up: own.set_up.map(|rate| rate.min(least)), ..own }
 }
 
 fn how(scenario: &Scenario, process: &Process) -> How {

@@ -9,7 +9,7 @@ mod repeat;
 mod time;
 mod until;
 
-pub use calibrate::calibrate;
+pub use calibrate::{calibrate, over_ports, send_ceiling};
 pub use recorded::Recorded;
 pub use until::{Until, is_over};
 

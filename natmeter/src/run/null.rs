@@ -11,6 +11,7 @@ use method::stats::Interval;
 use method::{Nanos, Rate, TrialError};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
 use record::visit::standing;
+use scenario::bed::Bed;
 use scenario::{Dut, Point, Scenario};
 
 /// One window. The speed of a transfer between cores may change several times a second, so pairs must be shorter.
@@ -95,8 +96,19 @@ fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Opti
     if !is_plain(scenario) {
         return Ok(None);
     }
+    if let Some(bed) = &scenario.bed {
+        return t0(scenario, bed, point, rig);
+    }
     let cable = offered(scenario, point, point.connections > 0)?;
     rig.measure_null(&cable, (WINDOWS, FILLS), WINDOW).map_err(failed)
+}
+
+/// The null device of a bed: T0, and less if the tester now sends less than it did then. Phase 1 is one direction of it.
+fn t0(scenario: &Scenario, bed: &Bed, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
+    let Some(t0) = bed.t0_of(scenario.traffic.frame_size) else { return Ok(None) };
+    let sent = rig.measure_sent(&offered(scenario, point, false)?).map_err(failed)?;
+    let frames = Rate(t0.frames).scaled(sent.0.min(t0.sent), t0.sent.max(1));
+    Ok(Some(NullRates { frames, set_up: (point.connections > 0).then_some(frames) }))
 }
 
 fn cost(

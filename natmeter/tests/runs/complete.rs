@@ -6,6 +6,8 @@ use crate::simulated::{header, resume, run, trials};
 use method::ResultKind;
 use natmeter::rig::Process;
 use record::folder::Outcome;
+use scenario::SearchError;
+use scenario::quantity::WrittenRate;
 use std::fs;
 
 #[test]
@@ -22,6 +24,17 @@ fn the_injected_truth_is_found() {
         assert!(r.rate.0 <= truth + noise && r.rate.0 + r.error.0 >= truth - noise, "{} is not {truth}", r.rate);
         assert!(r.error.0 <= truth / 90, "{} is no error of 1 %", r.error);
     }
+}
+
+/// With an absolute error every search ends at the same width, whatever the rate that it finds.
+#[test]
+fn an_absolute_error_ends_every_search_at_the_same_width() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut header = header();
+    header.scenario.measure.error = SearchError::Rate(WrittenRate::Frames(1_000));
+    let (_, outcomes) = run(dir.path(), &header);
+    let errors: Vec<u64> = outcomes.iter().map(|o| o.result.error.0).collect();
+    assert!(errors.iter().all(|error| (500..=1_000).contains(error)), "{errors:?}");
 }
 
 /// The predicted time of each search exceeds the limit: natmeter runs one repetition of each, and no more.

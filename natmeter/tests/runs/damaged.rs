@@ -20,7 +20,8 @@ const SCENARIO: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = [\
 /// A run of four measurements on a device of known truth.
 fn whole() -> FolderCopy {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()] };
+    let options =
+        Options { full: false, set: vec!["repetitions=2".to_owned(), "error=5 %".to_owned()], ..Options::default() };
     let scenario =
         parse("x.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = natmeter::forecast::plan(&scenario);

@@ -47,7 +47,7 @@ const WORDS: &[&str] = &[
 
 /// Reads a text, and renders its errors or plans its scenario.
 fn exercise(file: &str, set: Vec<String>, full: bool) {
-    match parse("any.toml", file, &Options { full, set }, tech::ALL) {
+    match parse("any.toml", file, &Options { full, set, ..Options::default() }, tech::ALL) {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());

@@ -3,7 +3,7 @@
 use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
-use scenario::{Dut, Link, Loaded, Options, conformance, parse, read};
+use scenario::{Dut, Link, Loaded, Options, SearchError, conformance, parse, read};
 use std::path::{Path, PathBuf};
 
 fn files() -> Vec<PathBuf> {
@@ -14,7 +14,8 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn load(path: &Path, full: bool) -> Loaded {
-    read(path, &Options { full, set: Vec::new() }, tech::ALL).unwrap_or_else(|error| panic!("{error}"))
+    read(path, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -60,8 +61,14 @@ fn of_the_page(text: &str) -> Loaded {
 fn the_example_of_the_page_is_valid_and_quick() {
     let example = of_the_page(files_of_the_page()[0]).scenario;
     assert!(forecast::plan(&example).predicted() < Nanos::from_secs(120));
-    let full =
-        parse("x.toml", files_of_the_page()[0], &Options { full: true, set: Vec::new() }, tech::ALL).unwrap().scenario;
+    let full = parse(
+        "x.toml",
+        files_of_the_page()[0],
+        &Options { full: true, set: Vec::new(), ..Options::default() },
+        tech::ALL,
+    )
+    .unwrap()
+    .scenario;
     assert_eq!(of_settings(&full), Vec::<String>::new());
 }
 
@@ -71,7 +78,7 @@ fn workers_of_the_tester_are_counted() {
     let text = files_of_the_page()[1];
     let with = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+        parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
             .unwrap_or_else(|error| panic!("{error}"))
             .scenario
     };
@@ -125,6 +132,7 @@ fn the_pages_of_keys_are_made_of_the_tables() {
     let pages = [
         ("docs/keys.md", book.page(2, |path| !is_technology(path))),
         ("docs/technologies/keys.md", book.page(2, is_technology)),
+        ("docs/test-bed.md", scenario::bed::book().page(3, |_| true)),
     ];
     for (name, tables) in pages {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
@@ -203,7 +211,7 @@ fn throughput_alone_with_a_rate_of_phase_1() {
     let set = ["metrics=throughput", "phase1-rate=100k"].map(str::to_owned).to_vec();
     let text = include_str!("../../../scenarios/quickstart.toml");
     for full in [false, true] {
-        let options = Options { full, set: set.clone() };
+        let options = Options { full, set: set.clone(), ..Options::default() };
         let scenario = parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
         assert_eq!(scenario.phase1_rate(), Some(100_000));
         assert!(forecast::plan(&scenario).measurements.iter().all(|m| m.metric == "throughput"));
@@ -215,12 +223,15 @@ fn throughput_alone_with_a_rate_of_phase_1() {
 fn shares_of_recorded_scenarios_need_no_unit() {
     let text = "name = \"x\"\n[dut.embedded]\n[link.impair]\nloss = 0.1\ncorrupt = \"5 %\"\n[sweep]\nconnections = \"1M\"\n\
                 [measure]\nacceptance = 1\n[full]\nacceptance = \"0.9\"\n";
-    let options = |full| Options { full, set: vec!["error=0.02".to_owned()] };
+    let options = |full| Options { full, set: vec!["error=0.02".to_owned()], ..Options::default() };
     let ranges = scenario::DefaultRanges::Fixed;
     let recorded = |full| scenario::parse_recorded(ranges, "x.toml", text, &options(full), tech::ALL).unwrap().scenario;
     let impair = recorded(false).impair.unwrap();
     assert_eq!((impair.loss_ppm, impair.corrupt_ppm), (100_000, 50_000));
-    assert_eq!((recorded(false).measure.error_ppm, recorded(false).measure.acceptance_ppm), (20_000, 1_000_000));
+    assert_eq!(
+        (recorded(false).measure.error, recorded(false).measure.acceptance_ppm),
+        (SearchError::Share(20_000), 1_000_000)
+    );
     assert_eq!(recorded(true).measure.acceptance_ppm, 900_000);
     assert!(parse("x.toml", text, &options(false), tech::ALL).is_err());
 }
@@ -246,8 +257,9 @@ fn memory_of_a_sweep_is_that_of_its_largest_point() {
     let text = include_str!("../../../scenarios/kernel-nat44.toml");
     let with = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario =
-            parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let scenario = parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario;
         let plan = forecast::plan(&scenario);
         (scenario.sweep.connections, plan.dut_memory, plan.tester_memory)
     };
@@ -305,7 +317,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     let depth = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
         let text = include_str!("../../../scenarios/quickstart.toml");
-        parse("quickstart.toml", text, &Options { full: false, set }, tech::ALL)
+        parse("quickstart.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
             .unwrap_or_else(|e| panic!("{e}"))
             .scenario
             .link
@@ -323,7 +335,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
 fn a_line_rate_is_that_of_the_longest_frames() {
     let of = |text: &str| {
         let set = vec!["max-rate=10 Gbit/s".to_owned()];
-        parse("x.toml", text, &Options { full: false, set }, tech::ALL)
+        parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
             .unwrap_or_else(|e| panic!("{e}"))
             .scenario
             .max_rate()
@@ -343,8 +355,9 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
     let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
     let config = |set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        let scenario =
-            parse("x.toml", text, &Options { full: false, set }, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+        let scenario = parse("x.toml", text, &Options { full: false, set, ..Options::default() }, tech::ALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .scenario;
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
         let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
@@ -361,7 +374,7 @@ fn overrides() {
     let quickstart = include_str!("../../../scenarios/quickstart.toml");
     let with = |full, set: &[&str]| {
         let set = set.iter().map(|&text| text.to_owned()).collect();
-        parse("quickstart.toml", quickstart, &Options { full, set }, tech::ALL)
+        parse("quickstart.toml", quickstart, &Options { full, set, ..Options::default() }, tech::ALL)
             .unwrap_or_else(|e| panic!("{e}"))
             .scenario
     };
@@ -392,7 +405,7 @@ fn overrides() {
 #[test]
 fn overrides_of_technologies_and_axes() {
     let with = |text: &str, set: &str| {
-        let options = Options { full: false, set: vec![set.to_owned()] };
+        let options = Options { full: false, set: vec![set.to_owned()], ..Options::default() };
         parse("x.toml", text, &options, tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario
     };
     let plat = |set| with(include_str!("../../../scenarios/plat.toml"), set).duts;
@@ -410,7 +423,9 @@ fn overrides_of_technologies_and_axes() {
 fn full_takes_what_conforms_from_full_or_the_defaults() {
     let text = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nduration = \"1 s\"\nrepetitions = 2\n\
                 max-rate = \"5M\"\n[full]\nrepetitions = 20\nconnections = [\"200k\", \"400k\"]\n";
-    let load = |full| parse("x.toml", text, &Options { full, set: Vec::new() }, tech::ALL).unwrap().scenario;
+    let load = |full| {
+        parse("x.toml", text, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL).unwrap().scenario
+    };
     let (quick, full) = (load(false), load(true));
     assert_eq!((quick.measure.repetitions, quick.measure.duration), (2, Nanos::from_secs(1)));
     assert_eq!((full.measure.repetitions, full.measure.duration), (20, Nanos::from_secs(60)));

@@ -44,7 +44,7 @@ fn but(old: &str, new: &str) -> String {
 /// The valid scenario with an override.
 fn set(overrides: &[&str]) -> String {
     let set = overrides.iter().map(|&text| text.to_owned()).collect();
-    with(&GOOD, &Options { full: false, set })
+    with(&GOOD, &Options { full: false, set, ..Options::default() })
 }
 
 /// A scenario of a few lines.
@@ -171,6 +171,10 @@ refused! {
     number_of_the_wrong_type: but("repetitions = 5", "repetitions = true");
     share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
     error_of_zero: but("error = \"2 %\"", "error = 0");
+    error_of_a_zero_rate: but("error = \"2 %\"", "error = \"0 cps\"");
+    error_of_a_rate_without_its_unit: but("error = \"2 %\"", "error = 1000");
+    error_with_a_wrong_unit: but("error = \"2 %\"", "error = \"1000 cp\"");
+    error_as_wide_as_the_search: set(&["error=100 kfps", "min-rate=10k", "max-rate=100k"]);
     backward_ports: but("\"1024-41023\"", "\"41023-1024\"");
     port_zero: but("\"1-100\"", "\"0-100\"");
     bad_address: but("frame-size = 64", "inside = \"198.18.0.256\"");
@@ -299,7 +303,7 @@ refused! {
             ("[\"100\", \"1k\", \"10k\", \"100k\"]", "\"1k\"\noutside-addresses = [1, 2]\ncores = [1, 4]"),
         ]);
     count_with_a_comma: instead(&AFTR, &[("\"1k\", ", "\"1,000\", ")]);
-    override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()] });
+    override_with_a_comma: with(LWAFTR, &Options { full: false, set: vec!["subscribers=65,536".to_owned()], ..Options::default() });
     subscriber_prefix_of_no_length:
         instead(&PLAT, &[("clat =", "session-quota = \"2M\"\nsubscriber-prefix = \"/129\"\nclat =")]);
     subscriber_prefix_beside_a_wrong_quota:
@@ -337,9 +341,9 @@ refused! {
     override_against_the_file: set(&["traffic.destination-ports=1-10"]);
     override_unknown: set(&["conections=4M"]);
     override_unknown_path: set(&["measure.repetition=3"]);
-    override_ambiguous: with(include_str!("../../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()] });
+    override_ambiguous: with(include_str!("../../../scenarios/kernel-nat44.toml"), &Options { full: false, set: vec!["table=1M".to_owned()], ..Options::default() });
     override_without_value: set(&["connections"]);
-    override_without_effect: with(&GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()] });
+    override_without_effect: with(&GOOD, &Options { full: true, set: vec!["measure.duration=1 s".to_owned()], ..Options::default() });
     list_for_one_value: set(&["frame-size=64,1518"]);
     list_for_one_value_in_brackets: but("frame-size = 64", "frame-size = [64, 1518]");
     list_for_one_word: set(&["direction=forward,reverse"]);

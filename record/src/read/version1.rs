@@ -18,7 +18,7 @@ pub(super) fn scenario(
 ) -> Result<(Scenario, Options), StoreError> {
     let full = recorded["full"] == true;
     let read = |set: Vec<String>| {
-        let options = Options { full, set };
+        let options = Options { full, set, ..Options::default() };
         let scenario = parse_recorded(DefaultRanges::Fixed, name, text, &options, technologies).ok()?.scenario;
         Some((scenario, options))
     };

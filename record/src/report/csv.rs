@@ -236,8 +236,8 @@ fn exact(value: f64) -> String {
 
 /// Single or dual DUT set-up, in the words of the published tables.
 fn setup(dut: Option<&Dut>) -> &'static str {
-    match dut {
-        Some(Dut::Gateway { plays: Plays::Dual, technology, .. }) if technology.names().has_edges() => "dual DUT",
+    match dut.and_then(Dut::technology) {
+        Some((Plays::Dual, technology)) if technology.names().has_edges() => "dual DUT",
         _ => "single DUT",
     }
 }

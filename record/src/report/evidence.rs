@@ -12,6 +12,9 @@ use scenario::{Dut, Link};
 
 /// Spread of the repetitions, as a share of their median, from which the device does not count as the limit.
 const SPREAD: f64 = 0.2;
+/// Share of the time of a frame that must be the device's own. The rest is the transfer of the frame between cores, whose speed
+/// is the host's.
+const OWN_SHARE: f64 = 0.5;
 
 /// What limits a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +40,8 @@ enum Reason {
     Changed(f64),
     /// The repetitions differ by this share of their median.
     Spread(f64),
+    /// Only this share of the time of a frame is the device's own.
+    Transfers(f64),
     /// The null device was measured on one side of the trials only.
     OneSide,
     /// Repetitions, fewer than show a spread.
@@ -62,6 +67,7 @@ impl Reason {
             (Reason::Headroom(a), Reason::Headroom(b)) => Reason::Headroom(a.min(b)),
             (Reason::Changed(a), Reason::Changed(b)) => Reason::Changed(a.max(b)),
             (Reason::Spread(a), Reason::Spread(b)) => Reason::Spread(a.max(b)),
+            (Reason::Transfers(a), Reason::Transfers(b)) => Reason::Transfers(a.min(b)),
             (Reason::Few(a), Reason::Few(b)) => Reason::Few(a.min(b)),
             _ => self,
         }
@@ -76,6 +82,9 @@ impl Reason {
             }
             Reason::Changed(share) => format!("the null device changed by {to}{}", number::percent(share * 100.0)),
             Reason::Spread(share) => format!("the repetitions differ by {to}{}", number::percent(share * 100.0)),
+            Reason::Transfers(own) => {
+                format!("{to}{} of the time of a frame passes between cores", number::percent((1.0 - own) * 100.0))
+            }
             Reason::OneSide => "the null device was not measured both before and after".to_owned(),
             Reason::Few(n) => format!("{} cannot show the spread", plural(n as u64, "repetition")),
             Reason::SharedCore => "device and tester share a core, so each rate is that of both together".to_owned(),
@@ -122,7 +131,11 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
     }
     let without = with(|limit| *limit == Limit::NoNull);
     if !without.is_empty() {
-        let why = if report.header.scenario.link == Link::Tap { " (a TAP has none)" } else { "" };
+        let why = match report.header.scenario.link {
+            Link::Tap => " (a TAP has none)",
+            Link::Ports => " (this bed has no T0 of these frames: `natmeter bed t0`)",
+            Link::InProcess { .. } | Link::Veth { .. } => "",
+        };
         sentences.push(format!(
             "No null device was measured{why}{}: each rate is that of device, host and tester together.",
             limits::places(&without, all)
@@ -188,7 +201,21 @@ fn by_host(report: &Report, result: &PointResult) -> Vec<Reason> {
     reasons.extend(headroom(result).filter(|times| times * BELIEVED_SHARE < 1.0).map(Reason::Headroom));
     reasons.extend(change(report, result).map(Reason::Changed));
     reasons.extend(spread(result).filter(|&share| share >= SPREAD).map(Reason::Spread));
+    reasons.extend(own_share(report, result).filter(|&share| share < OWN_SHARE).map(Reason::Transfers));
     reasons
+}
+
+/// Share of the time of a frame that the device itself takes, at this point: what a frame costs where nothing crosses cores,
+/// divided by the time that each core of the device had for it at the measured throughput.
+fn own_share(report: &Report, result: &PointResult) -> Option<f64> {
+    let point = |c: &PointResult| (c.dut, c.connections, c.cores, c.axes.clone());
+    let at_point = report.results.iter().filter(|c| point(c) == point(result));
+    let shares = at_point.filter_map(|c| {
+        let own = c.cost.as_ref()?.one_thread_ns_per_frame?.least;
+        let frames = c.median()? * f64::from(c.directions) / f64::from(c.cores.max(1));
+        Some(own * frames / 1e9)
+    });
+    shares.max_by(f64::total_cmp)
 }
 
 /// Maximum minus minimum of the repetitions, divided by their median.

@@ -168,8 +168,8 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         (
             "Search",
             format!(
-                "precision {} of the result; acceptance {} of the frames, in phase 1 {}",
-                percent(m.error_ppm),
+                "precision {}; acceptance {} of the frames, in phase 1 {}",
+                scenario.precision_in_words(),
                 percent(m.acceptance_ppm),
                 percent(m.phase1_acceptance_ppm)
             ),
@@ -193,6 +193,7 @@ fn link(scenario: &Scenario) -> String {
     let link = match &scenario.link {
         Link::InProcess { depth } => format!("in-process, queue depth {} frames", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
+        Link::Ports => "two ports of the tester".to_owned(),
         Link::Veth { io } => {
             let io = match io {
                 VethIo::AfPacket => "AF_PACKET",
@@ -211,9 +212,11 @@ fn link(scenario: &Scenario) -> String {
 /// What a device is, in a few words.
 pub(super) fn technology(dut: &Dut) -> &'static str {
     match dut {
-        Dut::Gateway { plays, technology, .. } => technology.names().words(*plays),
+        Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
+            technology.names().words(*plays)
+        }
         Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
-        Dut::Kernel { nat44: None, .. } => "IPv4 forwarding",
+        Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. } => "IPv4 forwarding",
         Dut::Simulated { .. } => "simulated device",
     }
 }
@@ -252,6 +255,7 @@ fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
         Over::AfPacket => "Ceiling, veth AF_PACKET",
         Over::AfXdpGeneric => "Ceiling, veth AF_XDP generic",
         Over::AfXdpNative => "Ceiling, veth AF_XDP native",
+        Over::Ports => "Send ceiling of the ports",
     }
 }
 

@@ -127,14 +127,16 @@ static ERRATUMS: LazyLock<Vec<Erratum>> =
 /// The published median of this metric whose conditions are nearest, for this technology.
 pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
     let forwarding = metric == metric::IPV4_FORWARDING_THROUGHPUT.key;
-    let plain = matches!(dut, Dut::Kernel { nat44: None, .. });
+    let plain = dut.is_forwarding();
     // A stateless DUT's throughput is what the tables call forwarding throughput.
     let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
     let wanted = match dut {
         Dut::Simulated { .. } => return None,
-        Dut::Gateway { technology, .. } => technology.names().published?,
+        Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
+            technology.names().published?
+        }
         Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
-        Dut::Kernel { .. } => "IPv4 forwarding",
+        Dut::Kernel { .. } | Dut::External { .. } => "IPv4 forwarding",
     };
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
@@ -226,12 +228,12 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
     let Some(dut) = scenario.duts.get(result.dut) else { return Vec::new() };
     let traffic = &scenario.traffic;
     let mut differences = Vec::new();
-    if let Dut::Gateway { plays, technology, .. } = dut
+    if let Some((plays, technology)) = dut.technology()
         && technology.names().has_edges()
-        && *plays != Plays::Dual
+        && plays != Plays::Dual
         && published.setup.starts_with("dual DUT")
     {
-        let words = technology.names().words(*plays);
+        let words = technology.names().words(plays);
         differences.push(format!("customer edge and provider edge as a pair (here one edge: {words})"));
     }
     if published.setup.contains("two routers in series") {
@@ -249,6 +251,7 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
         differences.push("frames in both directions (here in one)".to_owned());
     }
     let bed = match TestBed::of(dut) {
+        TestBed::Ports => return differences,
         TestBed::SameProcess => "in one process",
         TestBed::SameMachine => "on one machine",
         TestBed::Simulated => "simulated",

@@ -615,8 +615,7 @@ fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
 
 /// Plain forwarding by this kernel.
 fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
-    let forwarding = matches!(scenario.duts.get(result.dut), Some(Dut::Kernel { nat44: None, .. }));
-    forwarding
+    scenario.duts.get(result.dut).is_some_and(Dut::is_forwarding)
         && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
             .contains(&result.metric.as_str())
 }

@@ -40,7 +40,8 @@ impl Check<'_> {
         // No host has these, whatever the prefix; broadcast addresses are only of the kernel's links, which are a /24 each.
         let in_kernel = self.scenario.duts.iter().any(|dut| !dut.is_in_process());
         let hosts: &[u8] = if in_kernel { &[0, 1, 255] } else { &[0, 1] };
-        for end in &ends {
+        // Behind the ports of a bed, the box has the addresses that the bed says.
+        for end in ends.iter().filter(|_| self.scenario.bed.is_none()) {
             self.own(end, hosts);
         }
         self.ipv6();
@@ -63,6 +64,9 @@ impl Check<'_> {
     fn laboratory(&mut self, (path, name, range): &Named<'_>) {
         let besides: Vec<AddrRange> =
             self.scenario.allow_addresses.iter().copied().filter(|range| may_be_requested(*range)).collect();
+        if self.scenario.bed.as_ref().is_some_and(|bed| bed.allows(*range)) {
+            return;
+        }
         if !is_allowed(*range, &besides) {
             self.fault(
                 Fault::new("these addresses are not for laboratories: frames to them could leave the test bed")
@@ -77,7 +81,7 @@ impl Check<'_> {
         // The embedded gateway forwards as the RFCs have it: all these packets would be lost, whatever `allow-addresses` says.
         let blocks = [([169, 254, 0, 0], 1 << 16), ([240, 0, 0, 0], 1 << 28)];
         let mut blocks = blocks.into_iter().map(|(first, count)| AddrRange { first: first.into(), count });
-        let embedded = self.scenario.duts.iter().any(|dut| dut.technology().is_some());
+        let embedded = self.scenario.duts.iter().any(|dut| matches!(dut, Dut::Gateway { .. }));
         if embedded && blocks.any(|block| overlap(block, *range)) {
             self.fault(
                 Fault::new(format!("the embedded gateway does not forward packets with these addresses of `{name}`"))
@@ -122,8 +126,8 @@ impl Check<'_> {
     /// IPv6 addresses of technologies are for laboratories. Rows that grow out of their block are a technology's own rule.
     fn ipv6(&mut self) {
         for dut in &self.scenario.duts {
-            let Dut::Gateway { technology, .. } = dut else { continue };
-            for (text, place) in self.spans.texts(&technology_path(technology.as_ref())) {
+            let Some((_, technology)) = dut.technology() else { continue };
+            for (text, place) in self.spans.texts(&technology_path(technology)) {
                 if text.split_whitespace().filter_map(prefix).any(|prefix| !is_laboratory_prefix(prefix)) {
                     self.faults.push(
                         Fault::new("these addresses are not for laboratories: frames to them could leave the test bed")

@@ -55,6 +55,9 @@ impl Check<'_> {
 
     /// The link leads to where the device is.
     fn links(&mut self) {
+        if self.scenario.bed.is_some() {
+            return;
+        }
         let in_process = matches!(self.scenario.link, Link::InProcess { .. });
         let key = ["link.in-process", "link.tap", "link.veth"].into_iter().find(|path| self.spans.key(path).is_some());
         for dut in self.scenario.duts.iter().filter(|dut| dut.is_in_process() != in_process) {
@@ -106,7 +109,7 @@ impl Check<'_> {
     /// captures are of one port a side, as their seed and their files are.
     fn testers(&mut self) {
         let workers = self.scenario.tester.workers;
-        if workers == 1 {
+        if workers == 1 || self.scenario.bed.is_some() {
             return;
         }
         let many = |what: &str| Fault::new(what).at("tester.workers", format!("{workers} workers of the tester"));

@@ -4,10 +4,10 @@
 use super::nat::Nat;
 use super::{Check, dut_at};
 use crate::Dut;
-use crate::quantity::show_time;
+use crate::quantity::{show_grouped, show_time};
 use key::{Fault, did_you_mean};
 use method::metric::{self, Origin};
-use method::{Nanos, Rate};
+use method::{Nanos, Precision, Rate};
 
 impl Check<'_> {
     pub(super) fn metrics(&mut self) {
@@ -45,6 +45,7 @@ impl Check<'_> {
             }
         }
         self.unused();
+        self.precision();
     }
 
     /// Neither alpha nor a device is there for nothing.
@@ -89,6 +90,20 @@ impl Check<'_> {
             let fault = Fault::new("a trial would send more frames than can be numbered (2^40)");
             let at = key::At::first([self.measure("duration").into(), self.measure("max-rate").into()]);
             self.fault(fault.at(at, "too many frames").instead("use shorter trials"));
+        }
+    }
+
+    /// A search has an interval to halve.
+    fn precision(&mut self) {
+        let Precision::Absolute(error) = self.scenario.precision() else { return };
+        let Some(most) = self.scenario.max_rate() else { return };
+        let interval = most.saturating_sub(self.scenario.min_rate().unwrap_or(0));
+        if error.0 >= interval {
+            let fault = Fault::new("every search would end at its first interval")
+                .at(self.measure("error"), format!("the interval is {} per second", show_grouped(interval)))
+                .needs(self.measure("max-rate"))
+                .instead("write a smaller error, or remove max-rate");
+            self.fault(fault);
         }
     }
 }

@@ -5,6 +5,7 @@
 mod addresses;
 mod axes;
 mod bed;
+mod box_between;
 mod flows;
 mod metrics;
 mod nat;
@@ -31,6 +32,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     let mut check = Check { scenario, spans, faults: Vec::new() };
     check.addresses();
     check.bed();
+    check.box_between();
     check.axes();
     check.metrics();
     check.flows();

@@ -33,7 +33,7 @@ impl Nat {
     /// That of a device, if it has outside addresses or state.
     pub(crate) fn of(dut: &Dut) -> Option<Nat> {
         match dut {
-            Dut::Gateway { plays, technology, .. } => {
+            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
                 let table_path = technology_path(technology.as_ref());
                 let outside = technology.outside(*plays)?.below(&table_path);
                 let state = technology.state().filter(|_| technology.is_stateful(*plays)).map(|state| NatState {
@@ -45,7 +45,7 @@ impl Nat {
                 Some(Nat { outside, state })
             }
             Dut::Kernel { software, nat44: Some(nat44) } => Some(Nat::of_kernel(software, nat44)),
-            Dut::Kernel { .. } | Dut::Simulated { .. } => None,
+            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated { .. } => None,
         }
     }
 
@@ -74,8 +74,10 @@ impl Nat {
 /// Outside ports of an address of a device's pool.
 pub(super) fn outside_ports(dut: &Dut) -> Option<u64> {
     match dut {
-        Dut::Gateway { technology, .. } => technology.port_pool().map(|pool| pool.ports),
+        Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
+            technology.port_pool().map(|pool| pool.ports)
+        }
         Dut::Kernel { nat44, .. } => nat44.as_ref().map(|nat44| nat44.pool_ports.count().into()),
-        Dut::Simulated { .. } => None,
+        Dut::External { .. } | Dut::Simulated { .. } => None,
     }
 }

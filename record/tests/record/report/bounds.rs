@@ -3,7 +3,7 @@
 use super::{fixture, host_decided, lossy, report, tester_limited, text, whole_text};
 use method::validity::Stream;
 use method::{Invalid, Nanos, Rate, ResultKind};
-use record::folder::Over;
+use record::folder::{Cost, Over, Spread};
 use record::report::number;
 use scenario::Link;
 
@@ -179,6 +179,12 @@ fn a_null_device_that_changes_makes_its_point_doubtful() {
     assert!(doubts.iter().any(|d| d.contains("% (throughput at 100 k); repeat")), "{doubts:?}");
 }
 
+/// What a frame costs where nothing crosses cores, in nanoseconds.
+fn one_thread(nanos: f64) -> Cost {
+    let spread = Spread { median: nanos, low: nanos, high: nanos, least: nanos, n: 20 };
+    Cost { cpu_ns_per_frame: None, paired_ratio: None, one_thread_ns_per_frame: Some(spread) }
+}
+
 /// What takes a piece of evidence away.
 type Change<'a> = &'a dyn Fn(&mut fixture::Run);
 
@@ -197,6 +203,15 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
         "{none}"
     );
     assert!(!none.contains("the rate on one core"), "without the host's drift nothing is compared: {none}");
+    let transferred = said(&|run| {
+        // At 4 M frames/s in each direction a core has more than 100 ns for a frame; 1 is the device's own.
+        run.outcomes.iter_mut().for_each(|outcome| outcome.cost = Some(one_thread(1.0)));
+    });
+    assert!(
+        transferred.contains("This host, not the device, decided")
+            && transferred.contains("of the time of a frame passes between cores"),
+        "{transferred}"
+    );
     let changes: [(&str, Change); 6] = [
         ("both before and after", &|run| run.nulls.retain(|null| null.before)),
         ("2 repetitions cannot show the spread", &|run| run.outcomes.retain(|o| o.measurement.repetition <= 2)),

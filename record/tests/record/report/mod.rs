@@ -149,7 +149,8 @@ fn matrix() -> Run {
 fn softwires() -> Run {
     let file = include_str!("../../../../scenarios/lwaftr-softwires.toml");
     let set = vec!["sweep.cores=1,2".to_owned(), "repetitions=1".to_owned()];
-    let scenario = parse("s.toml", file, &Options { full: false, set }, tech::ALL).unwrap().scenario;
+    let scenario =
+        parse("s.toml", file, &Options { full: false, set, ..Options::default() }, tech::ALL).unwrap().scenario;
     let mut run = Run::new(scenario).measure(|m| {
         let capacity = 7_000_000 * u64::from(m.point.cores) / (1 + m.point.axes["softwires"].ilog10() as u64);
         Truth { capacity, tester: 40_000_000, noise: 0 }
@@ -374,7 +375,8 @@ fn an_inconclusive_self_test_is_called_so_everywhere() {
 fn a_published_set_up_that_differs_is_named() {
     let file = include_str!("../../../../scenarios/map-t-br.toml");
     let set = vec!["repetitions=1".to_owned(), "frame-size=128".to_owned()];
-    let scenario = parse("s.toml", file, &Options { full: false, set }, tech::ALL).unwrap().scenario;
+    let scenario =
+        parse("s.toml", file, &Options { full: false, set, ..Options::default() }, tech::ALL).unwrap().scenario;
     let run = Run::new(scenario).measure(|_| Truth { capacity: 5_000_000, tester: 40_000_000, noise: 0 });
     let report = report(&run);
     let closing = report.sentences.iter().find(|s| s.starts_with("For comparison")).unwrap();

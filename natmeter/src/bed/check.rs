@@ -1,0 +1,366 @@
+//! What `natmeter bed check` finds out about a bed, one line each: file, interfaces, safety, ports, silence, neighbours, a
+//! thousand frames each way, ceiling and hooks. A line that fails says what to do.
+
+use super::machine::{self, Found};
+use super::protocols;
+use crate::rig::place::Place;
+use crate::rig::ports::{self, Opened};
+use crate::rig::{Process, Rig, RigError, boxes};
+use crate::run;
+use method::{Direction, Fault, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
+use scenario::bed::{Bed, On, PortKeys};
+use scenario::{Point, Scenario};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grade {
+    /// As it should be.
+    Good,
+    /// A run works; its report will have a doubt.
+    Doubt,
+    /// A run would fail, or measure something else.
+    Bad,
+    /// Not checked, because something before it failed or is not given.
+    NotRun,
+}
+
+impl Grade {
+    /// Its word on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Grade::Good => "ok",
+            Grade::Doubt => "doubt",
+            Grade::Bad => "FAILED",
+            Grade::NotRun => "not run",
+        }
+    }
+}
+
+/// One line of the check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What was checked.
+    pub name: String,
+    /// How it ended.
+    pub grade: Grade,
+    /// What was seen, and what to do.
+    pub words: String,
+}
+
+fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Line {
+    Line { name: name.into(), grade, words: words.into() }
+}
+
+/// Time for which both ports listen for foreign frames.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Frames each way through the box, and their rate: slow enough for any box.
+const FRAMES: u64 = 1_000;
+const RATE: Rate = Rate(10_000);
+
+/// Checks a bed with the frames of a scenario, and hands each line to `say` as soon as it is known. Returns whether a run can
+/// begin.
+pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
+    let mut check = Check { say, bad: false };
+    if (is_made(bed) || check.interfaces(bed))
+        && check.silence(scenario, bed, process)
+        && check.neighbours(scenario, bed, process)
+    {
+        let point = first_point(scenario);
+        let forwards = check.frames(scenario, &point, process);
+        if forwards {
+            check.ceiling(scenario, bed, &point, process);
+        }
+    }
+    check.hooks(bed, process);
+    !check.bad
+}
+
+/// Whether natmeter makes the ports for a program in a namespace.
+fn is_made(bed: &Bed) -> bool {
+    bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace)
+}
+
+/// The first point of a scenario.
+fn first_point(scenario: &Scenario) -> Point {
+    let plan = record::plan::Plan::new(scenario);
+    plan.measurements[0].point.clone()
+}
+
+struct Check<'a> {
+    say: &'a mut dyn FnMut(Line),
+    bad: bool,
+}
+
+impl Check<'_> {
+    fn say(&mut self, line: Line) -> bool {
+        let good = line.grade != Grade::Bad;
+        self.bad |= !good;
+        (self.say)(line);
+        good
+    }
+
+    /// Both interfaces are there and up, and nothing speaks against test frames through them.
+    fn interfaces(&mut self, bed: &Bed) -> bool {
+        let all = match machine::interfaces() {
+            Ok(all) => all,
+            Err(why) => return self.say(line("interfaces", Grade::Bad, why)),
+        };
+        let mut good = true;
+        for (side, port) in bed.ports() {
+            good &= self.interface(side, port, &all, &bed.keys.i_know);
+        }
+        good
+    }
+
+    fn interface(&mut self, side: &str, port: &PortKeys, all: &[Found], known: &[String]) -> bool {
+        let name = format!("{side} interface");
+        let Some(found) = all.iter().find(|found| found.name == port.interface) else {
+            let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
+            let words = format!("{} does not exist; this machine has {}", port.interface, names.join(", "));
+            return self.say(line(name, Grade::Bad, words));
+        };
+        if found.state == "DOWN" {
+            let words = format!(
+                "{0} is down, or its cable has no carrier: ip link set {0} up, and look at both ends",
+                found.name
+            );
+            return self.say(line(name, Grade::Bad, words));
+        }
+        for (danger, sentence) in found.dangers() {
+            if !known.iter().any(|known| known == danger) {
+                let words = format!("{sentence}; use another interface, or add i-know = [\"{danger}\"] to [bed]");
+                return self.say(line(name, Grade::Bad, words));
+            }
+        }
+        let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
+        self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)))
+    }
+
+    /// The ports can be opened, and nobody but the box speaks on them.
+    fn silence(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
+        let place = match Place::of(bed, process) {
+            Ok(place) => place,
+            Err(error) => return self.say(line("links", Grade::Bad, error.to_string())),
+        };
+        let mut opened = match ports::open(scenario, bed, &place, process, false) {
+            Ok(opened) => opened,
+            Err(error) => return self.say(line("ports", Grade::Bad, error.to_string())),
+        };
+        for (name, words) in opened.in_words() {
+            self.say(line(name, Grade::Good, words));
+        }
+        let heard = match listen(&mut opened, process) {
+            Ok(heard) => heard,
+            Err(error) => return self.say(line("silence", Grade::Bad, error.to_string())),
+        };
+        let seconds = SILENCE.as_secs();
+        for (at, (side, _)) in bed.ports().into_iter().enumerate() {
+            let seen = &heard[at];
+            let total: u64 = seen.values().sum();
+            let name = format!("{side} silence");
+            if total == 0 {
+                self.say(line(name, Grade::Good, format!("no frame in {seconds} s")));
+                continue;
+            }
+            let kinds: Vec<String> = seen.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+            let grade = if bed.keys.isolated { Grade::Bad } else { Grade::Doubt };
+            let words = format!(
+                "{total} foreign frames in {seconds} s: {}; switch off what sends them (LLDP, STP, IPv6 of the box, a bridge)",
+                kinds.join(", ")
+            );
+            self.say(line(name, grade, words));
+        }
+        !self.bad
+    }
+
+    /// The box answers on both links, and the cables are not exchanged.
+    fn neighbours(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
+        if is_made(bed) {
+            // The program is started with the frames below.
+            return true;
+        }
+        let opened = Place::of(bed, process).and_then(|place| ports::open(scenario, bed, &place, process, true));
+        match opened {
+            Ok(opened) => {
+                for (name, words) in opened.neighbours() {
+                    self.say(line(name, Grade::Good, words));
+                }
+                true
+            }
+            Err(error) => {
+                let crossed = ports::are_crossed(scenario, bed, process);
+                let words = if crossed {
+                    "left and right are exchanged: the box's address of each side answers on the other one; exchange the cables, \
+                     or the interfaces in the bed file"
+                        .to_owned()
+                } else {
+                    error.to_string()
+                };
+                self.say(line("neighbours", Grade::Bad, words))
+            }
+        }
+    }
+
+    /// Frames pass the box in both directions and are translated as the scenario says.
+    fn frames(&mut self, scenario: &Scenario, point: &Point, process: &Process) -> bool {
+        let mut quick = point.of(scenario).into_owned();
+        let measure = &mut quick.measure;
+        (measure.start_delay, measure.settle) = (Nanos::from_millis(100), Nanos(0));
+        (measure.drain, measure.phase1_drain) = (Nanos::from_millis(500), Nanos::from_millis(500));
+        let mut rig = match Rig::build(&quick, point, process) {
+            Ok(rig) => rig,
+            Err(error) => return self.say(line("box", Grade::Bad, error.to_string())),
+        };
+        let mut good = true;
+        for (name, spec) in trials(point) {
+            let ended = rig.run(&spec);
+            let kind = spec.kind;
+            good &= self.say(judged(name, kind, &ended));
+            if !good {
+                break;
+            }
+        }
+        for failure in rig.teardown() {
+            self.say(line("restore", Grade::Doubt, failure));
+        }
+        good
+    }
+
+    fn ceiling(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) {
+        let found = run::send_ceiling(scenario, bed, point, process);
+        self.say(match found {
+            Ok(rate) => line(
+                "send ceiling",
+                Grade::Good,
+                format!(
+                    "{} frames/s per direction; the whole ceiling of these ports is known after `natmeter bed t0`",
+                    record::report::number::grouped(rate.0)
+                ),
+            ),
+            Err(error) => line("send ceiling", Grade::Doubt, error.to_string()),
+        });
+    }
+
+    /// Which hooks the box has.
+    fn hooks(&mut self, bed: &Bed, process: &Process) {
+        for (role, keys) in &bed.boxes {
+            let hooks = [
+                ("prepare", &keys.prepare),
+                ("clear", &keys.clear),
+                ("count", &keys.count),
+                ("cores", &keys.cores),
+                ("restore", &keys.restore),
+                ("alive", &keys.alive),
+            ];
+            let given: Vec<&str> = hooks.iter().filter(|(_, hook)| hook.is_some()).map(|(name, _)| *name).collect();
+            let name = format!("hooks of {role}");
+            if given.is_empty() {
+                self.say(line(name, Grade::Good, "none"));
+                continue;
+            }
+            let answered = boxes::ask(bed, role, keys, process);
+            self.say(match answered {
+                Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),
+                Err(error) => line(name, Grade::Bad, error.to_string()),
+            });
+        }
+    }
+}
+
+/// Counts the frames that come in on both sides, by protocol.
+fn listen(opened: &mut Opened, process: &Process) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
+    let end = Instant::now() + SILENCE;
+    let mut heard = [BTreeMap::new(), BTreeMap::new()];
+    while Instant::now() < end && !process.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        opened.receive(&mut |is_left, frame| {
+            *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
+        })?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(heard)
+}
+
+/// The trials of the check: with connections, they are opened from the left first.
+fn trials(point: &Point) -> Vec<(&'static str, TrialSpec)> {
+    let stateful = point.connections > 0;
+    let spec = |kind, direction| TrialSpec {
+        kind,
+        rate: RATE,
+        load: Load::Frames(FRAMES.min(if stateful { point.connections } else { FRAMES })),
+        direction,
+        connections: if stateful { FRAMES.min(point.connections) } else { 0 },
+        phase1_rate: stateful.then_some(RATE),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+    };
+    if stateful {
+        vec![
+            ("connections", spec(PhaseKind::Establish, Direction::Forward)),
+            ("frames both ways", spec(PhaseKind::Established, Direction::Both)),
+        ]
+    } else {
+        vec![("frames both ways", spec(PhaseKind::Stateless, Direction::Both))]
+    }
+}
+
+/// What a trial of the check says of the box.
+fn judged(name: &str, kind: PhaseKind, ended: &Result<TrialOutcome, TrialError>) -> Line {
+    let outcome = match ended {
+        Ok(outcome) => outcome,
+        Err(error) => return line(name, Grade::Bad, error.to_string()),
+    };
+    let legs: Vec<(&str, &str, &Leg)> = match kind {
+        PhaseKind::Establish => vec![("left", "right", &outcome.forward)],
+        _ => vec![("left", "right", &outcome.forward), ("right", "left", &outcome.reverse)],
+    };
+    // Frames that come back to where they were sent are unexpected there.
+    if kind == PhaseKind::Establish && outcome.forward.received == 0 && outcome.reverse.faults.total() > 0 {
+        let words = "frames that were sent on the left come back on the left: left and right are exchanged (the cables, or the \
+                     interfaces in the bed file), there is a bridge loop, or the box sends them back";
+        return line(name, Grade::Bad, words);
+    }
+    if legs.iter().all(|(.., leg)| leg.received == leg.planned) {
+        let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
+        return line(name, Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
+    }
+    let words = legs.iter().filter(|(.., leg)| leg.received != leg.planned).map(|(from, to, leg)| {
+        let most = Fault::ALL.into_iter().map(|fault| (leg.faults.get(fault), fault)).max_by_key(|(n, _)| *n);
+        let why = match most {
+            Some((n, fault)) if n > 0 => format!("{n} were wrong: {}", way_out(fault)),
+            _ => format!(
+                "the others did not arrive: see that the box forwards, and has a route to the addresses behind the {to} port through \
+                 the tester's address"
+            ),
+        };
+        format!("{} of {} frames {from} to {to} were right; {why}", leg.received, leg.planned)
+    });
+    line(name, Grade::Bad, words.collect::<Vec<_>>().join("; "))
+}
+
+/// What a fault says of the box, and what to do.
+fn way_out(fault: Fault) -> &'static str {
+    match fault {
+        Fault::OutsidePool => {
+            "the source is not in the pool of the scenario's technology: the box does not translate, or has another pool; give \
+             `pool` and `pool-ports` the box's values"
+        }
+        Fault::WrongAddress | Fault::WrongPort => {
+            "an address or port is not what the scenario's technology gives: compare its table with the box's configuration"
+        }
+        Fault::WrongHeader => {
+            "a header is not what the scenario expects: the box uses another technology, or does not translate"
+        }
+        Fault::WrongHopLimit => "the hop limits differ from frame to frame: there is more than one path",
+        Fault::BadChecksum => "a checksum is wrong: switch off checksum offloading on the box (ethtool -K DEV tx off)",
+        Fault::WrongLength | Fault::WrongPayload => {
+            "the length or payload changed: look for a middlebox or an MTU that is too small"
+        }
+        Fault::Duplicate => "they arrived twice: a loop, or a mirror port",
+        Fault::Foreign | Fault::Late | Fault::Unexpected => {
+            "they are not of this check: something else sends, or frames arrive on the wrong port"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The bed file that `natmeter bed init` writes from the interfaces that it finds.
+
+use super::machine::Found;
+use std::fmt::Write;
+use std::net::IpAddr;
+
+/// Address of the tester on each side, and of the box, where the interfaces have none (RFC 2544, appendix C.2.2).
+const USUAL: [(&str, &str, &str); 2] =
+    [("left", "198.18.0.2/24", "198.18.0.1"), ("right", "198.19.0.2/24", "198.19.0.1")];
+
+/// The two interfaces that are most probably the ports: hardware before virtual ones, up before down, and none with a danger.
+pub fn ports(all: &[Found]) -> Vec<&Found> {
+    let mut able: Vec<&Found> = all.iter().filter(|found| found.dangers().is_empty()).collect();
+    let is_of_bed = |found: &Found, net: u8| {
+        found.addresses.iter().any(|(a, _)| if let IpAddr::V4(a) = a { a.octets()[..2] == [198, net] } else { false })
+    };
+    able.sort_by_key(|found| {
+        // An address of RFC 2544 says which side it is.
+        let side = if is_of_bed(found, 18) {
+            0
+        } else if is_of_bed(found, 19) {
+            1
+        } else {
+            2
+        };
+        (side, found.state != "UP", !found.kind.is_empty(), found.name.clone())
+    });
+    able.truncate(2);
+    able
+}
+
+/// The text of a bed file.
+pub fn text(all: &[Found]) -> String {
+    let ports = ports(all);
+    let mut text = String::from(
+        "# A test bed: the tester's two ports and the box between them. natmeter wrote this file from the\n\
+         # interfaces that it found; correct what is wrong, then: natmeter bed check bed.toml\n#\n\
+         # Interfaces of this machine:\n",
+    );
+    for found in all {
+        let addresses: Vec<String> = found.addresses.iter().map(|(a, n)| format!("{a}/{n}")).collect();
+        let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
+        let _ = writeln!(
+            text,
+            "#   {:<15} {:<9} {:<5} {} {}",
+            found.name,
+            kind,
+            found.state,
+            found.mac,
+            addresses.join(" ")
+        );
+        for (_, danger) in found.dangers() {
+            let _ = writeln!(text, "#     not a port: {danger}");
+        }
+    }
+    text.push_str(
+        "\n[bed]\nname = \"my bed\"\n# How the ports are connected; every report prints it: \"direct\", or \"switch: MODEL\".\n\
+         cabling = \"direct\"\n",
+    );
+    for (at, (side, own, gateway)) in USUAL.into_iter().enumerate() {
+        text.push_str(&port(side, ports.get(at).copied(), own, gateway));
+    }
+    text.push_str(BOX);
+    text
+}
+
+fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
+    let whose = if side == "left" { "customers'" } else { "Internet's" };
+    let name = found.map_or("NAME", |found| &found.name);
+    let addresses: Vec<String> =
+        found.iter().flat_map(|found| &found.addresses).map(|(a, n)| format!("\"{a}/{n}\"")).collect();
+    let (addresses, gateway) = if addresses.is_empty() {
+        (format!("\"{own}\""), gateway.to_owned())
+    } else {
+        (addresses.join(", "), of_network(found).unwrap_or_else(|| gateway.to_owned()))
+    };
+    format!(
+        "\n# The tester's port on the {whose} side.\n[bed.{side}]\ninterface = \"{name}\"\n\
+         # af-packet works everywhere; af-xdp is faster, with one queue for each lane of the tester.\nio = \"af-packet\"\n\
+         # queues = 4\n# zero-copy = \"if-possible\"\n\
+         # natmeter answers ARP, Neighbor Discovery and pings for these addresses; the kernel needs none of them.\n\
+         addresses = [{addresses}]\n# The box's address on this link, or mac = \"02:00:00:00:00:01\".\ngateway = \"{gateway}\"\n\
+         # line-rate = \"10 Gbit/s\"\n# vlan = 100\n"
+    )
+}
+
+/// The first host of the interface's IPv4 network, or the second if the tester is the first.
+fn of_network(found: Option<&Found>) -> Option<String> {
+    found?.addresses.iter().find_map(|(address, length)| {
+        let IpAddr::V4(address) = address else { return None };
+        let mask = if *length == 0 { 0 } else { u32::MAX << (32 - u32::from(*length)) };
+        let first = (u32::from(*address) & mask) + 1;
+        let host = if first == u32::from(*address) { first + 1 } else { first };
+        Some(std::net::Ipv4Addr::from(host).to_string())
+    })
+}
+
+const BOX: &str = "
+# The box. Hooks are shell commands, each optional; ./… lies beside this file. A Dual DUT has [dut.ce] and [dut.pe] instead.
+[dut]
+software = \"external\"
+# Where the hooks run: \"local\", or \"ssh:root@HOST\" (OpenSSH with your own configuration; no passwords).
+on = \"local\"
+# prepare = \"./set-nat44 {connections} {hash-size} {udp-timeout}\"
+# clear   = \"conntrack -F\"
+# count   = \"cat /proc/sys/net/netfilter/nf_conntrack_count\"
+# cores   = \"./cores {cores}\"
+# restore = \"./restore\"
+# alive   = \"true\"
+timeout = \"30 s\"
+# What a reader of the report should know.
+facts = { computer = \"MODEL\", nic = \"MODEL\", os = \"NAME\" }
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::bed::{BedText, parse};
+
+    fn found(name: &str, address: Option<&str>) -> Found {
+        let addresses = address.map(|a| (a.parse().unwrap(), 24)).into_iter().collect();
+        Found { name: name.to_owned(), state: "UP".to_owned(), addresses, ..Found::default() }
+    }
+
+    #[test]
+    fn the_file_is_a_bed_with_the_ports_on_their_sides() {
+        let all = [found("lan", Some("9.9.9.9")), found("b", Some("198.18.0.2")), found("a", Some("198.19.0.1"))];
+        let text = text(&all);
+        let bed = parse(&BedText { name: "bed.toml".to_owned(), text: text.clone(), t0: Vec::new() });
+        let bed = bed.unwrap_or_else(|complaints| panic!("{}\n{text}", complaints.render(false)));
+        assert_eq!((bed.left.interface.as_str(), bed.right.interface.as_str()), ("b", "a"));
+        assert_eq!(bed.right.gateway, Some("198.19.0.2".parse().unwrap()), "the tester is the first host");
+        assert!(text.contains("not a port: lan has the public address 9.9.9.9"), "{text}");
+    }
+
+    #[test]
+    fn without_two_interfaces_the_file_has_places_to_fill_in() {
+        assert!(text(&[]).contains("interface = \"NAME\""));
+    }
+}

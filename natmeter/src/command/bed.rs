@@ -1,0 +1,178 @@
+//! `natmeter bed`: the file of a test bed, and what is to be known of the bed before a run.
+
+use super::load;
+use super::turn::MyTurn;
+use crate::bed::{check, init, machine, siitperf};
+use crate::cli::{BedCommand, Changes, Output, Turn};
+use crate::exit::Exit;
+use crate::run;
+use crate::term::{self, err, folded, out};
+use record::report::number::grouped;
+use record::store::date::rfc3339;
+use scenario::Loaded;
+use scenario::bed::T0;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// `natmeter bed …`.
+pub(super) fn bed(command: &BedCommand, output: Output) -> Exit {
+    match command {
+        BedCommand::Init { file } => init(file),
+        BedCommand::T0 { file, changes, turn } => t0(file, changes, *turn, output),
+        BedCommand::Import { conf, file } => import(conf, file),
+        BedCommand::Check { file, scenario, changes, turn } => check(file, scenario.as_deref(), changes, *turn, output),
+    }
+}
+
+/// Writes a bed file from the interfaces of this machine.
+fn init(file: &Path) -> Exit {
+    let all = match machine::interfaces() {
+        Ok(all) => all,
+        Err(why) => return fail(&why),
+    };
+    if let Err(exit) = create(file, &init::text(&all)) {
+        return exit;
+    }
+    let ports: Vec<&str> = init::ports(&all).iter().map(|found| found.name.as_str()).collect();
+    let file = file.display();
+    out(&match ports[..] {
+        [left, right] => {
+            format!("{file}: left is {left}, right is {right}. Correct the file, then: natmeter bed check {file}\n")
+        }
+        _ => format!("{file}: write the names of two interfaces in place of NAME, then: natmeter bed check {file}\n"),
+    });
+    Exit::Done
+}
+
+/// Writes a bed file from the configuration of siitperf.
+fn import(conf: &Path, file: &Path) -> Exit {
+    let text = match std::fs::read_to_string(conf) {
+        Ok(text) => text,
+        Err(error) => return fail(&format!("{} cannot be read: {error}", conf.display())),
+    };
+    let imported = match siitperf::import(&text, &machine::interfaces().unwrap_or_default()) {
+        Ok(imported) => imported,
+        Err(why) => return fail(&format!("{}: {why}", conf.display())),
+    };
+    if let Err(exit) = create(file, &imported.bed) {
+        return exit;
+    }
+    let set: Vec<String> = imported.scenario.iter().map(|set| format!(" --set {set}")).collect();
+    let file = file.display();
+    let mut text = format!("{file} is written. Then: natmeter bed check {file}\n");
+    let _ = writeln!(text, "A run with the same traffic: natmeter run SCENARIO --bed {file}{}", set.concat());
+    imported.notes.iter().for_each(|note| text.extend(["- ", note, "\n"]));
+    out(&format!("{}\n", folded(&text, term::columns())));
+    Exit::Done
+}
+
+/// Writes a file that is not there yet.
+///
+/// # Errors
+/// The exit code, after printing the error.
+fn create(file: &Path, text: &str) -> Result<(), Exit> {
+    let new = OpenOptions::new().write(true).create_new(true).open(file);
+    let written = new.and_then(|mut to| to.write_all(text.as_bytes()));
+    written.map_err(|error| fail(&format!("{} cannot be written: {error}; name another file", file.display())))
+}
+
+fn fail(why: &str) -> Exit {
+    err(&format!("error: {why}\n"));
+    Exit::Failed
+}
+
+/// The frames of a check without a scenario.
+const NAT44: &str = "name = \"bed-check\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
+    udp-timeout = \"120 s\"\n[sweep]\nconnections = \"1k\"\n";
+
+fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, output: Output) -> Exit {
+    let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
+    let loaded = match scenario {
+        Some(path) => load::load(Some(path), &changes, output),
+        None => load::given("frames of a stateful NAT44", NAT44, &changes, output),
+    };
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let mut turn = match MyTurn::take(turn) {
+        Ok(turn) => turn,
+        Err(exit) => return exit,
+    };
+    let process = match turn.process() {
+        Ok(process) => process,
+        Err(error) => return fail(&format!("signals cannot be handled: {error}")),
+    };
+    carry_out(&loaded, scenario.is_none(), &process, output)
+}
+
+/// Frames of T0.
+const CABLE: &str = "name = \"t0\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
+
+/// Measures T0 and appends it to the file beside the bed file.
+fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
+    let changes = Changes { bed: Some(file.to_path_buf()), ..changes.clone() };
+    let loaded = match load::given("frames of a cable", CABLE, &changes, output) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let process = match MyTurn::take(turn).map(|mut turn| turn.process()) {
+        Ok(Ok(process)) => process,
+        Ok(Err(error)) => return fail(&format!("signals cannot be handled: {error}")),
+        Err(exit) => return exit,
+    };
+    let scenario = &loaded.scenario;
+    let bed = scenario.bed.as_ref().expect("the option --bed was given");
+    let point = &record::plan::Plan::new(scenario).measurements[0].point;
+    let [frames, sent] = match run::over_ports(scenario, bed, point, &process) {
+        Ok(rates) => rates,
+        Err(error) => return fail(&format!("{error}; is left cabled to right?")),
+    };
+    let t0 = T0 {
+        date: rfc3339(SystemTime::now()),
+        natmeter: env!("CARGO_PKG_VERSION").to_owned(),
+        ports: bed.ports().map(|(_, port)| port.settings()),
+        frame_size: scenario.traffic.frame_size,
+        frames: frames.0,
+        sent: sent.0,
+    };
+    let path = scenario::bed::t0_file(file);
+    let all: Vec<&T0> = bed.t0.iter().chain([&t0]).collect();
+    let text = serde_json::to_string_pretty(&all).expect("names and numbers");
+    if let Err(error) = record::store::write_whole(&path, &text) {
+        return fail(&error.to_string());
+    }
+    out(&format!(
+        "T0 of frames of {} octets: {} frames/s per direction arrive, {} are sent; kept in {}.\nCable the box in again.\n",
+        t0.frame_size,
+        grouped(frames.0),
+        grouped(sent.0),
+        path.display()
+    ));
+    Exit::Done
+}
+
+fn carry_out(loaded: &Loaded, is_nat44: bool, process: &crate::rig::Process, output: Output) -> Exit {
+    let bed = loaded.scenario.bed.as_ref().expect("the option --bed was given");
+    let say = |line: check::Line| {
+        if output.json {
+            term::json(
+                &json!({ "event": "bed-checked", "name": line.name, "grade": line.grade.word(), "words": line.words }),
+            );
+        } else {
+            let head = format!("{:<7}  {:<18} ", line.grade.word(), line.name);
+            let room = term::columns().saturating_sub(head.len()).max(20);
+            let words = folded(&line.words, room).replace("\n    ", &format!("\n{}", " ".repeat(head.len())));
+            out(&format!("{head}{words}\n"));
+        }
+    };
+    if is_nat44 && !output.json && !output.quiet {
+        out("Frames are those of a stateful NAT44; name a scenario to check another technology.\n");
+    }
+    let good = check::check(&loaded.scenario, bed, process, &mut { say });
+    if good { Exit::Done } else { Exit::Failed }
+}

@@ -1,0 +1,210 @@
+//! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
+//! and count their tables, and restore them.
+
+use super::{Process, RigError};
+use dut::RunDir;
+use dut::external::{External, ExternalConfig, Hooks, On};
+use engine::Device;
+use port::Netns;
+use record::folder::FactTable;
+use scenario::bed::{self, Bed, BoxKeys};
+use scenario::{Dut, Point, Scenario};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The boxes of a bed at a point.
+pub struct Boxes {
+    running: Vec<External>,
+    /// Names and words of the bed file.
+    facts: FactTable,
+    /// How long the box keeps connections, if nothing empties its table.
+    wait: Option<Duration>,
+    counts: bool,
+}
+
+/// Runs the hooks that bring the boxes into the state of a point.
+///
+/// # Errors
+/// If a hook fails or a box cannot be reached; the boxes have been restored then.
+pub fn prepare(
+    scenario: &Scenario,
+    bed: &Bed,
+    point: &Point,
+    device: Option<&Netns>,
+    process: &Process,
+) -> Result<Boxes, RigError> {
+    let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), wait: None, counts: false };
+    for (role, keys) in &bed.boxes {
+        let config = config_of(bed, role, keys, device, values(scenario, point));
+        let sink = process.commands.sink(role);
+        boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
+        boxes.counts |= keys.count.is_some();
+        let facts = keys.facts.iter().flatten();
+        boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
+    }
+    let clears = bed.boxes.iter().any(|(_, keys)| keys.clear.is_some());
+    let dut = &scenario.duts[point.dut];
+    if dut.is_stateful() && !clears {
+        boxes.wait = Some(timeout(dut));
+    }
+    Ok(boxes)
+}
+
+/// The name of a fact about one of several boxes.
+fn named(role: &str, name: &str) -> String {
+    if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
+}
+
+/// What one box is told.
+pub fn config_of(
+    bed: &Bed,
+    role: &str,
+    keys: &BoxKeys,
+    device: Option<&Netns>,
+    values: Vec<(String, String)>,
+) -> ExternalConfig {
+    let on = match (&keys.on, device) {
+        (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
+        (bed::On::Namespace, Some(device)) => On::Namespace(device.clone()),
+        (bed::On::Local | bed::On::Namespace, _) => On::Local,
+    };
+    let BoxKeys { prepare, clear, count, cores, restore, alive, .. } = keys.clone();
+    let hooks = Hooks { prepare, clear, count, cores, restore, alive };
+    ExternalConfig {
+        name: role.to_owned(),
+        on,
+        hooks,
+        folder: bed.folder.clone(),
+        timeout: keys.timeout.into(),
+        values,
+    }
+}
+
+/// Asks a box that is in no particular state: whether it is alive, and how many connections it has. Returns the answer in words.
+///
+/// # Errors
+/// If a hook fails, or the box cannot be reached.
+pub fn ask(bed: &Bed, role: &str, keys: &BoxKeys, process: &Process) -> Result<String, RigError> {
+    let only = BoxKeys { prepare: None, cores: None, restore: None, ..keys.clone() };
+    let config = config_of(bed, role, &only, None, Vec::new());
+    let mut running =
+        External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &process.commands.sink(role))?;
+    let alive = running.is_alive()?.map(|alive| if alive { "alive" } else { "not alive" });
+    let entries = running.count()?.map(|n| format!("{n} connections now"));
+    let words: Vec<String> = alive.map(str::to_owned).into_iter().chain(entries).collect();
+    Ok(if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") })
+}
+
+/// The folder of the bed file.
+pub fn folder(bed: &Bed) -> PathBuf {
+    if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
+}
+
+/// The file with which ssh is configured, if the bed names one.
+fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
+    keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
+}
+
+/// The placeholders of a point: its axes, and the technology's parameters.
+pub fn values(scenario: &Scenario, point: &Point) -> Vec<(String, String)> {
+    let mut values: Vec<(String, String)> = scenario.parameters.clone();
+    let unquoted = |(name, value): (String, String)| (name, value.trim_matches('"').to_owned());
+    values = values.into_iter().map(unquoted).collect();
+    let own = [
+        ("connections", point.connections.to_string()),
+        ("cores", point.cores.to_string()),
+        ("frame-size", scenario.traffic.frame_size.to_string()),
+    ];
+    let axes = point.axes.iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let mut set = |name: String, value: String| {
+        values.retain(|(there, _)| *there != name);
+        values.push((name, value));
+    };
+    own.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .chain(axes)
+        .for_each(|(name, value)| set(name, value));
+    if let Dut::External { keys, .. } = &scenario.duts[point.dut] {
+        set("table".to_owned(), keys.table.map(|n| n.to_string()).unwrap_or_default());
+        set("hash-size".to_owned(), keys.hash_size.map(|n| n.to_string()).unwrap_or_default());
+    }
+    set("udp-timeout".to_owned(), timeout(&scenario.duts[point.dut]).as_secs().to_string());
+    values
+}
+
+/// How long an idle connection stays in the table of a box.
+fn timeout(dut: &Dut) -> Duration {
+    let state = dut.technology().and_then(|(_, technology)| technology.state());
+    state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT).into()
+}
+
+type Teardown = Box<dyn FnOnce() -> Vec<String>>;
+
+impl Boxes {
+    /// What a report says about the boxes.
+    pub fn facts(&self) -> FactTable {
+        let mut facts = self.facts.clone();
+        for running in &self.running {
+            facts.extend(running.facts().into_iter().map(|fact| (fact.name, fact.value)));
+        }
+        facts
+    }
+
+    /// Doubts about results on them.
+    pub fn doubts(&self) -> Vec<String> {
+        let uncounted = (!self.counts && self.wait.is_some())
+            .then(|| "No hook counts the connections of the box: the tester's own count stands alone.".to_owned());
+        let waits = self.wait.map(|time| {
+            format!(
+                "No hook empties the table of the box: natmeter waits {} s before each phase 1.",
+                with_margin(time).as_secs()
+            )
+        });
+        uncounted.into_iter().chain(waits).collect()
+    }
+
+    /// The engine's device, and what restores the boxes.
+    pub fn running(self) -> (Box<dyn Device>, Teardown) {
+        let all = Arc::new(Mutex::new(self.running));
+        let device = Between { all: Arc::clone(&all), wait: self.wait, was_used: false };
+        let teardown = move || {
+            let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
+            all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
+        };
+        (Box::new(device), Box::new(teardown))
+    }
+}
+
+/// A time-out with the time that a box may take to remove what has timed out.
+fn with_margin(timeout: Duration) -> Duration {
+    timeout + timeout / 10 + Duration::from_secs(1)
+}
+
+/// The boxes between the ports.
+struct Between {
+    all: Arc<Mutex<Vec<External>>>,
+    wait: Option<Duration>,
+    /// Whether frames may have opened connections.
+    was_used: bool,
+}
+
+impl Device for Between {
+    fn clear(&mut self) -> Result<(), String> {
+        if let Some(time) = self.wait
+            && std::mem::replace(&mut self.was_used, true)
+        {
+            std::thread::sleep(with_margin(time));
+        }
+        let mut all = self.all.lock().expect("no panic while held");
+        all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| e.to_string())
+    }
+
+    fn entries(&mut self) -> Result<Option<u64>, String> {
+        let mut all = self.all.lock().expect("no panic while held");
+        let counts: Vec<Option<u64>> =
+            all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+        // One box of several keeps the connections.
+        Ok(counts.into_iter().flatten().max())
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the ports of a bed are: the user's interfaces in this namespace, or ends that natmeter makes for a program that a developer
+//! starts as the device.
+
+use super::{Process, RigError, boxes};
+use dut::links::{self, Links};
+use dut::{RunDir, started::Started};
+use port::Netns;
+use scenario::bed::{Bed, On};
+use wire::Mac;
+
+/// The ports' namespace, and what stands in it.
+pub struct Place {
+    tester: Netns,
+    // The program ends before its links go.
+    programs: Vec<Started>,
+    links: Option<Links>,
+}
+
+impl Place {
+    /// Finds or makes the ports of a bed.
+    ///
+    /// # Errors
+    /// If the links cannot be made.
+    pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
+        if bed.boxes.iter().all(|(_, keys)| keys.on != On::Namespace) {
+            return Ok(Place { tester: Netns::current()?, programs: Vec::new(), links: None });
+        }
+        let ends = [&bed.left, &bed.right].map(|port| port.interface.as_str());
+        let links = Links::make(ends, bed.lanes(), &RunDir::of_this_user(), &process.commands.sink("links"))?;
+        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), links: Some(links) })
+    }
+
+    /// The namespace of the tester's ends.
+    pub fn tester(&self) -> &Netns {
+        &self.tester
+    }
+
+    /// The namespace of the device, if natmeter made it.
+    pub fn device(&self) -> Option<&Netns> {
+        self.links.as_ref().map(Links::device)
+    }
+
+    /// The Ethernet addresses of the device's ends, if natmeter made them: left, right.
+    pub fn macs(&self) -> Option<[Mac; 2]> {
+        self.links.as_ref().map(|_| links::macs().map(Mac))
+    }
+
+    /// Starts the programs of the boxes.
+    ///
+    /// # Errors
+    /// If one cannot be started.
+    pub fn start(&mut self, bed: &Bed, values: &[(String, String)], process: &Process) -> Result<(), RigError> {
+        let Some(links) = &self.links else { return Ok(()) };
+        for (role, keys) in &bed.boxes {
+            let Some(line) = &keys.start else { continue };
+            let mut values = values.to_vec();
+            values.extend(
+                ["left", "right"].into_iter().zip(links::ENDS).map(|(side, end)| (side.to_owned(), end.to_owned())),
+            );
+            let sink = process.commands.sink(role);
+            self.programs.push(Started::spawn(line, &values, links.device(), &boxes::folder(bed), &sink)?);
+        }
+        Ok(())
+    }
+
+    /// How a program ended by itself, if one did.
+    pub fn ended(&mut self) -> Option<String> {
+        self.programs.iter_mut().find_map(Started::ended)
+    }
+}

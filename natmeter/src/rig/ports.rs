@@ -1,0 +1,382 @@
+//! Two ports of a test bed as those of the tester, and the box between them as device. natmeter sets nothing up here but its own
+//! sockets; the box is changed by the hooks of the bed file.
+
+use super::place::Place;
+use super::wires::Wires;
+use super::{Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings};
+use super::{boxes, technology};
+use engine::overload::Offered;
+use engine::{Device, Engine, Lane, NoDevice};
+use gateway::neighbour::resolve;
+use gateway::{Own, Owns};
+use method::{Loop, Nanos, Rate, TrialError};
+use plane::Hop;
+use plane::view;
+use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
+use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Copying, Select, XdpMode};
+use port::interface::{Interfaces, LinkFacts};
+use port::middleware::vlan::{Tag, Vlan};
+use port::{Clock, Mute, Netns, Pool, PoolConfig, Port};
+use record::folder::{FactTable, Figures};
+use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
+use scenario::gateway::NextHop;
+use scenario::{Dut, Point, Scenario};
+use std::net::IpAddr;
+use std::sync::Arc;
+use wire::{AddrRange, Mac, Prefix6, View};
+
+/// Frames of the pool of each lane.
+pub const FRAMES: usize = 16_384;
+/// Frames that a packet socket's ring holds; an XDP socket's has 2048 entries.
+const RING: usize = 8192;
+
+/// Both ports of a bed, opened: one pool and at most one queue of each port a lane.
+pub struct Opened {
+    pools: Vec<Pool>,
+    left: Vec<Box<dyn Port>>,
+    right: Vec<Box<dyn Port>>,
+    /// Ethernet addresses: the tester's, and the box's, left and right.
+    hops: [Hop; 2],
+    owns: Owns,
+    /// What a report says about the ports.
+    facts: FactTable,
+    /// Keep this machine's kernel out of both ports.
+    mutes: Vec<Mute>,
+}
+
+/// The queues of a port, the Ethernet addresses on its link, and what the tester answers for there.
+type Side = (Vec<Box<dyn Port>>, Hop, Own);
+
+/// Opens both ports in the namespace of this thread. With `ask`, asks for the box's Ethernet addresses; else frames go to nobody's.
+///
+/// # Errors
+/// If an interface is missing or down, the back-end does not work on it, or the box does not answer.
+pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, ask: bool) -> Result<Opened, RigError> {
+    let here = place.tester().clone();
+    let lanes = bed.lanes() as usize;
+    let mut pools = Pool::for_workers(PoolConfig::umem(lanes, FRAMES))?;
+    let interfaces = [&bed.left, &bed.right].map(|keys| keys.interface.as_str());
+    // Two VLANs of one interface are muted once.
+    let distinct = interfaces.iter().enumerate().filter(|(at, name)| !interfaces[..*at].contains(name));
+    let mutes = distinct.map(|(_, name)| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
+    let mut facts = FactTable::new();
+    let flows = &scenario.traffic.flows;
+    let mut side = |name: &str, keys: &PortKeys, tested: AddrRange| -> Result<Side, RigError> {
+        let mac = Mac(here.run_in(|| Interfaces::here()?.get(&keys.interface))??.mac);
+        let mut ports = ports(&here, keys, process.clock, &mut pools)?;
+        let own = own(keys, mac, tested);
+        let made = place.macs().map(|macs| macs[usize::from(name == "right")]).filter(|_| keys.next_hop().is_none());
+        let next = match made {
+            _ if !ask => Mac::default(),
+            Some(mac) => mac,
+            None => next_hop(keys, &mut ports, &mut pools, &own, process)?,
+        };
+        let first = ports[0].facts();
+        facts.insert(
+            format!("{name} port"),
+            format!("{} {} {}", first.backend, first.name, first.mode).trim().to_owned(),
+        );
+        facts.insert(format!("{name} neighbour"), next.to_string());
+        facts.extend(link_facts(name, &LinkFacts::of(&here, &keys.interface)?));
+        Ok((ports, Hop { own: mac, next }, own))
+    };
+    let (left, left_hop, customer) = side("left", &bed.left, flows.inside)?;
+    let (right, right_hop, internet) = side("right", &bed.right, flows.remote)?;
+    Ok(Opened { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
+}
+
+/// The line rate of the slower port with frames of this size, in frames per second: as the bed file says it, or the link.
+pub fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
+    let here = Netns::current().ok()?;
+    let of_link = |keys: &PortKeys| LinkFacts::of(&here, &keys.interface).ok()?.frames_per_second(frame_size);
+    let of_port = |keys: &PortKeys| match keys.line_rate {
+        Some(rate) => Some(rate.frames_per_second(frame_size)),
+        None => of_link(keys),
+    };
+    [&bed.left, &bed.right].into_iter().filter_map(of_port).min()
+}
+
+/// What a report says about one link of the tester.
+fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
+    let on = |is: Option<bool>| is.map(|is| if is { "on" } else { "off" }.to_owned());
+    let number = |n: Option<u32>| n.map(|n| n.to_string());
+    let duplex = facts.full_duplex.map(|full| if full { "full" } else { "half" }.to_owned());
+    let all = [
+        ("driver", Some(facts.driver.clone())),
+        ("firmware", Some(facts.firmware.clone())),
+        ("bus", Some(facts.bus.clone())),
+        ("speed, Mbit/s", number(facts.speed)),
+        ("duplex", duplex),
+        ("MTU", Some(facts.mtu.to_string())),
+        ("queues, receive and transmit", Some(format!("{} and {}", facts.rx_queues, facts.tx_queues))),
+        ("receive ring", number(facts.rx_ring)),
+        ("transmit ring", number(facts.tx_ring)),
+        ("pause frames, received", on(facts.rx_pause)),
+        ("pause frames, sent", on(facts.tx_pause)),
+        ("GRO", on(facts.gro)),
+        ("LRO", on(facts.lro)),
+        ("TSO", on(facts.tso)),
+        ("VLAN offload", on(facts.rxvlan)),
+        ("NUMA node", number(facts.numa_node)),
+    ];
+    let known = all.into_iter().filter_map(|(name, words)| Some((name, words.filter(|words| !words.is_empty())?)));
+    known.map(|(name, words)| (format!("{side} link, {name}"), words)).collect()
+}
+
+/// The queues of one port.
+fn ports(here: &Netns, keys: &PortKeys, clock: Clock, pools: &mut [Pool]) -> Result<Vec<Box<dyn Port>>, RigError> {
+    let queues = keys.queues as usize;
+    let xdp = |mode, pools: &mut [Pool]| {
+        let copying = match keys.zero_copy {
+            ZeroCopy::Required => Copying::Never,
+            ZeroCopy::IfPossible => Copying::IfNeeded,
+            ZeroCopy::Never => Copying::Always,
+        };
+        let named = AfXdpConfig::named(&keys.interface, Select::everything());
+        let config = AfXdpConfig { queues: keys.queues, mode, copying, steered: true, ..named };
+        AfXdpPort::open(here, &config, clock, &mut pools[..queues])
+    };
+    let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect();
+    let ports: Vec<Box<dyn Port>> = match keys.io {
+        PortIo::AfPacket => {
+            let config = AfPacketConfig { queue: RING, steered: true, ..AfPacketConfig::named(&keys.interface) };
+            let ports = AfPacketPort::open_many(here, &config, queues, clock)?;
+            ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
+        }
+        PortIo::AfXdpGeneric => boxed(xdp(XdpMode::Generic, pools)?),
+        PortIo::AfXdpNative => boxed(xdp(XdpMode::Native, pools)?),
+        PortIo::AfXdp => match xdp(XdpMode::Native, pools) {
+            Ok(ports) => boxed(ports),
+            Err(_) => boxed(xdp(XdpMode::Generic, pools)?),
+        },
+    };
+    let Some(tag) = keys.vlan.and_then(Tag::new) else { return Ok(ports) };
+    let tagged = |port| Box::new(Vlan::new(port, tag, Arc::default())) as Box<dyn Port>;
+    Ok(ports.into_iter().map(tagged).collect())
+}
+
+/// The addresses for which the tester answers on one side: its own, and those of its test frames.
+fn own(keys: &PortKeys, mac: Mac, tested: AddrRange) -> Own {
+    let mut own = Own { mac, ipv4: vec![tested], ipv6: Vec::new() };
+    for (address, _) in &keys.addresses {
+        match *address {
+            IpAddr::V4(address) => own.ipv4.push(AddrRange::one(address)),
+            IpAddr::V6(addr) => own.ipv6.push(Prefix6 { addr, len: 128 }),
+        }
+    }
+    own
+}
+
+/// The Ethernet address of the box on one side.
+fn next_hop(
+    keys: &PortKeys,
+    ports: &mut [Box<dyn Port>],
+    pools: &mut [Pool],
+    own: &Own,
+    process: &Process,
+) -> Result<Mac, RigError> {
+    let to = match keys.next_hop() {
+        Some(NextHop::Mac(mac)) => return Ok(mac),
+        Some(NextHop::Ip(ip)) => ip,
+        None => unreachable!("the bed file has `gateway` or `mac`, or natmeter made the links"),
+    };
+    let same_version = |address: &&IpAddr| address.is_ipv4() == to.is_ipv4();
+    let from = keys.addresses.iter().map(|(address, _)| address).find(same_version).copied().unwrap_or(to);
+    let mut lanes: Vec<(&mut dyn Port, &mut Pool)> =
+        ports.iter_mut().map(|port| &mut **port as &mut dyn Port).zip(pools).collect();
+    Ok(resolve(&mut lanes, own, (from, to), &process.interrupted)?)
+}
+
+/// Whether the box's address of each side answers on the other one.
+pub fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
+    let crossed = |keys: &PortKeys, gateway: Option<IpAddr>| PortKeys { gateway, mac: None, ..keys.clone() };
+    let (left, right) = (&bed.left, &bed.right);
+    if left.gateway.is_none() || right.gateway.is_none() {
+        return false;
+    }
+    let other = Bed { left: crossed(left, right.gateway), right: crossed(right, left.gateway), ..bed.clone() };
+    Place::of(&other, process).and_then(|place| open(scenario, &other, &place, process, true)).is_ok()
+}
+
+impl Opened {
+    /// What the ports are: name and words of each.
+    pub fn in_words(&self) -> Vec<(String, String)> {
+        let sides = [("left port", &self.left), ("right port", &self.right)];
+        let words = |ports: &Vec<Box<dyn Port>>| {
+            let facts = ports[0].facts();
+            let queues = if ports.len() == 1 { "1 queue".to_owned() } else { format!("{} queues", ports.len()) };
+            format!("{} {}, {queues}", facts.backend, facts.mode).replace(" ,", ",")
+        };
+        sides.into_iter().map(|(name, ports)| (name.to_owned(), words(ports))).collect()
+    }
+
+    /// The box's Ethernet addresses: name and words of each.
+    pub fn neighbours(&self) -> Vec<(String, String)> {
+        let sides = ["left", "right"].into_iter().zip(self.hops);
+        sides.map(|(side, hop)| (format!("{side} neighbour"), hop.next.to_string())).collect()
+    }
+
+    /// Receives what waits at both ports, and shows each frame: whether it came in on the left, and its octets.
+    ///
+    /// # Errors
+    /// If a port fails.
+    pub fn receive(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
+        let mut burst = port::burst();
+        for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
+            for (port, pool) in ports.iter_mut().zip(&mut self.pools) {
+                port.receive(pool, &mut burst)?;
+                for frame in &burst {
+                    show(is_left, frame.bytes());
+                }
+                pool.free_all(&mut burst);
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes of the engine, and what must live as long as they.
+    fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
+        let Opened { pools, left, right, owns, mutes, .. } = self;
+        let (mut left, mut right) = (left.into_iter(), right.into_iter());
+        let lane = |(number, pool)| Lane {
+            core: cores.get(number).copied().flatten(),
+            pool,
+            left: left.next().map(|port| wires.wrap("left", port)),
+            right: right.next().map(|port| wires.wrap("right", port)),
+            companion: None,
+            service: Some(service(owns.clone())),
+        };
+        (pools.into_iter().enumerate().map(lane).collect(), mutes)
+    }
+}
+
+/// Answers what the box asks the tester itself.
+fn service(owns: Owns) -> engine::Service {
+    Box::new(move |left, frame| {
+        let side = if left { plane::Side::Customer } else { plane::Side::Internet };
+        if owns.answer(side, frame) { engine::Served::Answer } else { engine::Served::Foreign }
+    })
+}
+
+/// Windows of the send ceiling, and the length of each.
+const WINDOWS: usize = 5;
+const WINDOW: Nanos = Nanos::from_millis(30);
+
+/// Measures T0: both ports are cabled to each other, and frames of a plain cable pass from one to the other under overload.
+/// Returns the frames per second and direction that arrived.
+///
+/// # Errors
+/// If the ports cannot be opened or fail, or if no frame arrives.
+pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
+    let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
+    rates.sort_unstable();
+    Ok(rates[WINDOWS / 2])
+}
+
+/// What must live as long as the ports.
+type Held = (Vec<Mute>, Place);
+
+/// An engine on the ports alone, without a box.
+fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
+    let place = Place::of(bed, process)?;
+    let opened = open(scenario, bed, &place, process, false)?;
+    let mut wires = Wires::bare(process.clock);
+    let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
+    let (view, settings) = (Arc::clone(&cable.view), settings(scenario, Loop::Open));
+    let interrupted = Arc::clone(&process.interrupted);
+    Ok((Engine::new(process.clock, lanes, view, Box::new(NoDevice), settings, interrupted)?, (mutes, place)))
+}
+
+/// Measures how many frames per second and direction the tester can send over these ports: the highest of several windows. The
+/// frames have nobody's Ethernet address, so that no box forwards them.
+///
+/// # Errors
+/// If the ports cannot be opened or fail.
+pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
+    Ok(most_sent(&mut engine, cable)?)
+}
+
+/// The highest of several windows in which nothing has to come back.
+///
+/// # Errors
+/// On an interrupt, or if a port fails.
+pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, TrialError> {
+    let rates: Vec<Rate> = (0..WINDOWS).map(|_| engine.send_only(cable, WINDOW)).collect::<Result<_, _>>()?;
+    Ok(rates.into_iter().max().unwrap_or_default())
+}
+
+/// Builds the rig.
+///
+/// # Errors
+/// If the ports cannot be opened, or a hook fails; then the box has been restored.
+pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    let mut place = Place::of(bed, process)?;
+    let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
+    place.start(bed, &boxes::values(scenario, point), process)?;
+    let opened = open(scenario, bed, &place, process, true).map_err(|error| match place.ended() {
+        Some(ended) => RigError::Ended(ended),
+        None => error,
+    })?;
+    let view = Arc::new(view_of(scenario, opened.hops, point)?);
+    let mut wires = Wires::of(scenario, process.clock);
+    let mut facts = opened.facts.clone();
+    facts.extend(boxes.facts());
+    facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
+    facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    let doubts = wires.doubts().into_iter().chain(boxes.doubts()).collect();
+    let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
+    let (device, restore) = boxes.running();
+    let engine = Engine::new(
+        process.clock,
+        lanes,
+        view,
+        device as Box<dyn Device>,
+        settings(scenario, Loop::Open),
+        Arc::clone(&process.interrupted),
+    )?;
+    Ok(Rig {
+        bed: TestBed::Engine(Box::new(engine)),
+        null: None,
+        buffered: 0,
+        facts,
+        figures: Figures::new(),
+        doubts,
+        shares_core: false,
+        price: None,
+        captures: wires.into_captures(),
+        teardown: Some(Box::new(move || {
+            let ended = place.ended().map(|ended| format!("the program that was started as the device {ended}"));
+            let left: Vec<String> = restore().into_iter().chain(ended).collect();
+            drop((mutes, place));
+            left
+        })),
+    })
+}
+
+/// What both sides send and expect.
+fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
+    let Dut::External { plays, technology, .. } = &scenario.duts[point.dut] else {
+        unreachable!("over a bed, the device is external")
+    };
+    let view = if let Some(technology) = technology {
+        technology::view_between(hops, scenario, *plays, technology.as_ref(), point)?
+    } else {
+        let flows = flow_space(scenario)?;
+        view::forwarding(&view::Bed {
+            left: hops[0],
+            right: hops[1],
+            frame_size: scenario.traffic.frame_size,
+            ttl: scenario.traffic.ttl,
+            connections: connections(&flows, point),
+            flows,
+            seed: scenario.traffic.seed,
+        })
+    };
+    check_frames_fit(&view, MTU)?;
+    Ok(view)
+}
+
+/// MTU of the links of a bed.
+const MTU: usize = 1500;

@@ -1,0 +1,489 @@
+//! Test beds with real ports: the test is a user who cabled two interfaces to a box of their own. The tester's ends are in one
+//! namespace, the box in another; the box is a kernel that the test configures by hand, or `natmeter gateway`.
+
+use super::lab::Lab;
+use super::{Running, address, cable, config, run};
+use port::Netns;
+use port::netns::Sight;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// A tester, a box, and two links between them.
+struct Bed {
+    tester: Netns,
+    device: Netns,
+    folder: tempfile::TempDir,
+}
+
+/// Names of the ends.
+const LEFT: &str = "t-left";
+const RIGHT: &str = "t-right";
+
+impl Bed {
+    /// Links with addresses on both ends, and nothing else.
+    fn new() -> Bed {
+        Bed::between(Netns::new().unwrap(), Netns::new().unwrap())
+    }
+
+    /// The same between these namespaces.
+    fn between(tester: Netns, device: Netns) -> Bed {
+        for (name, far, net) in [(LEFT, "d-left", 18), (RIGHT, "d-right", 19)] {
+            two_queues(&tester, name, &device, far);
+            address(&tester, name, &format!("198.{net}.0.2/24"));
+            address(&device, far, &format!("198.{net}.0.1/24"));
+        }
+        Bed { tester, device, folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A kernel that forwards.
+    fn forwarding() -> Bed {
+        let bed = Bed::new();
+        bed.forward();
+        bed
+    }
+
+    fn forward(&self) {
+        run(&self.device, "sysctl -qw net.ipv4.ip_forward=1");
+    }
+
+    /// A kernel with a stateful NAT44 that the user configured.
+    fn nat44() -> Bed {
+        let bed = Bed::forwarding();
+        bed.translate();
+        bed
+    }
+
+    fn translate(&self) {
+        let bed = self;
+        run(&bed.device, "nft add table ip user");
+        run(&bed.device, "nft add chain ip user post {type nat hook postrouting priority srcnat;}");
+        run(&bed.device, "nft add rule ip user post oifname d-right meta l4proto udp snat to 198.19.0.1:1024-65535");
+        for key in ["udp_timeout", "udp_timeout_stream"] {
+            run(&bed.device, &format!("sysctl -qw net.netfilter.nf_conntrack_{key}=1000"));
+        }
+    }
+
+    /// Writes the bed file: keys of the bed, of both ports, and of the box.
+    fn file(&self, of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
+        self.file_with("198.18.0.1", of_bed, of_ports, of_box)
+    }
+
+    /// The same with another address of the box on the left.
+    fn file_with(&self, left: &str, of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
+        let mut text = format!("[bed]\nname = \"two namespaces\"\n{of_bed}\n");
+        for (side, name, net, gateway) in [("left", LEFT, 18, left), ("right", RIGHT, 19, "198.19.0.1")] {
+            let _ = write!(
+                text,
+                "[bed.{side}]\ninterface = \"{name}\"\naddresses = [\"198.{net}.0.2/24\", \"2001:2:0:{net}00::1/64\"]\n\
+                 gateway = \"{gateway}\"\n{of_ports}\n"
+            );
+        }
+        let _ = writeln!(text, "{}{of_box}", if of_box.starts_with('[') { "" } else { "[dut]\n" });
+        let path = self.folder.path().join("bed.toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A hook that runs a command in the namespace of the box.
+    fn inside(&self, command: &str) -> String {
+        format!("nsenter --net={} {command}", self.device.path().display())
+    }
+
+    /// Hooks that clear and count the table of a kernel.
+    fn kernel_hooks(&self) -> String {
+        let clear = self.inside("conntrack -F");
+        let count = self.inside("cat /proc/sys/net/netfilter/nf_conntrack_count");
+        format!("clear = \"{clear}\"\ncount = \"{count}\"")
+    }
+
+    /// Runs natmeter in the tester's namespace.
+    fn natmeter(&self, args: &[&str]) -> Output {
+        let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+        command.args(args).current_dir(self.folder.path()).output().unwrap()
+    }
+
+    /// The lines of `bed check`: grade and words by name.
+    fn check(&self, more: &[&str]) -> Vec<(String, String, String)> {
+        let args = [&["--json", "bed", "check", "bed.toml", "--beside"], more].concat();
+        let output = self.natmeter(&args);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let word = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
+            (word("name"), word("grade"), word("words"))
+        });
+        let lines: Vec<_> = lines.collect();
+        assert!(!lines.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        lines
+    }
+
+    /// The words of the check that fails.
+    fn failing(&self) -> String {
+        let lines = self.check(&[]);
+        let failed = lines.iter().find(|(_, grade, _)| grade == "FAILED");
+        failed.unwrap_or_else(|| panic!("nothing failed: {lines:?}")).2.clone()
+    }
+
+    /// Runs a scenario over the bed with trials of a few milliseconds, and returns its report.
+    fn run(&self, scenario: &Path, more: &[&str]) -> Value {
+        let scenario = scenario.to_str().unwrap();
+        let quick =
+            ["--set", "measure.repetitions=1", "--set", "measure.duration=50 ms", "--set", "measure.error=20 %"];
+        let slow =
+            ["--set", "measure.max-rate=20k", "--set", "measure.start-delay=5 ms", "--set", "measure.settle=0 s"];
+        let drains = ["--set", "measure.drain=200 ms", "--set", "measure.phase1-drain=200 ms"];
+        let args =
+            [&["run", scenario, "--bed", "bed.toml", "--beside", "--quiet"][..], &quick, &slow, &drains, more].concat();
+        let output = self.natmeter(&args);
+        let says = String::from_utf8_lossy(&output.stderr);
+        // Exit codes above 1 speak of doubts about the rate.
+        assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{scenario}: {says}");
+        let folder = std::fs::read_dir(self.folder.path().join("runs")).unwrap().last().unwrap().unwrap().path();
+        let report = self.natmeter(&["--json", "report", folder.to_str().unwrap()]);
+        let report = serde_json::from_slice(&report.stdout).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        report
+    }
+}
+
+/// A veth pair with two queues at each end, without offloads that change frames.
+fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
+    let queues = "numtxqueues 2 numrxqueues 2";
+    run(
+        a,
+        &format!("ip link add {name_a} {queues} type veth peer name {name_b} {queues} netns {}", b.path().display()),
+    );
+    for (ns, name) in [(a, name_a), (b, name_b)] {
+        // Without IPv6 the kernels send nothing by themselves.
+        run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
+        run(ns, &format!("ip link set {name} up"));
+        run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+    }
+}
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios")
+}
+
+/// All rates of a report are above zero, and no frame was wrong.
+fn has_rates(report: &Value, expected: usize) {
+    let results = report["results"].as_array().unwrap();
+    assert_eq!(results.len(), expected, "{report}");
+    for result in results {
+        assert!(result["summary"]["median"].as_f64().is_some_and(|median| median > 0.0), "{result}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_bed_is_checked_line_by_line() {
+    let bed = Bed::nat44();
+    bed.file("", "", &bed.kernel_hooks());
+    let lines = bed.check(&[]);
+    let bad: Vec<_> = lines.iter().filter(|(_, grade, _)| grade != "ok").collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    let names: Vec<&str> = lines.iter().map(|(name, ..)| name.as_str()).collect();
+    for name in [
+        "left interface",
+        "right port",
+        "left silence",
+        "right neighbour",
+        "connections",
+        "frames both ways",
+        "send ceiling",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let hooks = lines.iter().find(|(name, ..)| name == "hooks of dut").unwrap();
+    assert!(hooks.2.starts_with("clear, count; ") && hooks.2.contains("connections now"), "{hooks:?}");
+}
+
+/// A box of the user's own over each back-end: connections are set up, frames pass, and the report says where the box is.
+#[test]
+#[ignore = "needs root"]
+fn a_nat44_of_the_user_is_measured() {
+    let bed = Bed::nat44();
+    for ports in ["", "queues = 2", "io = \"af-xdp-generic\"\nqueues = 2"] {
+        bed.file("", ports, &bed.kernel_hooks());
+        let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+        has_rates(&report, 2);
+        assert_eq!(report["conformance"]["test_bed"], serde_json::json!(["ports"]), "{ports}");
+        assert_eq!(report["facts"]["duts"]["external"]["test bed"], "two namespaces");
+    }
+}
+
+/// The box is a host with sshd. A hook lies beside the bed file, in a folder with a space, and configures the box.
+#[test]
+#[ignore = "needs root"]
+fn a_box_is_configured_over_ssh() {
+    let lab = Lab::new();
+    let [tester, device] = lab.namespaces();
+    let bed = Bed::between(tester, device);
+    bed.forward();
+    let config = lab.config();
+    let keys = "prepare = \"'./my hooks/set-nat44' {connections} {udp-timeout}\"\nclear = \"conntrack -F\"\n\
+        count = \"cat /proc/sys/net/netfilter/nf_conntrack_count\"\nrestore = \"nft delete table ip user\"\n";
+    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
+    std::fs::create_dir(bed.folder.path().join("my hooks")).unwrap();
+    let hook = bed.folder.path().join("my hooks/set-nat44");
+    let script = "#!/bin/sh\nset -e\ntest \"$1\" = 2000\nnft add table ip user\n\
+        nft 'add chain ip user post { type nat hook postrouting priority srcnat; }'\n\
+        nft 'add rule ip user post oifname d-right meta l4proto udp snat to 198.19.0.1:1024-65535'\n\
+        sysctl -qw net.netfilter.nf_conntrack_udp_timeout=$2 net.netfilter.nf_conntrack_udp_timeout_stream=$2\n";
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+    has_rates(&report, 2);
+    let ruleset = bed.device.command("nft", Sight::Network).args(["list", "tables"]).output().unwrap();
+    assert_eq!(String::from_utf8(ruleset.stdout).unwrap(), "", "the hook `restore` was run");
+}
+
+/// A developer's program in the foreground, on ends that natmeter makes: here `natmeter gateway`.
+#[test]
+#[ignore = "needs root"]
+fn a_program_that_natmeter_starts_is_measured() {
+    let bed = Bed::new();
+    let gateway = config(
+        "pe",
+        ("left", "198.18.0.1", "02:00:c6:12:00:02"),
+        ("right", "198.19.0.1", "02:00:c6:13:00:02"),
+        "[technology.nat44]\ninside = \"198.18.0.0/24\"\npool = \"198.19.0.1\"\nmapping = \"address-and-port-dependent\"\n",
+    );
+    let socket = bed.folder.path().join("program.sock");
+    std::fs::write(bed.folder.path().join("g.toml"), gateway.replace("SOCKET", socket.to_str().unwrap())).unwrap();
+    let natmeter = env!("CARGO_BIN_EXE_natmeter");
+    let start = format!("{natmeter} gateway --quiet --config g.toml");
+    let clear = format!("{natmeter} gateway clear --socket {}", socket.display());
+    bed.file("", "", &format!("on = \"namespace\"\nstart = \"{start}\"\nclear = \"{clear}\"\n"));
+    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+    has_rates(&report, 2);
+    assert!(std::os::unix::net::UnixStream::connect(&socket).is_err(), "the program was ended");
+    bed.file("", "", "on = \"namespace\"\nstart = \"echo this cannot work; exit 3\"\nclear = \"true\"\n");
+    let output = bed.natmeter(&[
+        "run",
+        scenarios().join("kernel-nat44.toml").to_str().unwrap(),
+        "--bed",
+        "bed.toml",
+        "--beside",
+    ]);
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(says.contains("ended with exit code 3") && says.contains("this cannot work"), "{says}");
+}
+
+/// Neighbour entries of the box end within seconds, and the tester answers in trials.
+#[test]
+#[ignore = "needs root"]
+fn a_box_that_forgets_its_neighbours_loses_no_frame() {
+    let bed = Bed::nat44();
+    for name in ["d-left", "d-right"] {
+        let neigh = format!("net.ipv4.neigh.{name}");
+        run(&bed.device, &format!("sysctl -qw {neigh}.base_reachable_time_ms=200 {neigh}.delay_first_probe_time=1"));
+        run(&bed.device, &format!("sysctl -qw {neigh}.gc_stale_time=1"));
+    }
+    bed.file("", "", &bed.kernel_hooks());
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let report = bed.run(
+        &scenario,
+        &["--set", "sweep.connections=2000", "--set", "measure.duration=5 s", "--set", "measure.max-rate=500"],
+    );
+    has_rates(&report, 2);
+    for result in report["results"].as_array().unwrap() {
+        assert_eq!(result["summary"]["median"], 500.0, "every trial at the highest rate passed: {result}");
+    }
+}
+
+/// Without hooks natmeter waits for the box's time-out, and the report says so.
+#[test]
+#[ignore = "needs root"]
+fn a_box_without_hooks_is_measured() {
+    let bed = Bed::forwarding();
+    bed.file("", "", "");
+    let scenario = bed.folder.path().join("forwarding.toml");
+    std::fs::write(&scenario, "name = \"f\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n").unwrap();
+    let report = bed.run(&scenario, &[]);
+    has_rates(&report, 1);
+}
+
+/// The interface of a port is as before, also after a kill.
+#[test]
+#[ignore = "needs root"]
+fn a_port_is_as_before() {
+    let bed = Bed::nat44();
+    let state = || {
+        let all =
+            "ip -d address; ip route; ip neigh show nud permanent; tc qdisc show; nft list ruleset; ethtool -k t-left";
+        let output = bed.tester.command("sh", Sight::NetworkAndSysfs).args(["-c", all]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    bed.file("", "", &bed.kernel_hooks());
+    let before = state();
+    let scenario = scenarios().join("kernel-nat44.toml");
+    bed.run(&scenario, &["--set", "sweep.connections=2000"]);
+    assert_eq!(state(), before);
+    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    command.current_dir(bed.folder.path()).args([
+        "run",
+        scenario.to_str().unwrap(),
+        "--bed",
+        "bed.toml",
+        "--beside",
+        "--quiet",
+    ]);
+    let mut child = command.args(["--set", "sweep.connections=2000"]).spawn().unwrap();
+    let opened = || {
+        bed.tester.run_in(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap()).unwrap().lines().count()
+            > 1
+    };
+    let end = std::time::Instant::now() + super::PATIENCE * 2;
+    while !opened() {
+        assert!(std::time::Instant::now() < end, "no port was opened");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(state(), before);
+}
+
+/// Gives each link of the box the address of the other.
+fn exchange(bed: &Bed) {
+    for (name, old, new) in [("d-left", 18, 19), ("d-right", 19, 18)] {
+        run(&bed.device, &format!("ip addr del 198.{old}.0.1/24 dev {name}"));
+        run(&bed.device, &format!("ip addr add 198.{new}.0.1/24 dev {name}"));
+    }
+}
+
+macro_rules! faults {
+    ($($name:ident($bed:ident) $make:expr, $break:block, $says:literal;)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            let $bed = $make;
+            $bed.file("", "", "");
+            $break
+            let said = $bed.failing();
+            assert!(said.contains($says), "{said}");
+        }
+    )*};
+}
+
+faults! {
+    an_interface_that_is_missing(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down name other"); },
+        "t-left does not exist; this machine has";
+    an_interface_that_is_down(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down"); },
+        "ip link set t-left up";
+    a_default_route_through_a_port(bed) Bed::nat44(), { run(&bed.tester, "ip route add default via 198.18.0.1"); },
+        "i-know = [\"default-route\"]";
+    a_silent_neighbour(bed) Bed::nat44(), { run(&bed.device, "ip addr del 198.18.0.1/24 dev d-left"); },
+        "198.18.0.1";
+    // Linux answers on each link for the addresses of all.
+    exchanged_cables(bed) Bed::nat44(), { exchange(&bed); }, "left and right are exchanged (the cables";
+    exchanged_cables_of_a_strict_box(bed) Bed::nat44(), {
+        run(&bed.device, "sysctl -qw net.ipv4.conf.all.arp_ignore=1");
+        exchange(&bed);
+    }, "left and right are exchanged: the box's address";
+    a_box_that_does_not_translate(bed) Bed::forwarding(), {}, "does not translate";
+    a_box_that_does_not_forward(bed) Bed::nat44(), { run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0"); },
+        "see that the box forwards";
+}
+
+/// The technology's table of a scenario.
+fn technology(scenario: &str) -> String {
+    let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
+    let from = text.find("[technology").unwrap();
+    let upto = text[from..].find("\n[traffic").or_else(|| text[from..].find("\n[sweep")).unwrap();
+    text[from..from + upto].to_owned()
+}
+
+/// Customer edge and provider edge are two boxes, each a `natmeter gateway`, with IPv6 between them.
+fn two_boxes(scenario: &str) {
+    let bed = Bed::new();
+    let provider = Netns::new().unwrap();
+    // The box of the bed is the customer edge; its right end moves to the provider edge.
+    run(&bed.device, &format!("ip link set d-right netns {}", provider.path().display()));
+    cable(&bed.device, "access", &provider, "access");
+    for (ns, names) in [(&bed.device, ["d-left", "access"]), (&provider, ["access", "d-right"])] {
+        for name in names {
+            run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
+            run(ns, &format!("ip addr flush dev {name}"));
+            run(ns, &format!("ip link set {name} up"));
+            run(ns, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+        }
+    }
+    let technology = technology(scenario);
+    let (at_ce, at_pe) = ("2001:2:0:100::1", "2001:2:0:100::2");
+    let left = ("d-left", "198.18.0.1", "198.18.0.2");
+    let right = ("d-right", "198.19.0.1", "198.19.0.2");
+    let ce_file = config("ce", left, ("access", at_ce, at_pe), &technology);
+    let pe_file = config("pe", ("access", at_pe, at_ce), right, &technology);
+    let edges = Running::both_edges(bed.folder.path(), (&bed.device, &ce_file), (&provider, &pe_file));
+    let hook = |name: &str, edge: &Running| {
+        let socket = edge.socket.display();
+        let natmeter = env!("CARGO_BIN_EXE_natmeter");
+        format!("[dut.{name}]\nclear = \"{natmeter} gateway clear --socket {socket}\"\n")
+    };
+    bed.file("", "", &[hook("ce", &edges[0]), hook("pe", &edges[1])].concat());
+    let report = bed.run(&scenarios().join(scenario), &["--set", "sweep.connections=2000", "--set", "sweep.cores=1"]);
+    has_rates(&report, 2);
+    edges.into_iter().for_each(Running::stop);
+}
+
+/// The box is a provider edge, a `natmeter gateway`; the tester plays the customer edges, with IPv6 on the left.
+fn provider_edge(scenario: &str) {
+    let bed = Bed::new();
+    for name in ["d-left", "d-right"] {
+        run(&bed.device, &format!("ip addr flush dev {name}"));
+    }
+    // The tester is not there yet, so the gateway cannot ask for its Ethernet address.
+    let (own, tester) = ("2001:2:0:1800::2", "02:00:00:00:18:01");
+    run(&bed.tester, &format!("ip link set {LEFT} address {tester}"));
+    let right = ("d-right", "198.19.0.1", "198.19.0.2");
+    let file = config("pe", ("d-left", own, tester), right, &technology(scenario));
+    let mut edge = Running::start(&bed.device, bed.folder.path(), "pe", &file);
+    edge.wait();
+    let clear =
+        format!("clear = \"{} gateway clear --socket {}\"", env!("CARGO_BIN_EXE_natmeter"), edge.socket.display());
+    bed.file_with(own, "", "", &clear);
+    let stateful = std::fs::read_to_string(scenarios().join(scenario)).unwrap().contains("\nconnections");
+    let set: &[&str] = if stateful { &["--set", "sweep.connections=2000"] } else { &[] };
+    let report = bed.run(&scenarios().join(scenario), set);
+    has_rates(&report, if stateful { 2 } else { 1 });
+    edge.stop();
+}
+
+macro_rules! provider_edges {
+    ($($name:ident $scenario:literal)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            provider_edge($scenario);
+        }
+    )*};
+}
+
+provider_edges! {
+    a_plat_as_box "plat.toml"
+    an_aftr_as_box "aftr.toml"
+    an_lwaftr_as_box "lwaftr.toml"
+    a_map_e_relay_as_box "map-e-br.toml"
+    a_map_t_relay_as_box "map-t-br.toml"
+}
+
+macro_rules! dual_duts {
+    ($($name:ident $scenario:literal)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            two_boxes($scenario);
+        }
+    )*};
+}
+
+dual_duts! {
+    two_boxes_with_464xlat "464xlat.toml"
+    two_boxes_with_ds_lite "ds-lite.toml"
+    two_boxes_with_lw4o6 "lw4o6.toml"
+    two_boxes_with_map_e "map-e.toml"
+    two_boxes_with_map_t "map-t.toml"
+}

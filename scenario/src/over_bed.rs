@@ -1,0 +1,89 @@
+//! Puts a test bed in the place of a scenario's devices and link: the box between the tester's ports does what the scenario's
+//! device does.
+
+use crate::bed::Bed;
+use crate::tables::KERNEL_NATS;
+use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// The keys of a kernel's NAT44 that those of `[technology.nat44]` replace.
+const MOVED: [&str; 3] = ["pool", "pool-ports", "udp-timeout"];
+
+/// Replaces `[link]` and `[dut]` of a scenario. Returns what a user should know, one sentence each.
+pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Vec<String> {
+    if let Some(entry) = tree.root.get_mut("link")
+        && let Value::Table(link) = &mut entry.node.value
+    {
+        for kind in ["in-process", "tap", "veth"] {
+            link.take(kind);
+        }
+    }
+    let Some(Entry { key, node: Node { value: Value::Table(devices), .. }, .. }) = tree.root.take("dut") else {
+        return Vec::new();
+    };
+    if let Some(simulated) = devices.get("simulated") {
+        let fault = Fault::new("a simulated device is not between two ports").at(simulated.key, "only numbers");
+        faults.push(fault.instead("run it without --bed, or name a scenario whose device forwards frames"));
+        return Vec::new();
+    }
+    let gateway = ["external", "embedded"].into_iter().find_map(|name| devices.get(name));
+    let nat = KERNEL_NATS.into_iter().find_map(|name| devices.get(name));
+    let kept = gateway.or(nat).or_else(|| devices.get("linux-forwarding"));
+    let mut external = TreeTable::default();
+    if let (None, Some(nat)) = (gateway, nat) {
+        external = nat44(tree, nat);
+    } else if let Some(Entry { node: Node { value: Value::Table(gateway), .. }, .. }) = gateway {
+        external = gateway.clone();
+    }
+    tree.insert("dut.external", key, Node { place: key, value: Value::Table(external) });
+    use_addresses_of(bed, tree, key);
+    let kept = kept.map(|entry| entry.name.as_str()).unwrap_or_default();
+    let left: Vec<&str> =
+        devices.entries().iter().map(|entry| entry.name.as_str()).filter(|name| *name != kept).collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("one box is between the ports: it stands for `{kept}`; not measured: {}", left.join(", "))]
+}
+
+/// Moves the keys of a kernel's NAT44 to the technology; what only a kernel has stays with the device.
+fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
+    let mut own = TreeTable::default();
+    let mapping = Node { place: nowhere(nat.key), ..override_value("address-and-port-dependent", 0, 0, false) };
+    tree.insert("technology.nat44.mapping", nat.key, mapping);
+    if let Value::Table(keys) = &nat.node.value {
+        for entry in keys.entries() {
+            if MOVED.contains(&entry.name.as_str()) {
+                tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
+            } else {
+                own.put(entry.clone());
+            }
+        }
+    }
+    own
+}
+
+/// Test frames use the addresses of the bed where the scenario names none; a NAT44 has the address of the box.
+fn use_addresses_of(bed: &Bed, tree: &mut Tree, key: SourceSpan) {
+    let of_box =
+        |port: &crate::bed::PortKeys| if let Some(IpAddr::V4(gateway)) = port.gateway { Some(gateway) } else { None };
+    let ends = [("traffic.inside", bed.left.ipv4()), ("traffic.remote", bed.right.ipv4())];
+    let pool = tree
+        .table("technology.nat44")
+        .and_then(|_| of_box(&bed.right))
+        .map(|address| ("technology.nat44.pool", Some(address)));
+    let given = |tree: &Tree, path: &str| {
+        let (table, name) = path.rsplit_once('.').expect("a dotted path");
+        tree.table(table).is_some_and(|table| table.get(name).is_some())
+    };
+    for (path, address) in ends.into_iter().chain(pool) {
+        let Some(address): Option<Ipv4Addr> = address.filter(|_| !given(tree, path)) else { continue };
+        let node = Node { place: nowhere(key), ..override_value(&format!("\"{address}\""), 0, 0, false) };
+        tree.insert(path, key, node);
+    }
+}
+
+/// A default stands nowhere in the file.
+fn nowhere(key: SourceSpan) -> SourceSpan {
+    SourceSpan::new(key.source, key.start..key.start)
+}

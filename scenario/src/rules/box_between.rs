@@ -1,0 +1,82 @@
+//! What a scenario asks of the box between two ports, and which hook serves it.
+
+use super::{Check, technology_path};
+use crate::Dut;
+use crate::bed::{Bed, BoxKeys};
+use crate::quantity::show_time;
+use key::{At, Fault};
+use method::Nanos;
+use std::net::IpAddr;
+
+/// Longest time-out of connections that natmeter waits for before each trial.
+const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
+
+impl Check<'_> {
+    pub(super) fn box_between(&mut self) {
+        let Some(bed) = &self.scenario.bed else { return };
+        self.hooks(bed);
+        self.addresses_of_box(bed);
+    }
+
+    /// Each value that the box must be set to has its hook.
+    fn hooks(&mut self, bed: &Bed) {
+        let has = |of: fn(&BoxKeys) -> bool| bed.boxes.iter().any(|(_, keys)| of(keys));
+        let scenario = self.scenario;
+        let hook = |title: &str, path: String, label: &str, hook: &str| {
+            Fault::new(title)
+                .at(path, label)
+                .instead(format!("add the hook `{hook}` to the box in the bed file, or remove this"))
+        };
+        if scenario.sweep.cores != [1] && !has(|keys| keys.cores.is_some() || keys.is_configured()) {
+            self.faults.push(hook("nothing sets the cores of the box", "sweep.cores".into(), "varies", "cores"));
+        }
+        let configured = has(BoxKeys::is_configured);
+        for axis in scenario.axes.iter().filter(|axis| !configured && changes_box(&axis.axis)) {
+            let path = format!("sweep.{}", axis.axis);
+            self.faults.push(hook("nothing configures the box for each value", path, "varies", "prepare"));
+        }
+        for dut in scenario.duts.iter().filter(|dut| dut.is_stateful()) {
+            let timeout = udp_timeout(dut);
+            if !has(|keys| keys.clear.is_some()) && timeout > LONGEST_WAIT {
+                let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
+                self.faults.push(
+                    Fault::new("nothing empties the box's table between trials")
+                        .at(At::key(path), format!("connections stay for {}", show_time(timeout)))
+                        .instead(
+                            "add the hook `clear` to the box in the bed file, or set `udp-timeout` of this table to the box's \
+                             own time-out of at most 5 min: natmeter then waits for it before each phase 1",
+                        ),
+                );
+            }
+        }
+    }
+
+    /// The tester's addresses are not those of the box.
+    fn addresses_of_box(&mut self, bed: &Bed) {
+        let flows = &self.scenario.traffic.flows;
+        for ((side, port), (key, range)) in
+            bed.ports().into_iter().zip([("inside", flows.inside), ("remote", flows.remote)])
+        {
+            if let Some(IpAddr::V4(gateway)) = port.gateway
+                && range.contains(gateway)
+            {
+                self.faults.push(
+                    Fault::new(format!("`{key}` has the address {gateway}, which is the box's on the {side}"))
+                        .at(format!("traffic.{key}"), "contains it")
+                        .instead("choose a range without it"),
+                );
+            }
+        }
+    }
+}
+
+/// Whether an axis is one of the box, and not of the test frames alone.
+fn changes_box(axis: &str) -> bool {
+    !["inside-addresses", "subscribers"].contains(&axis)
+}
+
+/// How long the box keeps an idle connection, as far as the scenario says.
+fn udp_timeout(dut: &Dut) -> Nanos {
+    let state = dut.technology().and_then(|(_, technology)| technology.state());
+    state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
+}
