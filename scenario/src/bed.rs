@@ -100,6 +100,23 @@ const ZERO_COPY: &[Choice<ZeroCopy>] = &[
     ("never", ZeroCopy::Never, ""),
 ];
 
+/// The software of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoxSoftware {
+    /// What the user or hooks configure.
+    External,
+    /// Stateful NAT44 by nft.
+    Nftables,
+    /// IPv4 forwarding.
+    LinuxForwarding,
+}
+
+const SOFTWARE: &[Choice<BoxSoftware>] = &[
+    ("external", BoxSoftware::External, ""),
+    ("nftables", BoxSoftware::Nftables, ""),
+    ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
+];
+
 /// Where the commands of a box run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum On {
@@ -157,8 +174,11 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is whatever the hooks configure.
-        software: String = "software", text(), or("external");
+        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44) and `linux-forwarding` are configured
+        /// and restored by natmeter.
+        software: BoxSoftware = "software", choice(SOFTWARE), or("external");
+        /// Names of the box's interfaces, left and right, for software that natmeter configures.
+        interfaces: Vec<String> = "interfaces", list(text()), computed("not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, or `ssh:DESTINATION` (OpenSSH with its own configuration).
         on: On = "on", place(), or("local");
         /// Brings the box into the state of a point.
@@ -395,6 +415,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
+        if keys.software != BoxSoftware::External && keys.interfaces.len() != 2 {
+            let fault = Fault::new("natmeter needs the names of the box's interfaces");
+            let fault = fault.at(format!("{table}.software"), "configured by natmeter");
+            faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
+        }
         if keys.start.is_some() && keys.on != On::Namespace {
             let fault = Fault::new("a program is started only in a namespace")
                 .at(format!("{table}.start"), "needs on = \"namespace\"");
@@ -427,6 +452,11 @@ impl Bed {
     /// Both ports with the names of their sides.
     pub fn ports(&self) -> [(&'static str, &PortKeys); 2] {
         [("left", &self.left), ("right", &self.right)]
+    }
+
+    /// Whether the user knows about a danger.
+    pub fn knows(&self, danger: &str) -> bool {
+        self.keys.i_know.iter().any(|known| known == danger)
     }
 
     /// Lanes of the tester: one a queue, on the side that has more.
@@ -480,9 +510,23 @@ impl PortKeys {
 }
 
 impl BoxKeys {
-    /// Whether a hook or a program configures it for each point.
+    /// Whether a hook, a program or natmeter configures it for each point.
     pub fn is_configured(&self) -> bool {
-        self.prepare.is_some() || self.start.is_some()
+        self.prepare.is_some() || self.start.is_some() || self.software != BoxSoftware::External
+    }
+
+    /// Whether a hook or natmeter empties its table.
+    pub fn clears(&self) -> bool {
+        self.clear.is_some() || self.software == BoxSoftware::Nftables
+    }
+
+    /// The name of the software that natmeter configures; `None` for other software.
+    pub fn configured_software(&self) -> Option<&'static str> {
+        SOFTWARE
+            .iter()
+            .find(|(_, software, _)| *software == self.software)
+            .map(|(name, ..)| *name)
+            .filter(|name| *name != "external")
     }
 }
 

@@ -5,6 +5,7 @@ pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
 pub mod nftables;
+pub mod remote;
 
 use crate::DutError;
 use crate::bed::RIGHT;

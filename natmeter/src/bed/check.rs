@@ -109,12 +109,12 @@ impl Check<'_> {
         };
         let mut good = true;
         for (side, port) in bed.ports() {
-            good &= self.interface(side, port, &all, &bed.keys.i_know);
+            good &= self.interface(side, port, &all, bed);
         }
         good
     }
 
-    fn interface(&mut self, side: &str, port: &PortKeys, all: &[Found], known: &[String]) -> bool {
+    fn interface(&mut self, side: &str, port: &PortKeys, all: &[Found], bed: &Bed) -> bool {
         let name = format!("{side} interface");
         let Some(found) = all.iter().find(|found| found.name == port.interface) else {
             let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
@@ -129,7 +129,7 @@ impl Check<'_> {
             return self.say(line(name, Grade::Bad, words));
         }
         for (danger, sentence) in found.dangers() {
-            if !known.iter().any(|known| known == danger) {
+            if !bed.knows(danger) {
                 let words = format!("{sentence}; use another interface, or add i-know = [\"{danger}\"] to [bed]");
                 return self.say(line(name, Grade::Bad, words));
             }

@@ -4,11 +4,12 @@
 use super::{Process, RigError};
 use dut::RunDir;
 use dut::external::{External, ExternalConfig, Hooks, On};
+use dut::software::remote;
 use engine::Device;
 use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario, show_range};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,11 +40,11 @@ pub fn prepare(
         let config = config_of(bed, role, keys, device, values(scenario, point));
         let sink = process.commands.sink(role);
         boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
-        boxes.counts |= keys.count.is_some();
+        boxes.counts |= config.hooks.count.is_some();
         let facts = keys.facts.iter().flatten();
         boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
     }
-    let clears = bed.boxes.iter().any(|(_, keys)| keys.clear.is_some());
+    let clears = bed.boxes.iter().any(|(_, keys)| keys.clears());
     let dut = &scenario.duts[point.dut];
     if dut.is_stateful() && !clears {
         boxes.wait = Some(timeout(dut));
@@ -70,7 +71,11 @@ pub fn config_of(
         (bed::On::Local | bed::On::Namespace, _) => On::Local,
     };
     let BoxKeys { prepare, clear, count, cores, restore, alive, .. } = keys.clone();
-    let hooks = Hooks { prepare, clear, count, cores, restore, alive };
+    let own = Hooks { prepare, clear, count, cores, restore, alive };
+    let hooks = match (keys.configured_software(), keys.interfaces.get(1)) {
+        (Some(software), Some(right)) => joined(remote::hooks(software, right).unwrap_or_default(), own),
+        _ => own,
+    };
     ExternalConfig {
         name: role.to_owned(),
         on,
@@ -94,6 +99,18 @@ pub fn ask(bed: &Bed, role: &str, keys: &BoxKeys, process: &Process) -> Result<S
     let entries = running.count()?.map(|n| format!("{n} connections now"));
     let words: Vec<String> = alive.map(str::to_owned).into_iter().chain(entries).collect();
     Ok(if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") })
+}
+
+/// The hooks of a software, with those of the user in their place.
+fn joined(of_software: Hooks, own: Hooks) -> Hooks {
+    Hooks {
+        prepare: own.prepare.or(of_software.prepare),
+        clear: own.clear.or(of_software.clear),
+        count: own.count.or(of_software.count),
+        cores: own.cores.or(of_software.cores),
+        restore: own.restore.or(of_software.restore),
+        alive: own.alive.or(of_software.alive),
+    }
 }
 
 /// The folder of the bed file.
@@ -125,6 +142,16 @@ pub fn values(scenario: &Scenario, point: &Point) -> Vec<(String, String)> {
         .map(|(name, value)| (name.to_owned(), value))
         .chain(axes)
         .for_each(|(name, value)| set(name, value));
+    if let Some((plays, technology)) = scenario.duts[point.dut].technology()
+        && let Some(outside) = technology.outside(plays)
+    {
+        if let Some((_, pool)) = outside.pool.first() {
+            set("pool".to_owned(), show_range(*pool).replace(' ', ""));
+        }
+        if let tech::Ports::Range(ports, _) = outside.ports {
+            set("pool-ports".to_owned(), ports.to_string());
+        }
+    }
     if let Dut::External { keys, .. } = &scenario.duts[point.dut] {
         set("table".to_owned(), keys.table.map(|n| n.to_string()).unwrap_or_default());
         set("hash-size".to_owned(), keys.hash_size.map(|n| n.to_string()).unwrap_or_default());

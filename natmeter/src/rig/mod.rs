@@ -65,6 +65,9 @@ pub enum RigError {
     /// The program that was started as the device ended by itself.
     #[error("the program that was started as the device {0}")]
     Ended(String),
+    /// The test bed is not fit for test frames.
+    #[error("{0}")]
+    Bed(String),
     /// Another kind of device failed.
     #[error(transparent)]
     Dut(#[from] dut::DutError),

@@ -2,6 +2,7 @@
 //! starts as the device.
 
 use super::{Process, RigError, boxes};
+use crate::bed::machine;
 use dut::links::{self, Links};
 use dut::{RunDir, started::Started};
 use port::Netns;
@@ -20,9 +21,10 @@ impl Place {
     /// Finds or makes the ports of a bed.
     ///
     /// # Errors
-    /// If the links cannot be made.
+    /// If the links cannot be made, or if something speaks against test frames through the user's interfaces.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         if bed.boxes.iter().all(|(_, keys)| keys.on != On::Namespace) {
+            refuse_dangers(bed)?;
             return Ok(Place { tester: Netns::current()?, programs: Vec::new(), links: None });
         }
         let ends = [&bed.left, &bed.right].map(|port| port.interface.as_str());
@@ -67,4 +69,17 @@ impl Place {
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }
+}
+
+/// Refuses ports through which test frames could leave the laboratory, unless the bed file knows about it.
+fn refuse_dangers(bed: &Bed) -> Result<(), RigError> {
+    let all = machine::interfaces().map_err(RigError::Bed)?;
+    for (_, port) in bed.ports() {
+        let Some(found) = all.iter().find(|found| found.name == port.interface) else { continue };
+        if let Some((danger, sentence)) = found.dangers().into_iter().find(|(name, _)| !bed.knows(name)) {
+            let way_out = format!("use another interface, or add i-know = [\"{danger}\"] to [bed]");
+            return Err(RigError::Bed(format!("{sentence}; {way_out}")));
+        }
+    }
+    Ok(())
 }

@@ -76,6 +76,12 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, as
             format!("{name} port"),
             format!("{} {} {}", first.backend, first.name, first.mode).trim().to_owned(),
         );
+        if next == mac {
+            let what = format!(
+                "{next} is the address of the tester's own {name} port, not of the box: correct `mac` of [bed.{name}]"
+            );
+            return Err(RigError::Bed(what));
+        }
         facts.insert(format!("{name} neighbour"), next.to_string());
         facts.extend(link_facts(name, &LinkFacts::of(&here, &keys.interface)?));
         Ok((ports, Hop { own: mac, next }, own))

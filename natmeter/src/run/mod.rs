@@ -293,6 +293,7 @@ impl<'a> Run<'a> {
         });
         if result.is_ok() {
             self.lap = Instant::now();
+            self.note_half_rate(point, &mut rig)?;
             self.note_null(point, &mut rig, false)?;
             self.count_time();
         }

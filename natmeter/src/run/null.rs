@@ -8,7 +8,7 @@ use crate::rig::null::NullRates;
 use crate::rig::{Process, Rig, technology};
 use engine::overload::Offered;
 use method::stats::Interval;
-use method::{Nanos, Rate, TrialError};
+use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
 use record::visit::standing;
 use scenario::bed::Bed;
@@ -59,6 +59,35 @@ impl Run<'_> {
         }
     }
 
+    /// Sends for a second through the box of a bed, at half the last rate that passed. A box that loses frames there is not the one
+    /// that was measured; that is a doubt.
+    pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
+        let scenario = point.of(&self.scenario).into_owned();
+        let is_of_point = |o: &&Outcome| {
+            o.measurement.point == *point
+                && !method::metric::is_establishment(&o.measurement.metric)
+                && o.result.rate.0 > 1
+        };
+        let Some(last) = self.outcomes.iter().rfind(is_of_point).filter(|_| scenario.bed.is_some()) else {
+            return Ok(());
+        };
+        let spec = half_rate(&scenario, point, last);
+        let outcome = match rig.run(&spec) {
+            Ok(outcome) => outcome,
+            Err(error) => return self.no_null(point, failed(error)),
+        };
+        let lost: u64 =
+            [&outcome.forward, &outcome.reverse].iter().map(|leg| leg.planned.saturating_sub(leg.received)).sum();
+        if lost == 0 {
+            return Ok(());
+        }
+        self.doubt(format!(
+            "{}: after its trials the box lost {lost} frames in a second at {} frames/s, half of its last rate: it may have changed \
+             during the trials",
+            point.dut_name, spec.rate.0
+        ))
+    }
+
     /// Adds the cost of a frame to the first result of throughput at a point.
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
@@ -101,6 +130,23 @@ fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Opti
     }
     let cable = offered(scenario, point, point.connections > 0)?;
     rig.measure_null(&cable, (WINDOWS, FILLS), WINDOW).map_err(failed)
+}
+
+/// A second at half the rate of a result, with the connections of its trials.
+fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
+    let rate = Rate(of.result.rate.0 / 2);
+    let stateful = point.connections > 0;
+    TrialSpec {
+        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+        rate,
+        load: Load::Frames(rate.frames_in(Nanos::SECOND)),
+        direction: scenario.traffic.direction,
+        connections: point.connections,
+        phase1_rate: of.result.phase1_rate,
+        validate_rate: None,
+        keep_table: stateful,
+        responder_order: scenario.traffic.responder_order,
+    }
 }
 
 /// The null device of a bed: T0, and less if the tester now sends less than it did then. Phase 1 is one direction of it.
@@ -152,7 +198,7 @@ fn spread(values: &[f64]) -> Option<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::{Direction, Load, Order, PhaseKind, TrialOutcome, TrialSpec, Trials};
+    use method::{Direction, Order, TrialOutcome};
     use record::plan::Plan;
     use scenario::{Link, Options, parse};
 

@@ -129,13 +129,7 @@ impl Bed {
     /// Runs a scenario over the bed with trials of a few milliseconds, and returns its report.
     fn run(&self, scenario: &Path, more: &[&str]) -> Value {
         let scenario = scenario.to_str().unwrap();
-        let quick =
-            ["--set", "measure.repetitions=1", "--set", "measure.duration=50 ms", "--set", "measure.error=20 %"];
-        let slow =
-            ["--set", "measure.max-rate=20k", "--set", "measure.start-delay=5 ms", "--set", "measure.settle=0 s"];
-        let drains = ["--set", "measure.drain=200 ms", "--set", "measure.phase1-drain=200 ms"];
-        let args =
-            [&["run", scenario, "--bed", "bed.toml", "--beside", "--quiet"][..], &quick, &slow, &drains, more].concat();
+        let args = quick(scenario, more);
         let output = self.natmeter(&args);
         let says = String::from_utf8_lossy(&output.stderr);
         // Exit codes above 1 speak of doubts about the rate.
@@ -145,6 +139,33 @@ impl Bed {
         let report = serde_json::from_slice(&report.stdout).unwrap();
         std::fs::remove_dir_all(folder).unwrap();
         report
+    }
+}
+
+/// Arguments of a run over the bed with trials of a few milliseconds.
+fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["run", scenario, "--bed", "bed.toml", "--beside", "--quiet"];
+    let own = [
+        "measure.repetitions=1",
+        "measure.duration=50 ms",
+        "measure.error=20 %",
+        "measure.max-rate=20k",
+        "measure.start-delay=5 ms",
+        "measure.settle=0 s",
+        "measure.drain=200 ms",
+        "measure.phase1-drain=200 ms",
+    ];
+    args.extend(own.into_iter().flat_map(|set| ["--set", set]));
+    args.extend(more);
+    args
+}
+
+/// Waits until something holds.
+fn until(holds: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + super::PATIENCE * 2;
+    while !holds() {
+        assert!(std::time::Instant::now() < end, "it never holds");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
@@ -294,6 +315,84 @@ fn a_box_that_forgets_its_neighbours_loses_no_frame() {
     }
 }
 
+/// natmeter configures the software of a box over ssh, and restores it.
+#[test]
+#[ignore = "needs root"]
+fn the_software_of_a_box_is_configured_over_ssh() {
+    let lab = Lab::new();
+    let [tester, device] = lab.namespaces();
+    let bed = Bed::between(tester, device);
+    let config = lab.config();
+    let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
+    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
+    let state = || {
+        let all = "nft list ruleset; sysctl net.ipv4.ip_forward net.netfilter.nf_conntrack_udp_timeout";
+        let output = bed.device.command("sh", Sight::Network).args(["-c", all]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = state();
+    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
+    has_rates(&report, 2);
+    assert_eq!(state(), before);
+}
+
+/// The run folder of a bed with one run.
+fn folder_of(bed: &Bed) -> Option<PathBuf> {
+    let mut runs = std::fs::read_dir(bed.folder.path().join("runs")).ok()?;
+    Some(runs.next()?.unwrap().path())
+}
+
+/// A box that stops forwarding in the middle of a run is dead; the run is resumed when it forwards again.
+#[test]
+#[ignore = "needs root"]
+fn a_box_that_dies_ends_the_run_which_is_resumed() {
+    let bed = Bed::nat44();
+    // The third time that its table is emptied, the box stops forwarding.
+    let script = format!(
+        "#!/bin/sh\nn=$(cat trials 2>/dev/null || echo 0)\nn=$((n + 1))\necho $n >trials\ntest $n -ne 3 || {}\n{}\n",
+        bed.inside("sysctl -qw net.ipv4.ip_forward=0"),
+        bed.inside("conntrack -F")
+    );
+    let hook = bed.folder.path().join("clear");
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    bed.file("", "", "clear = \"./clear\"");
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let output = bed.natmeter(&quick(scenario.to_str().unwrap(), &["--set", "sweep.connections=2000"]));
+    let says = String::from_utf8_lossy(&output.stderr);
+    let is_resumable = says.contains("does not answer") || says.contains("natmeter resume");
+    assert!(!output.status.success() && is_resumable, "{says}");
+    run(&bed.device, "sysctl -qw net.ipv4.ip_forward=1");
+    let output = bed.natmeter(&["resume", folder_of(&bed).unwrap().to_str().unwrap(), "--beside", "--quiet"]);
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{says}");
+}
+
+/// A cable that is pulled in a trial makes the trial invalid, and the run goes on.
+#[test]
+#[ignore = "needs root"]
+fn a_cable_that_is_pulled_invalidates_a_trial() {
+    let bed = Bed::nat44();
+    bed.file("", "", &bed.kernel_hooks());
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let set = ["--set", "sweep.connections=2000", "--set", "measure.duration=3 s", "--set", "measure.max-rate=2k"];
+    let args = quick(scenario.to_str().unwrap(), &set);
+    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let child = command.current_dir(bed.folder.path()).args(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // Phase 2 begins after the first result.
+    until(|| {
+        let results = folder_of(&bed).and_then(|run| std::fs::read_to_string(run.join("results.jsonl")).ok());
+        results.is_some_and(|results| !results.is_empty())
+    });
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    run(&bed.device, "ip link set d-right down");
+    run(&bed.device, "ip link set d-right up");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{output:?}");
+    let trials = std::fs::read_to_string(folder_of(&bed).unwrap().join("trials.jsonl")).unwrap();
+    assert!(trials.contains("link-lost") || trials.contains("link_lost\":true"), "{trials}");
+}
+
 /// Without hooks natmeter waits for the box's time-out, and the report says so.
 #[test]
 #[ignore = "needs root"]
@@ -336,11 +435,7 @@ fn a_port_is_as_before() {
         bed.tester.run_in(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap()).unwrap().lines().count()
             > 1
     };
-    let end = std::time::Instant::now() + super::PATIENCE * 2;
-    while !opened() {
-        assert!(std::time::Instant::now() < end, "no port was opened");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until(opened);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(state(), before);
@@ -463,6 +558,7 @@ macro_rules! provider_edges {
 }
 
 provider_edges! {
+    a_map_t_relay_of_several_rules_as_box "map-t-br-several-rules.toml"
     a_plat_as_box "plat.toml"
     an_aftr_as_box "aftr.toml"
     an_lwaftr_as_box "lwaftr.toml"

@@ -37,7 +37,7 @@ impl Check<'_> {
         }
         for dut in scenario.duts.iter().filter(|dut| dut.is_stateful()) {
             let timeout = udp_timeout(dut);
-            if !has(|keys| keys.clear.is_some()) && timeout > LONGEST_WAIT {
+            if !has(BoxKeys::clears) && timeout > LONGEST_WAIT {
                 let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
                 self.faults.push(
                     Fault::new("nothing empties the box's table between trials")
