@@ -27,7 +27,7 @@ pub use declare::{Default, Key, Table, computed, needed, or};
 pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
 pub use kind::{Kind, Shape};
-pub use section::{Section, Sections, Several};
+pub use section::{Refuse, Section, Sections, Several};
 pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, override_value, read};

@@ -45,6 +45,12 @@ impl<'a> Sections<'a> {
         }
     }
 
+    /// Whether a key of a table has this word as its value.
+    pub fn has_word(&self, table: &str, key: &str, word: &str) -> bool {
+        let entry = self.tree.table(table).and_then(|table| table.get(key));
+        entry.is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == word))
+    }
+
     /// Whether the file has a table or a key at a path.
     pub fn has(&self, path: &str) -> bool {
         self.spans.has(path)
@@ -189,4 +195,4 @@ pub(crate) fn join(table: &str, key: &str) -> String {
 }
 
 /// What a kind calls for every part of a value that it refuses: path, words, and why.
-pub(crate) type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
+pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;

@@ -40,6 +40,7 @@ impl<'a> Search<'a> {
         calibration: &Calibration,
         known: &[Outcome],
     ) -> Result<Search<'a>, TrialError> {
+        let scenario = &*measurement.point.of(scenario);
         let settings = settings(measurement, scenario, calibration)?;
         Ok(Search {
             measurement,

@@ -2,12 +2,12 @@
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::quantity::show_grouped;
-use crate::{Dut, Following, Scenario};
+use crate::{Dut, Following, Scenario, frame_size};
 use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tech::Flows;
+use tech::{FRAME_SIZE, Flows};
 
 pub use tech::{AXES, Axis, Fit};
 
@@ -42,6 +42,9 @@ pub fn more_in_words(values: &AxisValues) -> String {
 impl Dut {
     /// Whether, and up to which value, it has an axis.
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
+        if axis == FRAME_SIZE {
+            return frame_size::fit(self);
+        }
         if let Some((plays, technology)) = self.technology() {
             return technology.fit(axis, plays, flows);
         }
@@ -57,6 +60,10 @@ impl Dut {
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
+        // The frame size is not of the device: `Scenario::at` sets it.
+        if axis == FRAME_SIZE {
+            return;
+        }
         if let Some((_, technology)) = self.technology_mut() {
             technology.set(axis, value, flows);
             return;
@@ -100,6 +107,9 @@ impl Scenario {
         }
         let mut scenario = self.clone();
         set_all(&mut scenario.duts[dut], values, &mut scenario.traffic.flows);
+        if let Some(&size) = values.get(FRAME_SIZE) {
+            scenario.traffic.frame_size = size as usize;
+        }
         self.fill_ranges(connections, &mut scenario.traffic.flows);
         scenario.following = Following::default();
         Cow::Owned(scenario)

@@ -11,6 +11,7 @@
 pub mod axis;
 pub mod bed;
 mod conformance;
+mod frame_size;
 pub mod gateway;
 mod over_bed;
 mod overrides;

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use tech::{AXES, Technology};
+use tech::{AXES, FRAME_SIZE, RFC_8219, Technology};
 
 /// What the command line says about a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -341,7 +341,7 @@ impl Reading<'_, '_> {
         let smallest = sweep.connections.iter().chain(&full_connections).copied().min();
         let rings = u64::from(sweep.cores.iter().copied().max().unwrap_or(1)) * u64::from(tester.workers);
         let link = self.link(&duts, usual_depth(smallest, rings));
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: top.name,
             about: top.about,
             allow_addresses: top.allow_addresses,
@@ -360,6 +360,10 @@ impl Reading<'_, '_> {
             parameters: Vec::new(),
             full: false,
         };
+        if self.sections.has_word("sweep", FRAME_SIZE, RFC_8219) {
+            scenario.keep_carried_frame_sizes();
+        }
+        scenario.take_largest_frame_size();
         let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;
         Some((with_ranges(scenario), with_ranges(conforming)))

@@ -148,7 +148,7 @@ fn frames(scenario: &Scenario) -> String {
         Direction::Forward => "Initiator to Responder only",
         Direction::Reverse => "Responder to Initiator only",
     };
-    format!("{size} octets{longest}, {direction}")
+    format!("{} octets{longest}, {direction}", scenario.frame_sizes_in_words())
 }
 
 /// What the embedded gateway does: technology, which edge of it, and whose part the tester plays.

@@ -450,7 +450,7 @@ const SLIPS: &[Slip] = &[
     ),
     (
         &["packet-size", "packet-length", "frame-length", "frame-sizes", "size"],
-        "`frame-size` is the size of the IPv4 frame with FCS; it takes one value",
+        "`frame-size` is the size of the IPv4 frame with FCS: one value in [traffic], several in [sweep]",
     ),
     (&["runs", "repeat", "repeats", "iterations", "trials"], "`repetitions` is how often each search is repeated"),
     (

@@ -1,8 +1,8 @@
 //! The axes of `[sweep]` beside connections and cores: quantities of a technology, of a NAT and of the flows. Here are their
 //! names; which values a technology has room for stands in its own file.
 
-use key::kind::{Kind, List, Number, list, number};
-use key::{Key, Shape, computed};
+use crate::axis_kind::{AxisKind, Preset};
+use key::{Key, Kind, Shape, computed};
 use plane::map::MOST_RULES;
 use std::fmt;
 
@@ -10,8 +10,12 @@ use std::fmt;
 pub struct Axis {
     /// Its key in `[sweep]`: its name in keys of measurements and in documents, too.
     pub key: Key,
+    /// The smallest value.
+    pub least: u64,
     /// The largest value.
     pub most: u64,
+    /// Words that stand for several values.
+    pub presets: &'static [Preset],
     /// What is counted, as it heads columns and rows.
     pub heading: &'static str,
     /// Which devices have it, in words.
@@ -29,7 +33,9 @@ pub const AXES: &[Axis] = &[
         key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
             counts(10_000_000).shape()
         }),
+        least: 1,
         most: 10_000_000,
+        presets: &[],
         heading: "softwires",
         devices: "the lwAFTR (plays = \"pe\" with [technology.lw4o6])",
         sets_subscribers: true,
@@ -40,7 +46,9 @@ pub const AXES: &[Axis] = &[
             "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.",
             || counts(MOST_RULES as u64).shape(),
         ),
+        least: 1,
         most: MOST_RULES as u64,
+        presets: &[],
         heading: "mapping rules",
         devices: "the BRs (plays = \"pe\" with [technology.map-e] or [technology.map-t])",
         sets_subscribers: true,
@@ -49,7 +57,9 @@ pub const AXES: &[Axis] = &[
         key: swept("subscribers", "Subscribers whose customer edges the tester plays.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
+        least: 1,
         most: MOST_SUBSCRIBERS,
+        presets: &[],
         heading: "subscribers",
         devices: "provider edges alone: PLAT, NAT64, AFTR, lwAFTR, BR of MAP-E and of MAP-T (plays = \"pe\")",
         sets_subscribers: true,
@@ -58,7 +68,9 @@ pub const AXES: &[Axis] = &[
         key: swept("inside-addresses", "Addresses of the Initiator: the first of `inside`.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
+        least: 1,
         most: MOST_SUBSCRIBERS,
+        presets: &[],
         heading: "inside addresses",
         devices: "NAT44, NAT46, NAT64 and NAT66",
         sets_subscribers: false,
@@ -67,10 +79,46 @@ pub const AXES: &[Axis] = &[
         key: swept("outside-addresses", "Outside addresses of the NAT: the first of `pool`.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
+        least: 1,
         most: MOST_SUBSCRIBERS,
+        presets: &[],
         heading: "outside addresses",
         devices: "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR",
         sets_subscribers: false,
+    },
+    Axis {
+        key: swept(FRAME_SIZE, "IPv4 frame size in octets, with FCS, in place of that of `[traffic]`.", || {
+            FRAME_SIZES.shape()
+        }),
+        least: FRAME_SIZES.least,
+        most: FRAME_SIZES.most,
+        presets: FRAME_SIZES.presets,
+        heading: "octets per frame",
+        devices: "every device but the simulated one",
+        sets_subscribers: false,
+    },
+];
+
+/// The axis of frame sizes.
+pub const FRAME_SIZE: &str = "frame-size";
+
+/// The smallest frame holds headers and tag; the largest is that of RFC 8219, section 5.1.1.
+const FRAME_SIZES: AxisKind = AxisKind { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES };
+
+/// The frame sizes of RFC 8219: of these, a link without jumbo frames carries those up to 1518.
+pub const RFC_8219: &str = "rfc8219";
+
+const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
+    Preset {
+        name: "rfc2544",
+        values: &[64, 128, 256, 512, 1024, 1280, 1518],
+        help: "RFC 2544, section 9.1: 64, 128, 256, 512, 1024, 1280, 1518",
+    },
+    Preset {
+        name: RFC_8219,
+        values: &[64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216],
+        help: "RFC 8219, section 5.1.1: 64, 128, 256, 512, 768, 1024, 1280, 1518; with a device in this process also 1522, \
+               2048, 4096, 8192, 9216",
     },
 ];
 
@@ -87,8 +135,8 @@ pub enum Fit {
     Powers(u64, &'static str, &'static str),
 }
 
-fn counts(most: u64) -> List<Number<u64>> {
-    list(number(1..=most))
+const fn counts(most: u64) -> AxisKind {
+    AxisKind { least: 1, most, presets: &[] }
 }
 
 impl fmt::Debug for Axis {
@@ -108,8 +156,8 @@ impl Axis {
     }
 
     /// The kind of its value.
-    pub fn kind(&self) -> List<Number<u64>> {
-        counts(self.most)
+    pub fn kind(&self) -> AxisKind {
+        AxisKind { least: self.least, most: self.most, presets: self.presets }
     }
 
     /// The axis of a name.

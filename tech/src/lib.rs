@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod axis_kind;
 mod customers;
 mod fragments;
 mod functions;
@@ -27,7 +28,8 @@ mod tests;
 mod translator;
 mod tunnel;
 
-pub use axis::{AXES, Axis, Fit, MOST_SUBSCRIBERS};
+pub use axis::{AXES, Axis, FRAME_SIZE, Fit, MOST_SUBSCRIBERS, RFC_8219};
+pub use axis_kind::{AxisKind, Preset};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};

@@ -168,11 +168,11 @@ fn conclude(
         err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
     }
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
-    let max_rate = header.and_then(|header| header.scenario.max_rate());
     Ok(Exit::of_results(&outcomes, |o| {
         let Measurement { point, metric, .. } = &o.measurement;
         let ceiling =
             calibration.as_ref().and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
+        let max_rate = header.as_ref().and_then(|header| point.of(&header.scenario).max_rate());
         is_upper_end_the_testers(max_rate, ceiling)
     }))
 }

@@ -330,7 +330,7 @@ fn the_in_process_link_is_no_deeper_than_the_connections_allow() {
     assert_eq!(depth(&["depth=256"]), Link::InProcess { depth: 256 });
 }
 
-/// A line rate is computed with the longest frames on the path (RFC 8219, section 4.1).
+/// A line rate is computed with the longest frames on the path (RFC 8219, section 5.1).
 #[test]
 fn a_line_rate_is_that_of_the_longest_frames() {
     let of = |text: &str| {

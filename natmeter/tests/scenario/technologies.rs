@@ -363,6 +363,14 @@ fn the_well_known_prefix() {
     }
 }
 
+/// A point of a sweep sends frames of its size.
+#[test]
+fn frames_of_a_swept_size() {
+    for size in [64, 1024, 9216] {
+        passes("dual", MAP_T, &format!("{PORTS}\n[sweep]\nframe-size = [{size}]\n"));
+    }
+}
+
 /// The number of softwires differs from the number of addresses, and one rule becomes many.
 #[test]
 fn at_a_point_of_an_axis() {

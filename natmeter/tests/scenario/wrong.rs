@@ -214,6 +214,15 @@ refused! {
     no_connections: but("connections = [\"250k\", \"500k\"]", "");
     empty_connections: but("[\"250k\", \"500k\"]", "[]");
     axis_of_no_device: but("[sweep]", "[sweep]\nsoftwires = [\"1k\", \"10k\"]");
+    frame_sizes_that_the_link_does_not_carry:
+        small("[dut.linux-forwarding]\n[sweep]\nframe-size = [1518, 9216]\n[measure]\nmetrics = \"throughput\"\n");
+    frame_sizes_below_the_smallest:
+        small("[dut.linux-forwarding]\n[sweep]\nframe-size = [60, 64]\n[measure]\nmetrics = \"throughput\"\n");
+    frame_sizes_without_frames: small("[dut.simulated]\n[sweep]\nconnections = \"1M\"\nframe-size = \"rfc2544\"\n");
+    frame_sizes_by_a_wrong_word: but("[sweep]", "[sweep]\nframe-size = \"rfc2545\"");
+    frame_sizes_by_another_word: but("[sweep]", "[sweep]\nframe-size = \"imix\"");
+    frame_size_swept_and_set: but("[sweep]", "[sweep]\nframe-size = [64, 128]");
+    frame_sizes_for_the_key_of_one: but("frame-size = 64", "frame-size = [64, 128]");
     axis_value_zero: lwaftr("softwires = [0, \"1k\"]");
     axis_value_out_of_range: lwaftr("softwires = \"20M\"");
     axis_value_twice: lwaftr("softwires = [\"1k\", 1000]");

@@ -162,7 +162,7 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
     let mut conditions = vec![
-        ("Frames", format!("{} octets with FCS{}, {direction}", t.frame_size, longest(scenario))),
+        ("Frames", format!("{} octets with FCS{}, {direction}", scenario.frame_sizes_in_words(), longest(scenario))),
         ("Link", link(scenario)),
         ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
         (
@@ -326,7 +326,8 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
 /// The upper end of a search whose highest rate passed, in words.
 pub(super) fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
-    match is_upper_end_the_testers(report.header.scenario.max_rate(), ceiling) {
+    let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
+    match is_upper_end_the_testers(here.max_rate(), ceiling) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",

@@ -23,6 +23,7 @@ impl Check<'_> {
         }
         self.subscribers();
         self.played_subscribers();
+        self.frame_size();
     }
 
     /// Some device has the axis, and room for all its values.
@@ -60,6 +61,17 @@ impl Check<'_> {
                 }
             }
         }
+    }
+
+    /// The frame size is said once.
+    fn frame_size(&mut self) {
+        let Some(swept) = self.scenario.swept_frame_sizes().filter(|_| self.spans.has("traffic.frame-size")) else {
+            return;
+        };
+        let fault = Fault::new("`frame-size` is both swept and set")
+            .at("traffic.frame-size", "set for all points")
+            .at(key::At::key(path(swept)), "swept");
+        self.fault(fault.instead("remove `frame-size` from [traffic]"));
     }
 
     /// The number of subscribers is said once.

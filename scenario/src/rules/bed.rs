@@ -1,13 +1,10 @@
 //! The link, the tester and the frames fit the devices.
 
 use super::{Check, dut_at, technology_path};
+use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
 use crate::quantity::show_time;
 use crate::{Dut, Impair, Link};
 use key::{At, Fault};
-
-/// Largest frame of an in-process link (RFC 8219, section 4.1), and of a kernel's link, which has an MTU of 1500.
-const LARGEST_FRAME: usize = 9216;
-const LARGEST_OF_KERNEL: usize = 1518;
 
 impl Check<'_> {
     pub(super) fn bed(&mut self) {
@@ -20,9 +17,13 @@ impl Check<'_> {
 
     /// An IPv4 test frame holds its headers and the tag, and fits the link.
     fn frame_sizes(&mut self) {
+        // The axis has its own rules.
+        if self.scenario.swept_frame_sizes().is_some() {
+            return;
+        }
         let size = self.scenario.traffic.frame_size;
         let jumbo = self.scenario.duts.iter().all(Dut::is_in_process);
-        let most = if jumbo { LARGEST_FRAME } else { LARGEST_OF_KERNEL };
+        let most = if jumbo { LARGEST } else { LARGEST_WITHOUT_JUMBO } as usize;
         if (64..=most).contains(&size) {
             return;
         }
@@ -39,6 +40,7 @@ impl Check<'_> {
     /// No translator fragments test frames: that would be another measurement.
     fn fragments(&mut self) {
         let packet = self.scenario.widest_packet();
+        let sizes = ["sweep.frame-size", "traffic.frame-size"];
         for dut in &self.scenario.duts {
             let Some((_, technology)) = dut.technology() else { continue };
             let lowest = technology.lowest().and_then(|lowest| lowest.lowest_ipv6_mtu);
@@ -46,7 +48,7 @@ impl Check<'_> {
             let key = format!("{}.lowest-ipv6-mtu", technology_path(technology));
             self.faults.push(
                 Fault::new(format!("`{}` fragments the test frames", dut.name()))
-                    .at("traffic.frame-size", format!("packets of {packet} octets as IPv6"))
+                    .at(At::first(sizes.map(At::from)), format!("packets of {packet} octets as IPv6"))
                     .at(key, format!("fragmented to {limit}"))
                     .instead(format!("remove `lowest-ipv6-mtu`, set it to at least {packet}, or use smaller frames")),
             );
