@@ -11,7 +11,7 @@ use scenario::{Options, parse};
 fuzz_target!(|file: &str| {
     let set = file.lines().filter_map(|l| l.strip_prefix("#set ")).map(str::to_owned).collect();
     let full = file.lines().any(|l| l == "#full");
-    match parse("any.toml", file, &Options { full, set }, tech::ALL) {
+    match parse("any.toml", file, &Options { full, set, ..Options::default() }, tech::ALL) {
         Ok(loaded) => assert!(!text(&loaded.scenario, &forecast::plan(&loaded.scenario)).is_empty()),
         Err(complaints) => {
             assert!(!complaints.render(false).is_empty() && !complaints.render(true).is_empty());
