@@ -88,7 +88,11 @@ fn fail(error: &RunError) -> Exit {
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
         RunError::HostTooBusy(_) => Exit::Incomplete,
-        RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_))) => Exit::DutUnreachable,
+        RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_)) | RigError::Neighbour(_)) => {
+            Exit::DutUnreachable
+        }
+        RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::DutUnreachable,
+        RunError::Rig(RigError::Bed(_)) => Exit::Usage,
         RunError::Rig(RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,
