@@ -308,7 +308,7 @@ pub enum BedCommand {
         #[arg(default_value = "bed.toml")]
         file: PathBuf,
     },
-    /// Measure what the two ports can do after you have cabled left to right, and keep it beside the bed file
+    /// Measure T0, the forwarding rate of both ports cabled to each other, and write it to a file beside the bed file
     #[command(after_help = "Example: natmeter bed t0 bed.toml --set traffic.frame-size=512")]
     T0 {
         /// Bed file
@@ -321,7 +321,7 @@ pub enum BedCommand {
         #[command(flatten)]
         turn: Turn,
     },
-    /// Check ports, silence, neighbours, translation and hooks, in less than 30 s
+    /// Check ports, silence, neighbours, translation and hooks
     #[command(
         after_help = "Examples:\n  natmeter bed check bed.toml\n  natmeter bed check bed.toml scenarios/lwaftr.toml"
     )]
@@ -329,7 +329,7 @@ pub enum BedCommand {
         /// Bed file
         #[arg(default_value = "bed.toml")]
         file: PathBuf,
-        /// Scenario whose frames pass the box; default: those of a stateful NAT44
+        /// Scenario that defines the test frames; default: a stateful NAT44
         scenario: Option<PathBuf>,
         /// Options that change the scenario.
         #[command(flatten)]

@@ -77,7 +77,7 @@ pub enum PortIo {
 }
 
 const PORT_IO: &[Choice<PortIo>] = &[
-    ("af-packet", PortIo::AfPacket, "packet sockets: any interface and kernel"),
+    ("af-packet", PortIo::AfPacket, "packet sockets: any interface"),
     ("af-xdp", PortIo::AfXdp, "XDP, in the driver if it supports that"),
     ("af-xdp-generic", PortIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
     ("af-xdp-native", PortIo::AfXdpNative, "XDP in the driver"),
@@ -136,10 +136,10 @@ key::table! {
         /// How the ports are connected: "direct", or the switch in between (RFC 9693, section 6). Every report prints it.
         cabling: String = "cabling", text(), or("direct");
         /// The operator's own prefixes that test frames may use; only with `isolated`.
-        allow_addresses: Vec<String> = "allow-addresses", list(text()), computed("only the blocks for laboratories");
-        /// Nothing but this bed is behind both ports: no default route through them and 10 s of silence, which natmeter checks.
+        allow_addresses: Vec<String> = "allow-addresses", list(text()), computed("only addresses for benchmarks, documentation and private use");
+        /// Whether only the boxes are behind both ports; if so, `natmeter bed check` fails on any foreign frame in 10 s.
         isolated: bool = "isolated", yes_or_no(), or("false");
-        /// Findings that natmeter would refuse, by name, because you know about them: `default-route`, `ssh`, `global-address`.
+        /// Names of findings for which natmeter must not refuse an interface: `default-route`, `ssh`, `global-address`.
         i_know: Vec<String> = "i-know", list(text()), computed("none");
     }
 }
@@ -153,11 +153,11 @@ key::table! {
         io: PortIo = "io", choice(PORT_IO), or("af-packet");
         /// Whether XDP sockets share their memory with the driver.
         zero_copy: ZeroCopy = "zero-copy", choice(ZERO_COPY), or("if-possible");
-        /// Queues of the interface; each is a tester lane.
+        /// Queues of the interface; each lane of the tester has one queue of each port.
         queues: u32 = "queues", number(1..=64), or("1");
         /// Addresses of the tester with their prefix lengths; natmeter answers ARP, Neighbor Solicitations and pings to them.
         addresses: Vec<(IpAddr, u8)> = "addresses", list(host()), needed("[\"198.18.0.2/24\"]");
-        /// IP address of the box's port, to be asked for by ARP or Neighbor Discovery.
+        /// IP address of the box's port; natmeter resolves it by ARP or Neighbor Discovery.
         gateway: Option<IpAddr> = "gateway", maybe(ip()), computed("`mac` must be given");
         /// Ethernet address of the box's port.
         mac: Option<Mac> = "mac", maybe(mac()), computed("that of `gateway`");
@@ -179,27 +179,27 @@ key::table! {
         software: BoxSoftware = "software", choice(SOFTWARE), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
         interfaces: Vec<String> = "interfaces", list(text()), computed("not needed with `external`");
-        /// Where the hooks run: `local`, `namespace`, or `ssh:DESTINATION` (OpenSSH with its own configuration).
+        /// Where the hooks run: `local`, `namespace`, or `ssh:DESTINATION` (OpenSSH with your configuration).
         on: On = "on", place(), or("local");
         /// Brings the box into the state of a point.
         prepare: Option<String> = "prepare", maybe(text()), computed("the box is ready");
         /// Empties its connection tracking table.
         clear: Option<String> = "clear", maybe(text()), computed("natmeter waits until connections have timed out");
         /// Prints the number of entries in its table.
-        count: Option<String> = "count", maybe(text()), computed("the tester's own count stands alone");
+        count: Option<String> = "count", maybe(text()), computed("only the tester counts connections");
         /// Sets the cores that forward packets.
         cores: Option<String> = "cores", maybe(text()), computed("the cores cannot vary");
-        /// Restores the box at the end.
+        /// Restores the box after a point or an error. It must be safe to run twice.
         restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");
         /// Succeeds if the box is alive.
-        alive: Option<String> = "alive", maybe(text()), computed("only frames show it");
+        alive: Option<String> = "alive", maybe(text()), computed("not checked");
         /// Starts a program in the foreground, with `{left}` and `{right}` for its interfaces; only with `on = "namespace"`.
         start: Option<String> = "start", maybe(text()), computed("none");
-        /// File beside this one with which ssh is configured.
+        /// OpenSSH configuration file (`ssh -F`), relative to the bed file.
         ssh_config: Option<PathBuf> = "ssh-config", maybe(path()), computed("your own");
         /// Time limit of each hook.
         timeout: Nanos = "timeout", duration(Nanos::from_secs(1)..=DAY), or("30 s");
-        /// What a reader of the report should know of the box: names and words.
+        /// Facts about the box for the report, such as model, NIC and system.
         facts: Option<Facts> = "facts", maybe(facts()), computed("none");
     }
 }
@@ -347,7 +347,7 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
         let beside =
             tree.table("dut").into_iter().flat_map(key::TreeTable::entries).find(|entry| !is_role(&entry.name));
         if let Some(entry) = beside {
-            let fault = Fault::new(format!("`dut.{}` belongs to one of several boxes", entry.name));
+            let fault = Fault::new(format!("`dut.{}` does not say to which box it belongs", entry.name));
             sections
                 .faults
                 .push(fault.at(entry.key, "which box?").instead(format!("move it to [dut.{}]", in_roles[0])));
@@ -375,7 +375,7 @@ fn rules(bed: &Bed) -> Vec<Fault> {
         // natmeter knows the ends that it makes itself.
         let is_made = bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace);
         if port.gateway.is_none() && port.mac.is_none() && !is_made {
-            let fault = Fault::new(format!("natmeter cannot reach the box on the {side}"))
+            let fault = Fault::new(format!("[bed.{side}] has neither `gateway` nor `mac`"))
                 .at(At::key(format!("bed.{side}")), "this port");
             faults.push(
                 fault.instead("add gateway = \"198.18.0.1\", the address of the box, or mac = \"02:00:00:00:01:01\""),
@@ -567,13 +567,13 @@ mod tests {
         for (from, to, says) in [
             ("gateway = \"198.18.0.1\"", "gateway = \"198.18.1.1\"", "is in no network of the left port"),
             ("gateway = \"198.18.0.1\"", "gateway = \"198.18.0.2\"", "tester and box both have the address"),
-            ("mac = \"02:00:00:00:00:01\"", "", "natmeter cannot reach the box on the right"),
+            ("mac = \"02:00:00:00:00:01\"", "", "[bed.right] has neither `gateway` nor `mac`"),
             ("interface = \"b\"", "interface = \"a\"", "left and right are the same port"),
             ("198.19.0.2/24", "198.19.0.2", "this is not an address with its prefix length"),
             ("ssh:root@p095", "ssh:-oProxyCommand=x", "unknown place"),
             ("[bed]", "[bed]\nallow-addresses = \"192.0.2.0/24\"", "need an isolated bed"),
             ("[dut]", "[dut]\nstart = \"./mynat {left} {right}\"", "only in a namespace"),
-            ("[dut]", "[dut.ce]\n[dut]", "belongs to one of several boxes"),
+            ("[dut]", "[dut.ce]\n[dut]", "does not say to which box it belongs"),
             ("queues", "queue", "did you mean `queues`?"),
         ] {
             let text = RACK.replace(from, to);

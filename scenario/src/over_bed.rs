@@ -22,7 +22,7 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
         return Vec::new();
     };
     if let Some(simulated) = devices.get("simulated") {
-        let fault = Fault::new("a simulated device is not between two ports").at(simulated.key, "only numbers");
+        let fault = Fault::new("a bed cannot replace a simulated device").at(simulated.key, "forwards no frames");
         faults.push(fault.instead("run it without --bed, or name a scenario whose device forwards frames"));
         return Vec::new();
     }
@@ -43,7 +43,7 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     if left.is_empty() {
         return Vec::new();
     }
-    vec![format!("one box is between the ports: it stands for `{kept}`; not measured: {}", left.join(", "))]
+    vec![format!("the bed has one box: natmeter measures it as `{kept}`; not measured: {}", left.join(", "))]
 }
 
 /// Moves the keys of a kernel's NAT44 to the technology; what only a kernel has stays with the device.

@@ -16,7 +16,9 @@ pub fn hooks(software: &str, right: &str) -> Option<Hooks> {
     let mut prepare = vec![
         "set -e".to_owned(),
         // The old values of another run must stay the old ones.
-        format!("test ! -e {KEPT} || {{{{ echo '{KEPT} is left of another run: natmeter clean' >&2; exit 1; }}}}"),
+        format!(
+            "test ! -e {KEPT} || {{{{ echo '{KEPT} is left over from another run: run natmeter clean' >&2; exit 1; }}}}"
+        ),
         keep("net.ipv4.ip_forward", ">"),
         "sysctl -qw net.ipv4.ip_forward=1".to_owned(),
     ];

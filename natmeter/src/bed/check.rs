@@ -192,7 +192,7 @@ impl Check<'_> {
             Err(error) => {
                 let crossed = ports::are_crossed(scenario, bed, process);
                 let words = if crossed {
-                    "left and right are exchanged: the box's address of each side answers on the other one; exchange the cables, \
+                    "left and right are swapped: the box's address of each side answers on the other one; swap the cables, \
                      or the interfaces in the bed file"
                         .to_owned()
                 } else {
@@ -235,7 +235,7 @@ impl Check<'_> {
                 "send ceiling",
                 Grade::Good,
                 format!(
-                    "{} frames/s per direction; the whole ceiling of these ports is known after `natmeter bed t0`",
+                    "{} frames/s per direction, sending only; `natmeter bed t0` measures sending and receiving",
                     record::report::number::grouped(rate.0)
                 ),
             ),
@@ -318,7 +318,7 @@ fn judged(name: &str, kind: PhaseKind, ended: &Result<TrialOutcome, TrialError>)
     };
     // Frames that come back to where they were sent are unexpected there.
     if kind == PhaseKind::Establish && outcome.forward.received == 0 && outcome.reverse.faults.total() > 0 {
-        let words = "frames that were sent on the left come back on the left: left and right are exchanged (the cables, or the \
+        let words = "frames that were sent on the left come back on the left: left and right are swapped (the cables, or the \
                      interfaces in the bed file), there is a bridge loop, or the box sends them back";
         return line(name, Grade::Bad, words);
     }

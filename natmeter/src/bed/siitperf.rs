@@ -60,7 +60,7 @@ const USED: [&str; 30] = [
 pub fn import(text: &str, interfaces: &[Found]) -> Result<Imported, String> {
     let settings = settings(text);
     if !settings.keys().any(|name| USED.contains(&name.as_str())) {
-        return Err("no line of it is a setting of siitperf, such as `MAC-L-DUT 02:00:00:00:00:01`".to_owned());
+        return Err("the file has no setting of siitperf, such as `MAC-L-DUT 02:00:00:00:00:01`".to_owned());
     }
     let mut notes = Vec::new();
     let mut bed = String::from(
@@ -164,7 +164,7 @@ fn otherwise(settings: &Settings) -> Vec<String> {
     }
     if let Some(value) = settings.get("Stateful").filter(|value| is_set(value)) {
         notes.push(format!(
-            "Stateful {value}: the device of the scenario says it; in natmeter the left side always initiates"
+            "Stateful {value}: the scenario says whether the device is stateful; in natmeter the Initiator is always left"
         ));
     }
     for key in ["Promisc", "MEM-Channels"] {

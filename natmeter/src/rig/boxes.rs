@@ -181,7 +181,7 @@ impl Boxes {
     /// Doubts about results on them.
     pub fn doubts(&self) -> Vec<String> {
         let uncounted = (!self.counts && self.wait.is_some())
-            .then(|| "No hook counts the connections of the box: the tester's own count stands alone.".to_owned());
+            .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
         let waits = self.wait.map(|time| {
             format!(
                 "No hook empties the table of the box: natmeter waits {} s before each phase 1.",

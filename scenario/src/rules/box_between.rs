@@ -61,8 +61,8 @@ impl Check<'_> {
                 && range.contains(gateway)
             {
                 self.faults.push(
-                    Fault::new(format!("`{key}` has the address {gateway}, which is the box's on the {side}"))
-                        .at(format!("traffic.{key}"), "contains it")
+                    Fault::new(format!("`{key}` contains {gateway}, the address of the box on the {side}"))
+                        .at(format!("traffic.{key}"), "this range")
                         .instead("choose a range without it"),
                 );
             }
