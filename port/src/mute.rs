@@ -13,7 +13,9 @@
 
 use crate::bpf::{self, EXIT, Instruction, Kind, set};
 use crate::interface::Interfaces;
+use crate::sys::set_option;
 use crate::{Netns, PortError};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -22,6 +24,8 @@ use std::os::fd::OwnedFd;
 pub struct Mute {
     /// Each removes its program when it is closed.
     _links: Vec<OwnedFd>,
+    /// Lets the card accept frames to any address until it is closed.
+    _promiscuous: OwnedFd,
 }
 
 /// `BPF_TCX_INGRESS`
@@ -61,8 +65,28 @@ impl Mute {
                 links.push(link);
             }
         }
-        Ok(Mute { _links: links })
+        Ok(Mute { _links: links, _promiscuous: promiscuous(index, interface)? })
     }
+}
+
+/// Lets the card accept frames to any address: Neighbor Solicitations go to a multicast address that nobody has joined, because
+/// the tester's addresses need not be those of the interface. The kernel ends it when the socket is closed.
+fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
+    let doing = |e: io::Error| {
+        PortError::system(format!("making {interface} promiscuous"), e, "needs CAP_NET_ADMIN: run as root")
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    // Without a protocol it receives nothing.
+    let socket =
+        rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None).map_err(|e| doing(e.into()))?;
+    let membership = libc::packet_mreq {
+        mr_ifindex: index as libc::c_int,
+        mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership).map_err(doing)?;
+    Ok(socket)
 }
 
 /// A program that drops every frame.

@@ -290,7 +290,8 @@ pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
 
 /// The file of T0 beside a bed file: `bed.t0.json` beside `bed.toml`.
 pub fn t0_file(bed: &Path) -> PathBuf {
-    bed.with_extension("t0.json")
+    let name = bed.file_name().unwrap_or_default().to_string_lossy();
+    bed.with_file_name(format!("{}.t0.json", name.strip_suffix(".toml").unwrap_or(&name)))
 }
 
 /// Reads T0 of a bed; nothing if it was not measured.
@@ -420,6 +421,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
         }
+        if keys.software != BoxSoftware::External && (keys.prepare.is_some() || keys.restore.is_some()) {
+            let fault = Fault::new("natmeter configures and restores this box itself");
+            let fault = fault.at(format!("{table}.software"), "configured by natmeter");
+            faults.push(fault.instead("remove `prepare` and `restore`, or write software = \"external\""));
+        }
         if keys.start.is_some() && keys.on != On::Namespace {
             let fault = Fault::new("a program is started only in a namespace")
                 .at(format!("{table}.start"), "needs on = \"namespace\"");
@@ -510,9 +516,9 @@ impl PortKeys {
 }
 
 impl BoxKeys {
-    /// Whether a hook, a program or natmeter configures it for each point.
-    pub fn is_configured(&self) -> bool {
-        self.prepare.is_some() || self.start.is_some() || self.software != BoxSoftware::External
+    /// Whether a hook or a program of the user configures it for each point.
+    pub fn is_configured_by_user(&self) -> bool {
+        self.prepare.is_some() || self.start.is_some()
     }
 
     /// Whether a hook or natmeter empties its table.

@@ -10,21 +10,26 @@ const KEPT: &str = "/run/natmeter-dut";
 pub const KNOWN: [(&str, bool); 2] = [("linux-forwarding", false), ("nftables", true)];
 
 /// Returns the hooks of a software on a host whose interface to the Internet's side has this name. `{pool}`, `{pool-ports}`,
-/// `{connections}` and `{udp-timeout}` stand for values of the point.
-pub fn hooks(software: &str, right: &str) -> Option<Hooks> {
+/// `{connections}` and `{udp-timeout}` stand for values of the point. `owner` names this tester: the hooks leave a box alone that another one configured.
+pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
     let (_, translates) = KNOWN.into_iter().find(|(name, _)| *name == software)?;
+    let mark = format!("'# {}'", owner.replace(['\'', '{', '}'], "-"));
     let mut prepare = vec![
         "set -e".to_owned(),
         // The old values of another run must stay the old ones.
         format!(
-            "test ! -e {KEPT} || {{{{ echo '{KEPT} is left over from another run: run natmeter clean' >&2; exit 1; }}}}"
+            "(set -C; echo {mark} >{KEPT}) 2>/dev/null || \
+             {{{{ echo '{KEPT}: another run has configured this box; end it, or run natmeter clean there' >&2; exit 1; }}}}"
         ),
-        keep("net.ipv4.ip_forward", ">"),
+        keep("net.ipv4.ip_forward"),
         "sysctl -qw net.ipv4.ip_forward=1".to_owned(),
     ];
     // It may run although `prepare` failed, and more than once.
-    let mut restore = vec![format!("test ! -e {KEPT} || {{{{ sysctl -qp {KEPT} && rm -f {KEPT}; }}}}")];
+    let mut restore = vec![format!("sysctl -qp {KEPT} && rm -f {KEPT}")];
+    // Of another run nothing is restored.
+    let guard = format!("grep -qsxF {mark} {KEPT} || exit 0");
     if !translates {
+        restore.insert(0, guard);
         return Some(Hooks {
             prepare: Some(prepare.join("; ")),
             restore: Some(restore.join("; ")),
@@ -42,16 +47,14 @@ pub fn hooks(software: &str, right: &str) -> Option<Hooks> {
     ]);
     for key in ["nf_conntrack_udp_timeout", "nf_conntrack_udp_timeout_stream"] {
         let key = format!("net.netfilter.{key}");
-        prepare.extend([keep(&key, ">>"), format!("sysctl -qw {key}={{udp-timeout}}")]);
+        prepare.extend([keep(&key), format!("sysctl -qw {key}={{udp-timeout}}")]);
     }
     for key in ["nf_conntrack_buckets", "nf_conntrack_max"] {
         let key = format!("net.netfilter.{key}");
-        prepare.push(format!(
-            "test \"$max\" -ge \"$need\" || {{{{ {}; sysctl -qw {key}=\"$need\"; }}}}",
-            keep(&key, ">>")
-        ));
+        prepare.push(format!("test \"$max\" -ge \"$need\" || {{{{ {}; sysctl -qw {key}=\"$need\"; }}}}", keep(&key)));
     }
     restore.insert(0, "nft delete table ip natmeter 2>/dev/null || true".to_owned());
+    restore.insert(0, guard);
     Some(Hooks {
         prepare: Some(prepare.join("; ")),
         clear: Some("conntrack -F".to_owned()),
@@ -61,9 +64,9 @@ pub fn hooks(software: &str, right: &str) -> Option<Hooks> {
     })
 }
 
-/// Appends the old value of a setting to the file, or begins the file with it.
-fn keep(key: &str, how: &str) -> String {
-    format!("sysctl {key} {how}{KEPT}")
+/// Appends the old value of a setting to the file.
+fn keep(key: &str) -> String {
+    format!("sysctl {key} >>{KEPT}")
 }
 
 #[cfg(test)]
@@ -72,9 +75,9 @@ mod tests {
 
     #[test]
     fn a_nat44_is_configured_and_restored_by_hooks() {
-        let hooks = hooks("nftables", "enp6s0f1").unwrap();
+        let hooks = hooks("nftables", "enp6s0f1", "p094 7").unwrap();
         let lines = [hooks.prepare, hooks.clear, hooks.count, hooks.restore].map(Option::unwrap);
         insta::assert_snapshot!(lines.join("\n").replace("; ", "\n  "));
-        assert!(super::hooks("windows", "x").is_none());
+        assert!(super::hooks("windows", "x", "").is_none());
     }
 }

@@ -2,16 +2,13 @@
 //! thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
 use super::machine::{self, Found};
-use super::protocols;
 use crate::rig::place::Place;
-use crate::rig::ports::{self, Opened};
-use crate::rig::{Process, Rig, RigError, boxes};
+use crate::rig::ports;
+use crate::rig::{Process, Rig, boxes, silence};
 use crate::run;
 use method::{Direction, Fault, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
 use scenario::bed::{Bed, On, PortKeys};
 use scenario::{Point, Scenario};
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +50,6 @@ fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Line
     Line { name: name.into(), grade, words: words.into() }
 }
 
-/// Time for which both ports listen for foreign frames.
-const SILENCE: Duration = Duration::from_secs(10);
 /// Frames each way through the box, and their rate: slow enough for any box.
 const FRAMES: u64 = 1_000;
 const RATE: Rate = Rate(10_000);
@@ -73,7 +68,7 @@ pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn Fn
             check.ceiling(scenario, bed, &point, process);
         }
     }
-    check.hooks(bed, process);
+    check.hooks(scenario, bed, process);
     !check.bad
 }
 
@@ -151,11 +146,11 @@ impl Check<'_> {
         for (name, words) in opened.in_words() {
             self.say(line(name, Grade::Good, words));
         }
-        let heard = match listen(&mut opened, process) {
+        let heard = match silence::listen(&mut opened, process) {
             Ok(heard) => heard,
             Err(error) => return self.say(line("silence", Grade::Bad, error.to_string())),
         };
-        let seconds = SILENCE.as_secs();
+        let seconds = silence::TIME.as_secs();
         for (at, (side, _)) in bed.ports().into_iter().enumerate() {
             let seen = &heard[at];
             let total: u64 = seen.values().sum();
@@ -209,6 +204,7 @@ impl Check<'_> {
         let measure = &mut quick.measure;
         (measure.start_delay, measure.settle) = (Nanos::from_millis(100), Nanos(0));
         (measure.drain, measure.phase1_drain) = (Nanos::from_millis(500), Nanos::from_millis(500));
+        let process = &Process { is_check: true, ..process.clone() };
         let mut rig = match Rig::build(&quick, point, process) {
             Ok(rig) => rig,
             Err(error) => return self.say(line("box", Grade::Bad, error.to_string())),
@@ -244,7 +240,7 @@ impl Check<'_> {
     }
 
     /// Which hooks the box has.
-    fn hooks(&mut self, bed: &Bed, process: &Process) {
+    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) {
         for (role, keys) in &bed.boxes {
             let hooks = [
                 ("prepare", &keys.prepare),
@@ -260,26 +256,18 @@ impl Check<'_> {
                 self.say(line(name, Grade::Good, "none"));
                 continue;
             }
-            let answered = boxes::ask(bed, role, keys, process);
+            if keys.on == On::Namespace {
+                self.say(line(name, Grade::NotRun, given.join(", ")));
+                continue;
+            }
+            let values = boxes::values(scenario, &first_point(scenario));
+            let answered = boxes::ask(bed, role, keys, values, process);
             self.say(match answered {
                 Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),
                 Err(error) => line(name, Grade::Bad, error.to_string()),
             });
         }
     }
-}
-
-/// Counts the frames that come in on both sides, by protocol.
-fn listen(opened: &mut Opened, process: &Process) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
-    let end = Instant::now() + SILENCE;
-    let mut heard = [BTreeMap::new(), BTreeMap::new()];
-    while Instant::now() < end && !process.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
-        opened.receive(&mut |is_left, frame| {
-            *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
-        })?;
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok(heard)
 }
 
 /// The trials of the check: with connections, they are opened from the left first.

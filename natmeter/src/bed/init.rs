@@ -69,10 +69,11 @@ fn port(side: &str, found: Option<&Found>, own: &str, gateway: &str) -> String {
     let name = found.map_or("NAME", |found| &found.name);
     let addresses: Vec<String> =
         found.iter().flat_map(|found| &found.addresses).map(|(a, n)| format!("\"{a}/{n}\"")).collect();
-    let (addresses, gateway) = if addresses.is_empty() {
-        (format!("\"{own}\""), gateway.to_owned())
-    } else {
+    let has_ipv4 = found.is_some_and(|found| found.addresses.iter().any(|(address, _)| address.is_ipv4()));
+    let (addresses, gateway) = if has_ipv4 {
         (addresses.join(", "), of_network(found).unwrap_or_else(|| gateway.to_owned()))
+    } else {
+        (format!("\"{own}\""), gateway.to_owned())
     };
     format!(
         "\n# The tester's port on the {whose} side.\n[bed.{side}]\ninterface = \"{name}\"\n\

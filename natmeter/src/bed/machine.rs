@@ -19,6 +19,8 @@ pub struct Found {
     pub addresses: Vec<(IpAddr, u8)>,
     /// Whether a default route leads through it.
     pub has_default_route: bool,
+    /// The bridge or bond of which it is a member.
+    pub master: Option<String>,
 }
 
 /// A finding that `i-know` of the bed file lifts: its name there, and the sentence.
@@ -34,6 +36,7 @@ struct Link {
     operstate: String,
     #[serde(default)]
     linkinfo: LinkInfo,
+    master: Option<String>,
     #[serde(default)]
     addr_info: Vec<Address>,
 }
@@ -53,6 +56,13 @@ struct Address {
 #[derive(Deserialize)]
 struct Route {
     dev: Option<String>,
+    #[serde(default)]
+    nexthops: Vec<Hop>,
+}
+
+#[derive(Deserialize)]
+struct Hop {
+    dev: Option<String>,
 }
 
 /// Lists the Ethernet interfaces, hardware first.
@@ -63,7 +73,10 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
     let links: Vec<Link> = ip(&["-json", "-details", "address", "show"])?;
     let mut routes: Vec<Route> = ip(&["-json", "route", "show", "default"])?;
     routes.extend(ip::<Vec<Route>>(&["-json", "-6", "route", "show", "default"])?);
-    let default = |name: &str| routes.iter().any(|route| route.dev.as_deref() == Some(name));
+    let leads = |route: &Route, name: &str| {
+        route.dev.as_deref() == Some(name) || route.nexthops.iter().any(|hop| hop.dev.as_deref() == Some(name))
+    };
+    let default = |name: &str| routes.iter().any(|route| leads(route, name));
     let mut found: Vec<Found> = links
         .into_iter()
         .filter(|link| link.layer == "ether")
@@ -73,6 +86,7 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
             mac: link.address,
             state: link.operstate,
             kind: link.linkinfo.info_kind,
+            master: link.master,
             addresses: link.addr_info.iter().filter_map(|a| Some((a.local?, a.prefixlen))).collect(),
         })
         .collect();
@@ -99,7 +113,14 @@ impl Found {
             );
             dangers.push(("default-route", text));
         }
-        if let Some(address) = own_end_of_ssh().filter(|own| self.addresses.iter().any(|(address, _)| address == own)) {
+        if let Some(master) = &self.master {
+            dangers.push((
+                "member",
+                format!("{name} is a member of {master}, which other traffic of this machine may use"),
+            ));
+        }
+        let is_own = |own: &IpAddr| self.addresses.iter().any(|(address, _)| address == own);
+        if let Some(address) = own_ends_of_ssh().into_iter().find(is_own) {
             dangers.push(("ssh", format!("you are logged in over {address}, an address of {name}")));
         }
         if let Some((address, _)) = self.addresses.iter().find(|(address, _)| is_global(*address)) {
@@ -109,10 +130,23 @@ impl Found {
     }
 }
 
-/// The address of this machine to which the user's ssh session is connected.
-fn own_end_of_ssh() -> Option<IpAddr> {
-    let connection = std::env::var("SSH_CONNECTION").ok()?;
-    connection.split_ascii_whitespace().nth(2)?.parse().ok()
+/// The addresses of this machine to which ssh sessions are connected: that of the user, and all that the kernel knows, because
+/// sudo removes the variable.
+fn own_ends_of_ssh() -> Vec<IpAddr> {
+    let connection = std::env::var("SSH_CONNECTION").unwrap_or_default();
+    let own = connection.split_ascii_whitespace().nth(2).and_then(|address| address.parse().ok());
+    let connected = std::fs::read_to_string("/proc/self/net/tcp").unwrap_or_default();
+    own.into_iter().chain(connected.lines().filter_map(ssh_end)).collect()
+}
+
+/// The local address of an established connection to port 22, from a line of /proc/net/tcp.
+fn ssh_end(line: &str) -> Option<IpAddr> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let (address, port) = words.next()?.split_once(':')?;
+    // State 1 is established.
+    let is_ssh = port == "0016" && words.nth(1)? == "01";
+    let octets = u32::from_str_radix(address, 16).ok()?.to_ne_bytes();
+    is_ssh.then(|| IpAddr::from(octets))
 }
 
 /// Whether an address is a public one.
@@ -127,6 +161,16 @@ mod tests {
 
     fn found(address: &str) -> Found {
         Found { name: "a".to_owned(), addresses: vec![(address.parse().unwrap(), 24)], ..Found::default() }
+    }
+
+    #[test]
+    fn connections_to_ssh_are_found() {
+        let line = "  1: 0200000A:0016 0100000A:D2F0 01 00000000:00000000 02:0000 00000000";
+        if cfg!(target_endian = "little") {
+            assert_eq!(ssh_end(line), Some(IpAddr::from([10, 0, 0, 2])));
+        }
+        assert_eq!(ssh_end(&line.replace(" 01 ", " 0A ")), None, "listening");
+        assert_eq!(ssh_end(&line.replace(":0016", ":0050")), None, "another port");
     }
 
     #[test]

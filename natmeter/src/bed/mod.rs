@@ -3,5 +3,5 @@
 pub mod check;
 pub mod init;
 pub mod machine;
-mod protocols;
+pub mod protocols;
 pub mod siitperf;

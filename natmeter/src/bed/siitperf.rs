@@ -130,7 +130,7 @@ fn scenario(settings: &Settings) -> Vec<String> {
     }
     match number("Responder-ports") {
         Some(1) => keys.push("traffic.responder-order=round-robin".to_owned()),
-        Some(2) => keys.push("traffic.responder-order=random".to_owned()),
+        Some(3) => keys.push("traffic.responder-order=random".to_owned()),
         _ => {}
     }
     keys
@@ -167,6 +167,9 @@ fn otherwise(settings: &Settings) -> Vec<String> {
             "Stateful {value}: the scenario says whether the device is stateful; in natmeter the Initiator is always left"
         ));
     }
+    if let Some(order) = settings.get("Responder-ports").filter(|order| ["0", "2"].contains(&order.as_str())) {
+        notes.push(format!("Responder-ports {order}: natmeter uses the state table round robin or at random"));
+    }
     for key in ["Promisc", "MEM-Channels"] {
         if let Some(value) = settings.get(key).filter(|value| is_set(value)) {
             notes.push(format!("{key} {value}: not needed"));
@@ -185,7 +188,7 @@ mod tests {
     const CONF: &str = "# two routers\nIP-L-Vers 4 # left\nIP-R-Vers 4\nIPv4-L-Real 198.18.0.2\nIPv4-R-Real 198.19.0.2\n\
         MAC-L-Tester 02:00:00:00:00:0A\nMAC-R-Tester 02:00:00:00:00:0b\nMAC-L-DUT 02:00:00:00:00:0C\nMAC-R-DUT 02:00:00:00:00:0d\n\
         Forward 1\nReverse 0\nNum-R-Nets 256\nCPU-L-Send 2\nCPU-R-Recv 4\nFwd-sport-min 1024\nFwd-sport-max 65535\n\
-        Fwd-dport-min 1\nFwd-dport-max 49151\nResponder-ports 2\nTimer 7\n";
+        Fwd-dport-min 1\nFwd-dport-max 49151\nResponder-ports 3\nTimer 7\n";
 
     #[test]
     fn the_bed_file_has_addresses_and_interfaces() {

@@ -140,7 +140,8 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
         frames: frames.0,
         sent: sent.0,
     };
-    let path = scenario::bed::t0_file(file);
+    // A link leads to the bed that runs read.
+    let path = scenario::bed::t0_file(&file.canonicalize().unwrap_or_else(|_| file.to_path_buf()));
     let all: Vec<&T0> = bed.t0.iter().chain([&t0]).collect();
     let text = serde_json::to_string_pretty(&all).expect("names and numbers");
     if let Err(error) = record::store::write_whole(&path, &text) {

@@ -92,8 +92,7 @@ fn fail(error: &RunError) -> Exit {
             Exit::DutUnreachable
         }
         RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::DutUnreachable,
-        RunError::Rig(RigError::Bed(_)) => Exit::Usage,
-        RunError::Rig(RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
+        RunError::Rig(RigError::Bed(_) | RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,
         _ => Exit::Failed,

@@ -11,8 +11,9 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The boxes of a bed at a point.
 pub struct Boxes {
@@ -22,6 +23,7 @@ pub struct Boxes {
     /// How long the box keeps connections, if nothing empties its table.
     wait: Option<Duration>,
     counts: bool,
+    interrupted: Arc<AtomicBool>,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point.
@@ -35,7 +37,13 @@ pub fn prepare(
     device: Option<&Netns>,
     process: &Process,
 ) -> Result<Boxes, RigError> {
-    let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), wait: None, counts: false };
+    let mut boxes = Boxes {
+        running: Vec::new(),
+        facts: FactTable::new(),
+        wait: None,
+        counts: false,
+        interrupted: Arc::clone(&process.interrupted),
+    };
     for (role, keys) in &bed.boxes {
         let config = config_of(bed, role, keys, device, values(scenario, point));
         let sink = process.commands.sink(role);
@@ -44,9 +52,10 @@ pub fn prepare(
         let facts = keys.facts.iter().flatten();
         boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
     }
-    let clears = bed.boxes.iter().any(|(_, keys)| keys.clears());
+    let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
     let dut = &scenario.duts[point.dut];
-    if dut.is_stateful() && !clears {
+    // The frames of a check may refresh connections of an earlier one.
+    if dut.is_stateful() && !clears && !process.is_check {
         boxes.wait = Some(timeout(dut));
     }
     Ok(boxes)
@@ -73,7 +82,7 @@ pub fn config_of(
     let BoxKeys { prepare, clear, count, cores, restore, alive, .. } = keys.clone();
     let own = Hooks { prepare, clear, count, cores, restore, alive };
     let hooks = match (keys.configured_software(), keys.interfaces.get(1)) {
-        (Some(software), Some(right)) => joined(remote::hooks(software, right).unwrap_or_default(), own),
+        (Some(software), Some(right)) => joined(remote::hooks(software, right, &owner()).unwrap_or_default(), own),
         _ => own,
     };
     ExternalConfig {
@@ -90,15 +99,28 @@ pub fn config_of(
 ///
 /// # Errors
 /// If a hook fails, or the box cannot be reached.
-pub fn ask(bed: &Bed, role: &str, keys: &BoxKeys, process: &Process) -> Result<String, RigError> {
-    let only = BoxKeys { prepare: None, cores: None, restore: None, ..keys.clone() };
-    let config = config_of(bed, role, &only, None, Vec::new());
-    let mut running =
-        External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &process.commands.sink(role))?;
+pub fn ask(
+    bed: &Bed,
+    role: &str,
+    keys: &BoxKeys,
+    values: Vec<(String, String)>,
+    process: &Process,
+) -> Result<String, RigError> {
+    let config = config_of(bed, role, keys, None, values);
+    let Hooks { clear: _, prepare: _, cores: _, restore: _, alive, count } = config.hooks;
+    let config = ExternalConfig { hooks: Hooks { alive, count, ..Hooks::default() }, ..config };
+    let sink = process.commands.sink(role);
+    let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
     let alive = running.is_alive()?.map(|alive| if alive { "alive" } else { "not alive" });
     let entries = running.count()?.map(|n| format!("{n} connections now"));
     let words: Vec<String> = alive.map(str::to_owned).into_iter().chain(entries).collect();
     Ok(if words.is_empty() { "it can be reached".to_owned() } else { words.join(", ") })
+}
+
+/// Names this process on a box that other testers may use.
+fn owner() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} {}", host.trim(), std::process::id())
 }
 
 /// The hooks of a software, with those of the user in their place.
@@ -194,7 +216,7 @@ impl Boxes {
     /// The engine's device, and what restores the boxes.
     pub fn running(self) -> (Box<dyn Device>, Teardown) {
         let all = Arc::new(Mutex::new(self.running));
-        let device = Between { all: Arc::clone(&all), wait: self.wait, was_used: false };
+        let device = Between { all: Arc::clone(&all), wait: self.wait, interrupted: self.interrupted };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -212,16 +234,18 @@ fn with_margin(timeout: Duration) -> Duration {
 struct Between {
     all: Arc<Mutex<Vec<External>>>,
     wait: Option<Duration>,
-    /// Whether frames may have opened connections.
-    was_used: bool,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Device for Between {
     fn clear(&mut self) -> Result<(), String> {
-        if let Some(time) = self.wait
-            && std::mem::replace(&mut self.was_used, true)
-        {
-            std::thread::sleep(with_margin(time));
+        // An earlier point, or an earlier run, may have left connections, too.
+        let end = Instant::now() + self.wait.map_or(Duration::ZERO, with_margin);
+        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err("interrupted while waiting for the time-out of the box's connections".to_owned());
+            }
+            std::thread::sleep(left.min(Duration::from_millis(50)));
         }
         let mut all = self.all.lock().expect("no panic while held");
         all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| e.to_string())

@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod null;
 pub mod place;
 pub mod ports;
+pub mod silence;
 pub mod technology;
 pub mod wires;
 
@@ -92,12 +93,22 @@ pub struct Process {
     pub interrupted: Arc<AtomicBool>,
     /// Commands of the devices, for the run folder.
     pub commands: Commands,
+    /// Whether this is the check of a bed, whose frames may meet connections of an earlier one.
+    pub is_check: bool,
+    /// Whether the ports of an isolated bed were silent.
+    pub is_silent: Arc<AtomicBool>,
 }
 
 impl Process {
     /// Returns a process with a calibrated clock, without signal handlers.
     pub fn new() -> Process {
-        Process { clock: Clock::calibrated(), interrupted: Arc::default(), commands: Commands::default() }
+        Process {
+            clock: Clock::calibrated(),
+            interrupted: Arc::default(),
+            commands: Commands::default(),
+            is_check: false,
+            is_silent: Arc::default(),
+        }
     }
 }
 

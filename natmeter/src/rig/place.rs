@@ -71,12 +71,19 @@ impl Place {
     }
 }
 
+/// Whether no word of the user lifts a danger: frames with the operator's own addresses could leave through a default route.
+fn is_final(bed: &Bed, danger: &str) -> bool {
+    danger == "default-route" && !bed.keys.allow_addresses.is_empty()
+}
+
 /// Refuses ports through which test frames could leave the laboratory, unless the bed file knows about it.
 fn refuse_dangers(bed: &Bed) -> Result<(), RigError> {
     let all = machine::interfaces().map_err(RigError::Bed)?;
     for (_, port) in bed.ports() {
         let Some(found) = all.iter().find(|found| found.name == port.interface) else { continue };
-        if let Some((danger, sentence)) = found.dangers().into_iter().find(|(name, _)| !bed.knows(name)) {
+        if let Some((danger, sentence)) =
+            found.dangers().into_iter().find(|(name, _)| !bed.knows(name) || is_final(bed, name))
+        {
             let way_out = format!("use another interface, or add i-know = [\"{danger}\"] to [bed]");
             return Err(RigError::Bed(format!("{sentence}; {way_out}")));
         }

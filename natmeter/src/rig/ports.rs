@@ -4,7 +4,7 @@
 use super::place::Place;
 use super::wires::Wires;
 use super::{Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings};
-use super::{boxes, technology};
+use super::{boxes, silence, technology};
 use engine::overload::Offered;
 use engine::{Device, Engine, Lane, NoDevice};
 use gateway::neighbour::resolve;
@@ -18,7 +18,7 @@ use port::interface::{Interfaces, LinkFacts};
 use port::middleware::vlan::{Tag, Vlan};
 use port::{Clock, Mute, Netns, Pool, PoolConfig, Port};
 use record::folder::{FactTable, Figures};
-use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
+use scenario::bed::{Bed, On, PortIo, PortKeys, ZeroCopy};
 use scenario::gateway::NextHop;
 use scenario::{Dut, Point, Scenario};
 use std::net::IpAddr;
@@ -89,6 +89,19 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, as
     let (left, left_hop, customer) = side("left", &bed.left, flows.inside)?;
     let (right, right_hop, internet) = side("right", &bed.right, flows.remote)?;
     Ok(Opened { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
+}
+
+/// The Ethernet addresses of the tester's ports: left, right.
+///
+/// # Errors
+/// If an interface does not exist. Ends that natmeter makes have none yet; their frames go to nobody.
+pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
+    if bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace) {
+        return Ok([Mac::default(); 2]);
+    }
+    let mut here = Interfaces::here()?;
+    let mut mac = |keys: &PortKeys| here.get(&keys.interface).map(|found| Mac(found.mac));
+    Ok([mac(&bed.left)?, mac(&bed.right)?])
 }
 
 /// The line rate of the slower port with frames of this size, in frames per second: as the bed file says it, or the link.
@@ -295,7 +308,7 @@ fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) ->
 }
 
 /// Measures how many frames per second and direction the tester can send over these ports: the highest of several windows. The
-/// frames have nobody's Ethernet address, so that no box forwards them.
+/// frames go to the port that sends them, so that no box accepts them.
 ///
 /// # Errors
 /// If the ports cannot be opened or fail.
@@ -319,6 +332,9 @@ pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, Tr
 /// If the ports cannot be opened, or a hook fails; then the box has been restored.
 pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let mut place = Place::of(bed, process)?;
+    if !bed.keys.allow_addresses.is_empty() {
+        silence::require(&mut open(scenario, bed, &place, process, false)?, process)?;
+    }
     let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
     place.start(bed, &boxes::values(scenario, point), process)?;
     let opened = open(scenario, bed, &place, process, true).map_err(|error| match place.ended() {
@@ -331,6 +347,9 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     facts.extend(boxes.facts());
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    if !bed.keys.allow_addresses.is_empty() {
+        facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
+    }
     let doubts = wires.doubts().into_iter().chain(boxes.doubts()).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
     let (device, restore) = boxes.running();

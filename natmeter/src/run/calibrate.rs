@@ -90,9 +90,18 @@ pub fn send_ceiling(
     point: &Point,
     process: &Process,
 ) -> Result<Rate, RunError> {
-    let (direction, responder_order) = (scenario.traffic.direction, scenario.traffic.responder_order);
-    let offered = Offered { view: cable(scenario, point, false)?, direction, responder_order };
-    Ok(ports::send_ceiling(scenario, bed, &offered, process)?)
+    Ok(ports::send_ceiling(scenario, bed, &to_nobody(scenario, bed, point)?, process)?)
+}
+
+/// Frames over a bed that no box accepts and no switch forwards: to the port that sends them.
+pub(super) fn to_nobody(scenario: &Scenario, bed: &scenario::bed::Bed, point: &Point) -> Result<Offered, RunError> {
+    let hops = ports::macs(bed)?.map(|mac| Hop { own: mac, next: mac });
+    Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
+}
+
+fn offered(scenario: &Scenario, view: Arc<View>) -> Offered {
+    let traffic = &scenario.traffic;
+    Offered { view, direction: traffic.direction, responder_order: traffic.responder_order }
 }
 
 /// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is sent when
@@ -106,10 +115,11 @@ pub fn over_ports(
     point: &Point,
     process: &Process,
 ) -> Result<[Rate; 2], RunError> {
-    let (direction, responder_order) = (scenario.traffic.direction, scenario.traffic.responder_order);
-    let offered = Offered { view: cable(scenario, point, false)?, direction, responder_order };
-    let arrived = ports::over_cable(scenario, bed, &offered, process)?;
-    Ok([arrived, ports::send_ceiling(scenario, bed, &offered, process)?])
+    let [left, right] = ports::macs(bed)?;
+    let hops = [Hop { own: left, next: right }, Hop { own: right, next: left }];
+    let across = offered(scenario, cable_between(hops, scenario, point, false)?);
+    let arrived = ports::over_cable(scenario, bed, &across, process)?;
+    Ok([arrived, send_ceiling(scenario, bed, point, process)?])
 }
 
 /// A ceiling in process, limited by what the ports send and by the line rate.
@@ -163,13 +173,23 @@ fn enough(scenario: &Scenario, flows: FlowSpace, connections: u64) -> Result<Flo
 /// # Errors
 /// If the ranges of the flows are inconsistent.
 pub(super) fn cable(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
+    cable_between([Hop::default(); 2], scenario, point, stateful)
+}
+
+/// The same with these Ethernet addresses on the left and on the right.
+fn cable_between(
+    [left, right]: [Hop; 2],
+    scenario: &Scenario,
+    point: &Point,
+    stateful: bool,
+) -> Result<Arc<View>, RunError> {
     let refused = |e: FlowError| CalibrateError::from(TrialError::Refused(e.to_string()));
     let flows = rig::flow_space(scenario).and_then(|flows| enough(scenario, flows, point.connections));
     let flows = flows.map_err(refused)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
     let bed = Bed {
-        left: Hop::default(),
-        right: Hop::default(),
+        left,
+        right,
         frame_size: scenario.traffic.frame_size,
         ttl: scenario.traffic.ttl,
         connections: rig::connections(&flows, point),

@@ -27,17 +27,17 @@ impl Check<'_> {
                 .at(path, label)
                 .instead(format!("add the hook `{hook}` to the box in the bed file, or remove this"))
         };
-        if scenario.sweep.cores != [1] && !has(|keys| keys.cores.is_some() || keys.is_configured()) {
+        if scenario.sweep.cores != [1] && !has(|keys| keys.cores.is_some() || keys.is_configured_by_user()) {
             self.faults.push(hook("nothing sets the cores of the box", "sweep.cores".into(), "varies", "cores"));
         }
-        let configured = has(BoxKeys::is_configured);
+        let configured = has(BoxKeys::is_configured_by_user);
         for axis in scenario.axes.iter().filter(|axis| !configured && changes_box(&axis.axis)) {
             let path = format!("sweep.{}", axis.axis);
             self.faults.push(hook("nothing configures the box for each value", path, "varies", "prepare"));
         }
         for dut in scenario.duts.iter().filter(|dut| dut.is_stateful()) {
             let timeout = udp_timeout(dut);
-            if !has(BoxKeys::clears) && timeout > LONGEST_WAIT {
+            if !bed.boxes.iter().all(|(_, keys)| keys.clears()) && timeout > LONGEST_WAIT {
                 let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
                 self.faults.push(
                     Fault::new("nothing empties the box's table between trials")

@@ -1,0 +1,50 @@
+//! Listens on the ports of a bed: nobody but the box should speak there.
+
+use super::ports::Opened;
+use super::{Process, RigError};
+use crate::bed::protocols;
+use method::TrialError;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Time for which both ports listen for foreign frames.
+pub const TIME: Duration = Duration::from_secs(10);
+
+/// Counts the frames that come in on the left and on the right, by protocol.
+///
+/// # Errors
+/// On an interrupt, or if a port fails.
+pub fn listen(opened: &mut Opened, process: &Process) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
+    let end = Instant::now() + TIME;
+    let mut heard = [BTreeMap::new(), BTreeMap::new()];
+    while Instant::now() < end {
+        if process.interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted.into());
+        }
+        opened.receive(&mut |is_left, frame| {
+            *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
+        })?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(heard)
+}
+
+/// Refuses an isolated bed with prefixes of the operator's own on whose ports somebody speaks. Listens once in a run.
+///
+/// # Errors
+/// If frames come in, on an interrupt, or if a port fails.
+pub fn require(opened: &mut Opened, process: &Process) -> Result<(), RigError> {
+    if process.is_silent.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let heard = listen(opened, process)?;
+    for (side, seen) in ["left", "right"].into_iter().zip(&heard) {
+        if let Some((kind, n)) = seen.iter().next() {
+            let what = format!("the bed is not isolated: {n} {kind} came in on the {side} within {} s", TIME.as_secs());
+            return Err(RigError::Bed(format!("{what}; switch off what sends them, or use addresses for benchmarks")));
+        }
+    }
+    process.is_silent.store(true, Ordering::Relaxed);
+    Ok(())
+}
