@@ -112,7 +112,7 @@ impl Device {
     /// # Errors
     /// When the command fails: the kernel may lack `nf_tables` at the ingress of an interface.
     pub fn set_null(&mut self, on: bool) -> Result<(), DutError> {
-        null::set(&mut self.changes, on)
+        null::set(&mut self.changes, self.bed.back_end, on)
     }
 
     /// Reads what the cores of the device did; none if the kernel does not say.

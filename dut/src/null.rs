@@ -2,7 +2,7 @@
 //! one, on the core that received it, before the kernel's IP stack. It works in user namespaces, too.
 
 use crate::DutError;
-use crate::bed::{LEFT, RIGHT};
+use crate::bed::{BackEnd, LEFT, RIGHT};
 use crate::changes::Changes;
 use crate::step::{Action, Target};
 use crate::tool::{self, NFT};
@@ -13,20 +13,23 @@ pub fn is_available() -> bool {
 }
 
 /// Puts the null device in place of the device, or restores the device. Both vanish with the namespace.
-pub(crate) fn set(changes: &mut Changes, on: bool) -> Result<(), DutError> {
+pub(crate) fn set(changes: &mut Changes, back_end: BackEnd, on: bool) -> Result<(), DutError> {
     let (why, action) = if on {
-        ("the null device: frames leave on the other side, unchanged", Action::reading("nft -f -", table()))
+        ("the null device: frames leave on the other side, unchanged", Action::reading("nft -f -", table(back_end)))
     } else {
         ("the device in place of the null device", Action::words("nft delete table netdev natmeter"))
     };
     changes.perform(Target::Dut, why, &action).map(drop)
 }
 
-fn table() -> String {
+fn table(back_end: BackEnd) -> String {
     let chain = |from: &str, to: &str| {
-        format!(
-            "\tchain {from} {{\n\t\ttype filter hook ingress device \"{from}\" priority 0;\n\t\tfwd to \"{to}\"\n\t}}\n"
-        )
+        let rule = match back_end {
+            // `fwd` marks a frame as redirected, and the generic receive path hides such frames from XDP programs.
+            BackEnd::AfXdpGeneric => format!("dup to \"{to}\" drop"),
+            _ => format!("fwd to \"{to}\""),
+        };
+        format!("\tchain {from} {{\n\t\ttype filter hook ingress device \"{from}\" priority 0;\n\t\t{rule}\n\t}}\n")
     };
     let chains = [chain(LEFT.name, RIGHT.name), chain(RIGHT.name, LEFT.name)].concat();
     format!("table netdev natmeter {{\n{chains}}}")
@@ -93,7 +96,8 @@ mod tests {
 
     #[test]
     fn frames_leave_on_the_other_side() {
-        insta::assert_snapshot!(table());
+        insta::assert_snapshot!(table(BackEnd::AfXdpNative));
+        assert!(table(BackEnd::AfXdpGeneric).contains("dup to \"left\" drop"));
     }
 
     #[test]
