@@ -1,6 +1,7 @@
 //! A device that hooks change over a real sshd in a network namespace, through lost connections and a kill. Needs root,
 //! to make namespaces.
 
+mod held;
 mod lab;
 
 use dut::changes::Undone;
@@ -8,9 +9,7 @@ use dut::external;
 use dut::step::no_sink;
 use dut::{DutError, External, ExternalConfig, Hooks, On, SshKind};
 use lab::{DUT, Lab};
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A bed whose folder has a blank in its path. Hooks write into the file `log` of the laboratory.
@@ -178,7 +177,7 @@ fn a_host_that_refuses_leaves_nothing() {
 #[test]
 #[ignore = "started by a_killed_run_is_restored_by_clean"]
 fn hold_a_device() {
-    let Some(dir) = std::env::var_os("NATMETER_TEST_HOLD") else { return };
+    let Some(dir) = held::folder() else { return };
     let dir = std::path::PathBuf::from(dir);
     let config = ExternalConfig {
         name: "box".into(),
@@ -191,8 +190,7 @@ fn hold_a_device() {
     let run_dir = dut::RunDir::at(dir.join("run"));
     let held = External::prepare_with(&config, Some(dir.join("ssh_config")), &run_dir, &no_sink());
     let _held = held.unwrap_or_else(|e| panic!("{e}"));
-    println!("\nholding");
-    std::io::stdin().lines().for_each(drop);
+    held::wait();
 }
 
 #[test]
@@ -201,15 +199,7 @@ fn a_killed_run_is_restored_by_clean() {
     let lab = Lab::new();
     config(&lab, &[]);
     lab.tester_does(|| {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "hold_a_device", "--nocapture"])
-            .env("NATMETER_TEST_HOLD", lab.path("."))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a device");
+        let mut child = held::start(&lab.path("."));
         let busy = external::clean(&lab.run_dir(), &no_sink()).unwrap_err();
         assert!(matches!(&busy, DutError::Busy { .. }), "{busy}");
         child.kill().unwrap();

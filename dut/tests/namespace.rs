@@ -3,6 +3,7 @@
 //! machine-wide setting; `unprivileged.rs` has the tests without root.
 
 mod common;
+mod held;
 
 use common::{config, forwards_counts_and_is_emptied};
 use dut::bed::BackEnd;
@@ -12,9 +13,8 @@ use dut::software::{self, Pool, conntrack};
 use dut::step::no_sink;
 use dut::{Device, DeviceConfig, DutError, Event, Holder, RunDir, Setting, Sink, Step, Target};
 use port::Clock;
-use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The machine-wide settings are shared, so only one test at a time may use them.
@@ -179,11 +179,10 @@ fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
 #[test]
 #[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
 fn hold_a_device() {
-    let Some(dir) = std::env::var_os("NATMETER_TEST_HOLD") else { return };
+    let Some(dir) = held::folder() else { return };
     let device = Device::prepare(&larger_than_now(), &RunDir::at(dir), &no_sink(), Clock::system());
     let _device = device.unwrap_or_else(|e| panic!("{e}"));
-    println!("\nholding");
-    std::io::stdin().lines().for_each(drop);
+    held::wait();
 }
 
 #[test]
@@ -191,15 +190,7 @@ fn hold_a_device() {
 fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let state = HostState::remember();
     let (max, buckets) = (setting(conntrack::MAX), setting(conntrack::BUCKETS));
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "hold_a_device", "--nocapture"])
-        .env("NATMETER_TEST_HOLD", state.dir().path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a device");
+    let mut child = held::start(state.dir().path());
     let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
     assert!(
         matches!(&busy, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == child.id().to_string()),

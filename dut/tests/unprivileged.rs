@@ -12,7 +12,7 @@ use port::Clock;
 use port::netns::{enter_user_namespace, in_user_namespace};
 use rustix::process::{DumpableBehavior, Gid, Uid, geteuid, set_dumpable_behavior};
 
-/// Uid and gid of an account without privileges: `nobody` and `nogroup` on Debian.
+/// Uid and gid of an unprivileged account (65534 on Debian).
 const ORDINARY: u32 = 65534;
 
 fn main() {

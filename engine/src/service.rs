@@ -24,7 +24,8 @@ pub type Service = Box<dyn FnMut(bool, &mut Frame) -> Served + Send>;
 
 /// Interval at which the ports of lanes that do not run are polled. A requester waits for its answer this long at most.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
-/// How often an answer is offered to a port that does not take it because of back-pressure. Whoever gets none asks again.
+/// Attempts to transmit an answer while the port is under back-pressure. Then the answer is dropped, and ARP or Neighbor
+/// Discovery asks again.
 const ATTEMPTS: usize = 16;
 /// Bursts that are taken from a port at a time, so that a flood does not hold the thread.
 const BURSTS: usize = 64;

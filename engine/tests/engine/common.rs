@@ -1,9 +1,12 @@
-//! Shared by the tests of sender, judge and phase: small views, and a port whose other end is the test.
+//! Shared by the tests: small views, phases, and ports whose other end is the test or a hub.
 
+use engine::phase::Phase;
+use method::{Direction, Nanos, Order, Rate};
 use plane::view::Bed;
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
-use wire::{AddrRange, FlowSpace, OuterRange, PortRange};
+use std::sync::{Arc, Mutex};
+use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange};
 
 /// Ten thousand flows with frames of this size, FCS included.
 pub(crate) fn bed(frame_size: usize) -> Bed {
@@ -77,5 +80,58 @@ impl Port for Hand {
 
     fn facts(&self) -> PortFacts {
         PortFacts::default()
+    }
+}
+
+/// A phase of UDP test frames to all connections, one million a second.
+pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
+    Phase {
+        kind: Kind::Data,
+        rate: Rate(1_000_000),
+        frames,
+        connections: 10_000,
+        direction,
+        forward_order: Order::Random,
+        reverse_order: Order::RoundRobin,
+        learn: false,
+        only_missing: false,
+        drain: Nanos::from_millis(20),
+    }
+}
+
+/// Frames on their way to a port.
+pub(crate) type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
+/// One port of a hub, which forwards each frame to all other ports.
+pub(crate) struct Hub {
+    pub(crate) own: Queue,
+    pub(crate) others: Vec<Queue>,
+    pub(crate) facts: PortFacts,
+}
+
+impl Port for Hub {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let mut queue = self.own.lock().unwrap();
+        let n = queue.len().min(BATCH);
+        for bytes in queue.drain(..n) {
+            let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
+            frame.bytes_mut().copy_from_slice(&bytes);
+            into.push(frame);
+        }
+        Ok(n)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let accepted = burst.len();
+        for other in &self.others {
+            other.lock().unwrap().extend(burst.iter().map(|f| f.bytes().to_vec()));
+        }
+        pool.free_all(burst);
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+    fn facts(&self) -> PortFacts {
+        self.facts.clone()
     }
 }

@@ -2,7 +2,7 @@
 //! frames for another subscriber are counted. Expected frames come from the template, which other tests check byte by
 //! byte.
 
-use crate::common::{Hand, outer, pool};
+use crate::common::{Hand, outer, phase, pool};
 use engine::judge::{Findings, Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
 use engine::schedule::{Departures, Indices};
@@ -233,19 +233,8 @@ fn a_cable_brings_every_frame_of_every_layout() {
         let stop = Arc::new(AtomicBool::new(false));
         let mut stage = Stage::new(clock, vec![lane], Arc::new(view), None, Nanos(0), 3, stop);
         stage.never_give_up();
-        let phase = Phase {
-            kind: Kind::Data,
-            rate: Rate(1_000_000),
-            frames: 20_000,
-            connections,
-            direction: Direction::Both,
-            forward_order: Order::Random,
-            reverse_order: Order::Random,
-            learn: false,
-            only_missing: false,
-            drain: Nanos::from_millis(20),
-        };
-        let out = stage.run(&phase).unwrap();
+        let out =
+            stage.run(&Phase { reverse_order: Order::Random, connections, ..phase(20_000, Direction::Both) }).unwrap();
         assert_eq!((out.forward.received, out.reverse.received), (20_000, 20_000), "{name}: {:?}", out.forward.faults);
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of complete phases: the results of several lanes and senders add up to those of one.
 
-use crate::common::bed;
+use crate::common::{Hub, Queue, bed, phase};
 use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::phase::{Phase, PhaseOutcome, Stage};
@@ -9,25 +9,9 @@ use method::{Direction, Fault, Nanos, Order, Rate};
 use plane::view::{forwarding, nat44};
 use port::link::{Steer, link};
 use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use wire::{Kind, OuterRange, View};
-
-fn phase(frames: u64, direction: Direction) -> Phase {
-    Phase {
-        kind: Kind::Data,
-        rate: Rate(1_000_000),
-        frames,
-        connections: 10_000,
-        direction,
-        forward_order: Order::Random,
-        reverse_order: Order::RoundRobin,
-        learn: false,
-        only_missing: false,
-        drain: Nanos::from_millis(20),
-    }
-}
 
 fn stage(view: View, lanes: Vec<Lane>) -> Stage {
     let clock = Clock::system();
@@ -126,42 +110,6 @@ fn all_lanes_together_learn_every_connection_once() {
         complete(&stage.run(&phase(5000, Direction::Both)).unwrap(), 5000, 5000);
         let validation = Phase { kind: Kind::Validate, ..phase(10_000, Direction::Reverse) };
         complete(&stage.run(&validation).unwrap(), 0, 10_000);
-    }
-}
-
-type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
-
-/// One port of a hub, which forwards each frame to all other ports.
-struct Hub {
-    own: Queue,
-    others: Vec<Queue>,
-    facts: PortFacts,
-}
-
-impl Port for Hub {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        let mut queue = self.own.lock().unwrap();
-        let n = queue.len().min(20);
-        for bytes in queue.drain(..n) {
-            let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
-            frame.bytes_mut().copy_from_slice(&bytes);
-            into.push(frame);
-        }
-        Ok(n)
-    }
-    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        let accepted = burst.len();
-        for other in &self.others {
-            other.lock().unwrap().extend(burst.iter().map(|f| f.bytes().to_vec()));
-        }
-        pool.free_all(burst);
-        Ok(Sent { accepted, refused: 0 })
-    }
-    fn counters(&mut self) -> Counters {
-        Counters::default()
-    }
-    fn facts(&self) -> PortFacts {
-        self.facts.clone()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Tests of several lanes on kernel ports: any lane may receive any frame, and their findings add up exactly.
 
-use crate::common::bed;
+use crate::common::{bed, phase};
 use engine::Lane;
 use engine::phase::{Phase, Stage};
-use method::{Direction, Fault, Nanos, Order, Rate};
+use method::{Direction, Fault, Nanos, Rate};
 use plane::view::forwarding;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
@@ -12,7 +12,6 @@ use port::middleware::{Impair, Impairment};
 use port::netns::Sight;
 use port::{Burst, Clock, Counters, Netns, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
-use wire::Kind;
 
 const FRAMES: u64 = 6000;
 const LANES: usize = 2;
@@ -84,20 +83,9 @@ fn figures_are_exact(clock: Clock, pools: Vec<Pool>, left: Vec<Box<dyn Port>>, r
     let view = Arc::new(forwarding(&bed(64)));
     let mut stage = Stage::new(clock, lanes, view, None, Nanos(0), 3, Arc::default());
     stage.never_give_up();
-    let phase = Phase {
-        kind: Kind::Data,
-        rate: Rate(50_000),
-        frames: FRAMES,
-        connections: 10_000,
-        direction: Direction::Both,
-        forward_order: Order::Random,
-        reverse_order: Order::RoundRobin,
-        learn: false,
-        only_missing: false,
-        // Longer than reordered frames wait for later ones.
-        drain: Nanos::from_millis(300),
-    };
-    let out = stage.run(&phase).unwrap();
+    // Longer than reordered frames wait for later ones.
+    let drain = Nanos::from_millis(300);
+    let out = stage.run(&Phase { rate: Rate(50_000), drain, ..phase(FRAMES, Direction::Both) }).unwrap();
     assert_eq!((out.host.tester_drops, out.host.link_lost), (0, false));
     for (leg, truths) in [(&out.forward, &truths[1]), (&out.reverse, &truths[0])] {
         let truths: Vec<_> = truths.iter().map(|truth| *truth.lock().unwrap()).collect();

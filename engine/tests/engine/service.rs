@@ -1,13 +1,12 @@
 //! Tests of the service: it gets frames without a tag during trials and between them, and no counter contains what it takes.
 
-use crate::common::{Hand, bed, pool};
+use crate::common::{Hand, Hub, Queue, bed, phase, pool};
 use engine::judge::{Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
 use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -121,45 +120,13 @@ fn an_answer_waits_for_a_port_but_not_for_ever() {
     }
 }
 
-type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
-
-/// One end of a cable of which the test holds the queues.
-struct End {
-    arrives: Queue,
-    sends: Queue,
-}
-
-impl Port for End {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
-        let mut queue = self.arrives.lock().unwrap();
-        let n = queue.len().min(BATCH);
-        for bytes in queue.drain(..n) {
-            let mut frame = pool.alloc(bytes.len()).expect("the pool is large enough");
-            frame.bytes_mut().copy_from_slice(&bytes);
-            into.push(frame);
-        }
-        Ok(n)
-    }
-    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        let accepted = burst.len();
-        self.sends.lock().unwrap().extend(burst.iter().map(|f| f.bytes().to_vec()));
-        pool.free_all(burst);
-        Ok(Sent { accepted, refused: 0 })
-    }
-    fn counters(&mut self) -> Counters {
-        Counters::default()
-    }
-    fn facts(&self) -> PortFacts {
-        PortFacts { own_queue: 4096, ..PortFacts::default() }
-    }
-}
-
 /// A lane on a cable: frames to Right, and frames to Left.
 fn lane(queues: &[Queue; 2], service: Option<Service>) -> Lane {
     let [to_right, to_left] = queues.each_ref().map(Arc::clone);
     let pool = Pool::single(PoolConfig::compact(1, 1024, 128)).unwrap();
-    let left = End { arrives: Arc::clone(&to_left), sends: Arc::clone(&to_right) };
-    let right = End { arrives: to_right, sends: to_left };
+    let facts = PortFacts { own_queue: 4096, ..PortFacts::default() };
+    let left = Hub { own: Arc::clone(&to_left), others: vec![Arc::clone(&to_right)], facts: facts.clone() };
+    let right = Hub { own: to_right, others: vec![to_left], facts };
     Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service }
 }
 
@@ -176,19 +143,7 @@ fn what_the_service_takes_is_in_no_figure_of_a_trial() {
     let view = Arc::new(forwarding(&bed(64)));
     let mut stage = Stage::new(Clock::system(), vec![lane], view, None, Nanos(0), 3, stop);
     stage.never_give_up();
-    let phase = Phase {
-        kind: Kind::Data,
-        rate: Rate(1_000_000),
-        frames: 2000,
-        connections: 10_000,
-        direction: Direction::Both,
-        forward_order: Order::Random,
-        reverse_order: Order::Random,
-        learn: false,
-        only_missing: false,
-        drain: Nanos::from_millis(20),
-    };
-    let out = stage.run(&phase).unwrap();
+    let out = stage.run(&Phase { reverse_order: Order::Random, ..phase(2000, Direction::Both) }).unwrap();
     for leg in [&out.forward, &out.reverse] {
         assert_eq!((leg.sent, leg.received, leg.reordered, leg.faults.total()), (2000, 2000, 0, 0));
     }
@@ -254,8 +209,8 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
     let own: [Queue; 2] = Default::default();
     let mut lane = lane(&queues, Some(Box::new(at_left)));
     let cable = lane.left.take().unwrap();
-    lane.left =
-        Some(Box::new(Beside { cable, device: End { arrives: Arc::clone(&own[1]), sends: Arc::clone(&own[0]) } }));
+    let device = Hub { own: Arc::clone(&own[1]), others: vec![Arc::clone(&own[0])], facts: PortFacts::default() };
+    lane.left = Some(Box::new(Beside { cable, device }));
     let mut engine = engine(nat44(&bed, outer), lane, Box::new(Asks(Arc::clone(&asked), own)));
     let spec = TrialSpec {
         kind: PhaseKind::Establish,
@@ -278,7 +233,7 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
 /// A cable beside which a device is connected: frames without a tag go to that.
 struct Beside {
     cable: Box<dyn Port>,
-    device: End,
+    device: Hub,
 }
 
 impl Port for Beside {

@@ -133,7 +133,7 @@ impl Check<'_> {
         self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)))
     }
 
-    /// The ports can be opened, and nobody but the box speaks on them.
+    /// Opens both ports and listens for foreign frames.
     fn silence(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
         let place = match Place::of(bed, process) {
             Ok(place) => place,

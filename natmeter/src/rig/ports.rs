@@ -47,7 +47,8 @@ pub struct Opened {
 /// The queues of a port, the Ethernet addresses on its link, and what the tester answers for there.
 type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
-/// Opens both ports in the namespace of this thread. With `ask`, asks for the box's Ethernet addresses; else frames go to nobody's.
+/// Opens both ports in the namespace of this thread. With `ask`, resolves the box's Ethernet addresses;
+/// otherwise they are 0.
 ///
 /// # Errors
 /// If an interface is missing or down, the back-end does not work on it, or the box does not answer.
@@ -94,7 +95,7 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, as
 /// The Ethernet addresses of the tester's ports: left, right.
 ///
 /// # Errors
-/// If an interface does not exist. Ends that natmeter makes have none yet; their frames go to nobody.
+/// If an interface does not exist. Returns 0 for links that natmeter makes itself, because they do not exist yet.
 pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
     if bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace) {
         return Ok([Mac::default(); 2]);

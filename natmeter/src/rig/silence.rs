@@ -1,4 +1,4 @@
-//! Listens on the ports of a bed: nobody but the box should speak there.
+//! Listens for foreign frames on the ports of a bed, before test frames are sent.
 
 use super::ports::Opened;
 use super::{Process, RigError};

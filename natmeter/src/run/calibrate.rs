@@ -90,11 +90,15 @@ pub fn send_ceiling(
     point: &Point,
     process: &Process,
 ) -> Result<Rate, RunError> {
-    Ok(ports::send_ceiling(scenario, bed, &to_nobody(scenario, bed, point)?, process)?)
+    Ok(ports::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
 
 /// Frames over a bed that no box accepts and no switch forwards: to the port that sends them.
-pub(super) fn to_nobody(scenario: &Scenario, bed: &scenario::bed::Bed, point: &Point) -> Result<Offered, RunError> {
+pub(super) fn addressed_to_sender(
+    scenario: &Scenario,
+    bed: &scenario::bed::Bed,
+    point: &Point,
+) -> Result<Offered, RunError> {
     let hops = ports::macs(bed)?.map(|mac| Hop { own: mac, next: mac });
     Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
 }
