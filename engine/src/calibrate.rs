@@ -7,7 +7,7 @@ use crate::lane::Lane;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
 use crate::window;
-use method::{Direction, FaultCounts, Leg, Nanos, Order, Rate, TrialError};
+use method::{Direction, FaultCounts, Leg, Nanos, Order, Rate, ResponderTable, TrialError};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct How {
     pub direction: Direction,
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
+    /// What the Responder does with its state table in phase 2.
+    pub responder_table: ResponderTable,
     /// Approximate duration of each run.
     pub per_run: Nanos,
     /// Ends the calibration when set.
@@ -119,6 +121,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
             direction: how.direction,
             forward_order: Order::Random,
             reverse_order: how.responder_order,
+            update: how.responder_table == ResponderTable::Update,
             ..cable.phase1()
         })?;
         let rate = pace(&out, frames);
@@ -216,6 +219,7 @@ impl Cable {
             forward_order: Order::RoundRobin,
             reverse_order: Order::RoundRobin,
             learn: false,
+            update: false,
             only_missing: false,
             drain: self.link.drain,
         }

@@ -6,8 +6,8 @@ use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
 use method::{
-    Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, Spoiler, StoreFacts, TrialError,
-    TrialOutcome, TrialSpec, Trials, Verdict,
+    Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
+    TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
 };
 use port::host::spawn_in;
 use port::{Clock, PortFacts};
@@ -307,6 +307,7 @@ impl Engine {
             forward_order: Order::RoundRobin,
             reverse_order: Order::RoundRobin,
             learn: true,
+            update: false,
             only_missing: false,
             drain: self.settings.phase1_drain,
         }
@@ -324,6 +325,7 @@ impl Engine {
             forward_order: Order::Random,
             reverse_order: spec.responder_order,
             learn: false,
+            update: spec.kind == PhaseKind::Established && spec.responder_table == ResponderTable::Update,
             only_missing: false,
             drain: self.settings.drain,
         }
@@ -399,6 +401,7 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
         forward_order: Order::RoundRobin,
         reverse_order: Order::RoundRobin,
         learn: false,
+        update: false,
         only_missing: false,
         drain,
     }
@@ -423,6 +426,7 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_lo
         validate_rate: None,
         keep_table: false,
         responder_order: Order::RoundRobin,
+        responder_table: method::ResponderTable::Keep,
     };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());
     let outcome = TrialOutcome { forward, host, dut_loop, ..TrialOutcome::default() };

@@ -18,7 +18,7 @@ pub struct JudgePlan<'a> {
     pub view: &'a View,
     /// The kind of frame that is expected.
     pub expect: &'a Expect,
-    /// Whether to learn outside addresses and ports (phase 1 at the Responder).
+    /// Whether to learn outside addresses and ports (at the Responder: phase 1, and a phase 2 that updates its table).
     pub learn: bool,
     /// The state table, and the trial that filled or fills it.
     pub store: Option<(&'a StateTable, u16)>,

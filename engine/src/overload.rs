@@ -119,6 +119,7 @@ impl Engine {
                 connections,
                 direction: Direction::Forward,
                 learn: true,
+                update: false,
                 only_missing: pass > 0,
                 ..phase_at(rate)
             };
@@ -180,6 +181,7 @@ fn phase_at(rate: Rate) -> Phase {
         forward_order: Order::RoundRobin,
         reverse_order: Order::RoundRobin,
         learn: false,
+        update: false,
         only_missing: false,
         drain: DRAIN,
     }

@@ -34,6 +34,8 @@ pub struct Phase {
     pub reverse_order: Order,
     /// Whether Right learns outside addresses and ports.
     pub learn: bool,
+    /// Whether Right overwrites what it learned with the outside address and port of every right frame.
+    pub update: bool,
     /// Whether to use only connections that the last phase 1 did not learn; `frames` is then their number, from
     /// [`Stage::missing`].
     pub only_missing: bool,

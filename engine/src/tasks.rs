@@ -66,7 +66,7 @@ impl<'a> TaskMaker<'a> {
         let plan = JudgePlan {
             view: self.view,
             expect,
-            learn: self.phase.learn && !at_left,
+            learn: (self.phase.learn || self.phase.update) && !at_left,
             store: self.store.filter(|_| expect.needs_outer()).map(|s| (s, self.learned_in)),
             trial: self.number,
             id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),

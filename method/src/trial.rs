@@ -69,6 +69,25 @@ pub enum Order {
     RoundRobin,
 }
 
+/// What the Responder does with its state table in phase 2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResponderTable {
+    /// It keeps what phase 1 stored: a frame with another four-tuple is wrong.
+    #[default]
+    Keep,
+    /// Every right frame overwrites the four-tuple of its connection (RFC 9693, section 4.7).
+    Update,
+}
+
+impl ResponderTable {
+    /// Whether it is that of runs that do not name it.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_kept(&self) -> bool {
+        *self == ResponderTable::Keep
+    }
+}
+
 /// The specification of one trial.
 ///
 /// `Establish` trials always start from an empty connection tracking table: [`Trials::run`] clears it first. Each
@@ -94,6 +113,9 @@ pub struct TrialSpec {
     pub keep_table: bool,
     /// Order in which the Responder uses its state table.
     pub responder_order: Order,
+    /// What the Responder does with its state table in phase 2.
+    #[serde(default, skip_serializing_if = "ResponderTable::is_kept")]
+    pub responder_table: ResponderTable,
 }
 
 impl TrialSpec {

@@ -136,6 +136,7 @@ fn measure(process: &Process, row: &Row) -> Result<String, String> {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     let mut new = String::new();
     let mut kind = PhaseKind::Stateless;

@@ -115,6 +115,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         direction,
         alpha: measure.alpha_ppm.filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
+        responder_table: traffic.responder_table,
         invalid_at_most: Some(m.invalid_at_most()),
     })
 }

@@ -6,7 +6,7 @@ use crate::quantity::{show_duration, show_share};
 use crate::summary::{impair_in_words, subsets_in_words};
 use crate::{Dut, Scenario};
 use method::metric::{self, Origin, THROUGHPUT};
-use method::{Direction, Nanos};
+use method::{Direction, Nanos, ResponderTable};
 use serde::Serialize;
 
 /// Where a device is, seen from the tester. Only the first is the test bed of RFC 2544, section 6: a tester with two ports, and
@@ -149,7 +149,8 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
         ));
     }
     let phase2 = scenario.measure.metrics.iter().any(|key| key == THROUGHPUT.key);
-    if phase2 && scenario.traffic.direction != Direction::Reverse {
+    let kept = scenario.traffic.responder_table == ResponderTable::Keep;
+    if phase2 && kept && scenario.traffic.direction != Direction::Reverse {
         departures.push(
             "phase 2 leaves the Responder's state table as phase 1 filled it (RFC 9693, sections 4.7 and 4.10 update it)"
                 .to_owned(),
@@ -195,6 +196,7 @@ mod tests {
         assert_eq!(conformance(&reverse), Vec::<String>::new());
         let [table] = &conformance(&full(NAT44, &["direction=forward"]))[..] else { panic!("one departure") };
         assert!(table.contains("the Responder's state table"), "{table}");
+        assert_eq!(conformance(&full(NAT44, &["responder-table=update"])), Vec::<String>::new());
         let stateless = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
         let [direction] = &conformance(&full(stateless, &["direction=forward"]))[..] else { panic!("one departure") };
         assert!(direction.starts_with("one direction only"), "{direction}");

@@ -23,6 +23,7 @@ mod search_error;
 mod settle;
 mod summary;
 mod tables;
+mod words;
 
 pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;

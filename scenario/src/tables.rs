@@ -3,13 +3,14 @@
 
 use crate::Technologies;
 use crate::search_error::{SearchError, ShareOrRate};
+use crate::words::{DIRECTIONS, ORDERS, TABLES};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
-use method::{Count, Direction, Nanos, Order};
+use method::{Count, Direction, Nanos, Order, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -20,14 +21,6 @@ use wire::{AddrRange, Mac, PortRange};
 pub const MOST_ENTRIES: Count = 1 << 30;
 /// Buckets of its hash table at most.
 pub const MOST_BUCKETS: Count = 1 << 28;
-
-const DIRECTIONS: &[Choice<Direction>] = &[
-    ("both", Direction::Both, ""),
-    ("forward", Direction::Forward, "Initiator to Responder only"),
-    ("reverse", Direction::Reverse, "Responder to Initiator only"),
-];
-
-const ORDERS: &[Choice<Order>] = &[("random", Order::Random, ""), ("round-robin", Order::RoundRobin, "")];
 
 /// Order in which the measurements of a run are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -225,6 +218,8 @@ key::table! {
         direction: Direction = "direction", choice(DIRECTIONS), or("both");
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
+        /// What the Responder does with its state table in phase 2 (RFC 9693, section 4.7).
+        responder_table: ResponderTable = "responder-table", choice(TABLES), or("keep");
         /// Seed of everything pseudo-random.
         seed: u64 = "seed", any_number(), or("1");
     } with {

@@ -79,6 +79,7 @@ pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
         forward_order: Order::Random,
         reverse_order: Order::Random,
         learn: false,
+        update: false,
         only_missing: false,
         drain: Nanos::from_millis(1),
     }
@@ -90,6 +91,7 @@ fn learn(n: u64) -> Phase {
         frames: n,
         forward_order: Order::RoundRobin,
         learn: true,
+        update: false,
         only_missing: false,
         ..data(n, Direction::Forward)
     }

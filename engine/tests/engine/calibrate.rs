@@ -19,6 +19,7 @@ fn how() -> How {
         cores: vec![None],
         direction: Direction::Both,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
         per_run: SHORT,
         interrupted: Arc::default(),
     }

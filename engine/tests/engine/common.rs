@@ -94,6 +94,7 @@ pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
         forward_order: Order::Random,
         reverse_order: Order::RoundRobin,
         learn: false,
+        update: false,
         only_missing: false,
         drain: Nanos::from_millis(20),
     }

@@ -4,7 +4,7 @@ use crate::common::{Hand, Hub, Queue, bed, phase, pool};
 use engine::judge::{Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
 use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
-use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialSpec, Trials};
+use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::atomic::AtomicBool;
@@ -222,6 +222,7 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
         validate_rate: Some(Rate(1_000_000)),
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
     };
     let outcome = engine.run(&spec).unwrap();
     assert_eq!((outcome.forward.received, outcome.forward.faults.total()), (2000, 0));

@@ -2,14 +2,17 @@
 
 use crate::common::bed;
 use engine::{Away, Device, Engine, Lane, Settings};
-use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use method::{
+    Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialOutcome, TrialSpec, Trials,
+};
 use plane::view::nat44;
 use port::link::{LinkPort, Steer, link};
 use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use wire::OuterRange;
+use wire::{OuterRange, PortRange};
 
 const N: u64 = 10_000;
 const SWALLOWED: usize = 700;
@@ -108,10 +111,107 @@ impl Device for Stalled {
     }
 }
 
+/// A NAT that gives a connection another outside port with its first frame after phase 1. The old mapping is gone then.
+struct Remap<P> {
+    inner: P,
+    /// Frames of phase 1 that have not passed yet.
+    phase1: u64,
+    /// Frames at the front of the next burst that have passed before, and were not accepted.
+    passed: usize,
+    /// Connections with a new mapping: inside port and destination port.
+    changed: HashSet<(u16, u16)>,
+}
+
+/// The new outside port is the old one plus this.
+const NEW: u16 = 2000;
+/// Places of the UDP ports and checksum behind Ethernet and IPv4.
+const SOURCE: usize = 34;
+const DESTINATION: usize = 36;
+const CHECKSUM: usize = 40;
+
+fn word(frame: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([frame[at], frame[at + 1]])
+}
+
+/// Replaces a port, and updates the checksum (RFC 1624).
+fn set_port(frame: &mut [u8], at: usize, port: u16) {
+    let sum = u32::from(!word(frame, CHECKSUM)) + u32::from(!word(frame, at)) + u32::from(port);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+    frame[at..at + 2].copy_from_slice(&port.to_be_bytes());
+    frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+impl<P: Port> Port for Remap<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let mut got = Burst::new();
+        self.inner.receive(pool, &mut got)?;
+        for mut frame in got.drain(..) {
+            let (remote, outside) = (word(frame.bytes(), SOURCE), word(frame.bytes(), DESTINATION));
+            let is_new = outside >= 1024 + NEW;
+            let inside = if is_new { outside - NEW } else { outside };
+            if self.changed.contains(&(inside, remote)) != is_new {
+                pool.free(frame);
+                continue;
+            }
+            set_port(frame.bytes_mut(), DESTINATION, inside);
+            into.push(frame);
+        }
+        Ok(into.len())
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        for frame in burst.iter_mut().skip(self.passed) {
+            if self.phase1 > 0 {
+                self.phase1 -= 1;
+                continue;
+            }
+            let inside = word(frame.bytes(), SOURCE);
+            self.changed.insert((inside, word(frame.bytes(), DESTINATION)));
+            set_port(frame.bytes_mut(), SOURCE, inside + NEW);
+        }
+        let sent = self.inner.transmit(pool, burst);
+        self.passed = burst.len();
+        sent
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// RFC 9693, section 4.7: the Responder follows a device that changes its mappings only if it updates its state table.
+#[test]
+fn a_table_that_is_updated_holds_the_latest_four_tuples() {
+    for (responder_table, right) in [(ResponderTable::Update, 2000), (ResponderTable::Keep, 0)] {
+        let device = |inner| Remap { inner, phase1: N, passed: 0, changed: HashSet::new() };
+        let mut engine = engine(device, Nanos(0));
+        let forward = TrialSpec { direction: Direction::Forward, responder_table, rate: Rate(100_000), ..spec() };
+        let outcome = engine.run(&forward).unwrap();
+        let wrong = outcome.forward.faults.get(Fault::WrongPort);
+        assert_eq!((outcome.forward.received, wrong), (right, 2000 - right), "{outcome:?}");
+
+        // Frames to mappings that are gone are lost; one on each connection, so that every entry counts.
+        let reverse = TrialSpec {
+            direction: Direction::Reverse,
+            load: Load::Frames(N),
+            responder_order: Order::RoundRobin,
+            keep_table: true,
+            ..forward
+        };
+        let received = engine.run(&reverse).unwrap().reverse.received;
+        match responder_table {
+            ResponderTable::Update => assert_eq!(received, N),
+            ResponderTable::Keep => assert!((N - 2000..N - 1500).contains(&received), "{received}"),
+        }
+    }
+}
+
 /// An engine over a cable with this port at its left end, on a device with this stall.
 fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> Engine {
     let bed = bed(64);
-    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
     let clock = Clock::system();
     let (mut ends, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
     let lane = Lane {
@@ -142,6 +242,7 @@ fn spec() -> TrialSpec {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     }
 }
 

@@ -73,5 +73,6 @@ fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most:
         validate_rate: alpha.map(|alpha| validation_rate(rate, alpha, validate_at_most)),
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: crate::trial::ResponderTable::Keep,
     }
 }

@@ -14,7 +14,7 @@ pub use strict::Strict;
 
 use crate::judged::{Judged, Judgement, Life, Patience};
 use crate::ratio::Ratio;
-use crate::trial::{Direction, Order, TrialError, TrialOutcome, TrialSpec, Trials};
+use crate::trial::{Direction, Order, ResponderTable, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,8 @@ pub struct SearchSettings {
     pub phase1_share: Ratio,
     /// Order in which the Responder uses its state table in phase 2.
     pub responder_order: Order,
+    /// What the Responder does with its state table in phase 2.
+    pub responder_table: ResponderTable,
     /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
     pub invalid_at_most: Option<Nanos>,
 }
@@ -109,6 +111,7 @@ impl Default for SearchSettings {
             alpha: None,
             phase1_share: Ratio::from_ppm(700_000),
             responder_order: Order::Random,
+            responder_table: ResponderTable::Keep,
             invalid_at_most: None,
         }
     }

@@ -53,6 +53,7 @@ pub fn established<T: Trials>(
         connections,
         phase1_rate: Some(phase1_rate),
         responder_order: settings.responder_order,
+        responder_table: settings.responder_table,
         ..stateless_trial(settings.duration, settings.direction)
     };
     measure(trials, settings, &trial, watch)
@@ -87,5 +88,6 @@ fn stateless_trial(duration: Nanos, direction: Direction) -> TrialSpec {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: crate::trial::ResponderTable::Keep,
     }
 }

@@ -53,6 +53,7 @@ fn judgement(rate: Rate, passes: bool) -> Judgement {
         validate_rate: None,
         keep_table: false,
         responder_order: method::Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     let outcome = device.run(&spec).unwrap();
     let verdict = judge(&spec, &outcome, &Criteria::default());

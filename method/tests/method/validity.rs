@@ -22,6 +22,7 @@ fn spec() -> TrialSpec {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     }
 }
 

@@ -283,6 +283,7 @@ fn trials(point: &Point) -> Vec<(&'static str, TrialSpec)> {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     if stateful {
         vec![

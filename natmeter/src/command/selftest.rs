@@ -108,6 +108,7 @@ mod tests {
             validate_rate: None,
             keep_table: false,
             responder_order: Order::Random,
+            responder_table: method::ResponderTable::Keep,
         };
         let outcome = TrialOutcome { forward: leg, host, ..TrialOutcome::default() };
         let verdict = judge(&spec, &outcome, &Criteria::default());

@@ -139,6 +139,7 @@ fn how(scenario: &Scenario, process: &Process) -> How {
         cores: embedded::tester_cores(scenario),
         direction: traffic.direction,
         responder_order: traffic.responder_order,
+        responder_table: traffic.responder_table,
         per_run: RUN,
         interrupted: Arc::clone(&process.interrupted),
     }

@@ -148,6 +148,7 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
         validate_rate: None,
         keep_table: stateful,
         responder_order: scenario.traffic.responder_order,
+        responder_table: scenario.traffic.responder_table,
     }
 }
 
@@ -253,6 +254,7 @@ mod tests {
             validate_rate: None,
             keep_table: false,
             responder_order: Order::Random,
+            responder_table: method::ResponderTable::Keep,
         };
         // A thread that is descheduled for long gives up or is late; that says nothing about the device.
         let was_descheduled =

@@ -189,6 +189,7 @@ impl Tester<'_> {
             validate_rate: None,
             keep_table: false,
             responder_order: Order::Random,
+            responder_table: method::ResponderTable::Keep,
         }
     }
 }

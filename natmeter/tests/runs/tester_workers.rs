@@ -62,6 +62,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     // A thread that is descheduled for long gives up or is late; that says nothing about the distribution of frames.
     let was_descheduled =

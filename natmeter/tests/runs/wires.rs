@@ -74,6 +74,7 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     let mut once = || {
         rig.captures.belong_to(folder, "device/n=4000", 17);

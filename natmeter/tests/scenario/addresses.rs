@@ -184,6 +184,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
         validate_rate: None,
         keep_table: false,
         responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
     };
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     for _ in 0..20 {

@@ -170,6 +170,10 @@ refused! {
     duration_without_unit: but("duration = \"50 ms\"", "duration = 60");
     number_of_the_wrong_type: but("repetitions = 5", "repetitions = true");
     share_above_the_whole: but("error = \"2 %\"", "error = \"200 %\"");
+    state_table_with_a_wrong_word: set(&["responder-table=updated"]);
+    state_table_without_frames: set(&["responder-table=update", "direction=reverse"]);
+    state_table_without_connections:
+        small("[dut.linux-forwarding]\n[traffic]\nresponder-table = \"update\"\n[measure]\nmetrics = \"throughput\"\n");
     error_of_zero: but("error = \"2 %\"", "error = 0");
     error_of_a_zero_rate: but("error = \"2 %\"", "error = \"0 cps\"");
     error_of_a_rate_without_its_unit: but("error = \"2 %\"", "error = 1000");

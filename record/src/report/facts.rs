@@ -10,7 +10,7 @@ use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
-use method::{Count, Direction, Order, Rate, ResultKind, TrialRecord, Verdict};
+use method::{Count, Direction, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
 use schemars::JsonSchema;
@@ -184,6 +184,10 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     if t.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
         let words = "reads its state table round robin; RFC 9693, section 4.10, recommends pseudo-random order";
         conditions.push(("Responder", words.to_owned()));
+    }
+    if t.responder_table == ResponderTable::Update && scenario.duts.iter().any(Dut::is_stateful) {
+        let words = "updates its state table in phase 2 (RFC 9693, section 4.7)";
+        conditions.push(("State table", words.to_owned()));
     }
     conditions.push(("Seed", t.seed.to_string()));
     conditions

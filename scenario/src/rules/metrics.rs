@@ -7,7 +7,7 @@ use crate::Dut;
 use crate::quantity::{show_grouped, show_time};
 use key::{Fault, did_you_mean};
 use method::metric::{self, Origin};
-use method::{Nanos, Precision, Rate};
+use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 
 impl Check<'_> {
     pub(super) fn metrics(&mut self) {
@@ -56,6 +56,7 @@ impl Check<'_> {
             let fault = Fault::new("alpha is given, but nothing is validated").at(self.measure("alpha"), "not used");
             self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
+        self.unused_table();
         let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
         if self.scenario.measure.phase1_rate.is_some() && self.scenario.measure.phase1_share_ppm.is_some() {
             let fault = Fault::new("phase1-rate and phase1-share both set the rate of phase 1");
@@ -68,6 +69,23 @@ impl Check<'_> {
             let fault =
                 fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
             self.faults.push(fault.instead("add \"throughput\" to the metrics, or remove the device"));
+        }
+    }
+
+    /// The Responder updates a table that there is, with frames that it receives.
+    fn unused_table(&mut self) {
+        let traffic = &self.scenario.traffic;
+        if traffic.responder_table == ResponderTable::Keep {
+            return;
+        }
+        let fault = Fault::new("the Responder never updates its state table in phase 2");
+        let fault = fault.at("traffic.responder-table", "not used");
+        if !self.scenario.duts.iter().any(Dut::is_stateful) {
+            let fault = fault.instead("remove `responder-table`: no device of this scenario keeps connections");
+            self.fault(fault);
+        } else if traffic.direction == Direction::Reverse {
+            let fault = fault.at("traffic.direction", "the Responder receives no frame in phase 2");
+            self.fault(fault.instead("remove `responder-table`, or the direction"));
         }
     }
 

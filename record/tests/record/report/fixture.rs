@@ -149,6 +149,7 @@ impl Run {
                 validate_rate: None,
                 keep_table: false,
                 responder_order: Order::Random,
+                responder_table: method::ResponderTable::Keep,
             },
             outcome: TrialOutcome {
                 reverse: if establish { Leg::default() } else { leg.clone() },
