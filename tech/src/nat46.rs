@@ -55,6 +55,10 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
         missing_eam(section, "or pref64 = \"2001:2:0:1000::/96\"");
         return None;
     }
+    if section.has("hairpinning") {
+        let fault = Fault::new("a NAT46 has no hairpinning: no IPv4 address stands for an outside address");
+        section.fault(fault.at(".hairpinning", "has no effect").instead("remove `hairpinning`"));
+    }
     Some(Box::new(nat46))
 }
 

@@ -338,6 +338,8 @@ refused! {
     throughput_first: but("[\"max_conn_est_rate\", \"throughput\"]", "[\"throughput\", \"max_conn_est_rate\"]");
     alpha_unused: but("repetitions = 5", "alpha = \"50 %\"");
     validation_without_alpha: but("\"max_conn_est_rate\"", "\"max_conn_est_rate_validated\"");
+    hairpinning_of_a_nat46:
+        small("[dut.embedded]\nplays = \"pe\"\n[technology.nat46]\npref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::68/125\"\nhairpinning = true\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
     connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
     nothing_for_the_router:
         small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
