@@ -353,6 +353,35 @@ pub fn replay<F: Function>(
     files: &mut Files,
     linger: u64,
 ) -> Result<Passed, FileError> {
+    pass(function, owns, vlans, files, linger)
+}
+
+/// A function as file mode uses it. As an object, so that the program has the code of file mode once, and not once a function.
+trait OnHeap {
+    fn process(&mut self, now: u64, from: Side, batch: &mut [Heap], verdicts: &mut [Verdict], spare: &mut Collect);
+    fn idle(&mut self, now: u64);
+    fn counters(&self) -> Drops;
+}
+
+impl<F: Function> OnHeap for F {
+    fn process(&mut self, now: u64, from: Side, batch: &mut [Heap], verdicts: &mut [Verdict], spare: &mut Collect) {
+        Function::process(self, now, from, batch, verdicts, spare);
+    }
+    fn idle(&mut self, now: u64) {
+        Function::idle(self, now);
+    }
+    fn counters(&self) -> Drops {
+        Function::counters(self)
+    }
+}
+
+fn pass(
+    function: &mut dyn OnHeap,
+    owns: Option<&Owns>,
+    vlans: [Option<Tag>; 2],
+    files: &mut Files,
+    linger: u64,
+) -> Result<Passed, FileError> {
     let mut r = Replay {
         function,
         owns,
@@ -394,8 +423,8 @@ fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
 }
 
 /// A function at work between files.
-struct Replay<'a, F> {
-    function: &'a mut F,
+struct Replay<'a> {
+    function: &'a mut dyn OnHeap,
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
     passed: Passed,
@@ -406,7 +435,7 @@ struct Replay<'a, F> {
     spare: Collect,
 }
 
-impl<F: Function> Replay<'_, F> {
+impl Replay<'_> {
     /// Let time pass until `to`: sweeps, and packets that waited for it.
     fn wait(&mut self, now: &mut u64, to: u64, first: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
         for _ in 0..MOST_STEPS {
@@ -424,7 +453,7 @@ impl<F: Function> Replay<'_, F> {
 
     fn timed(&mut self, clock: u64) {
         self.function.idle(clock);
-        self.function.process::<Heap, Collect>(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
+        self.function.process(clock, Side::Customer, &mut [], &mut [], &mut self.spare);
         self.queue.append(&mut self.spare.emitted);
         self.drop_late();
     }

@@ -196,31 +196,35 @@ impl Use for Replay<'_> {
     fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
         let function = &mut functions[0];
         let passed = pass(function, self.owns.as_ref(), self.vlans, self.files, self.linger)?;
-        let Passed { received, sent, dropped, held, answered, local, unwritten, other_vlan } = passed;
-        let events: Vec<_> = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
-        let entries = function.entries();
-        if self.as_json {
-            let events: serde_json::Map<_, _> = events.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect();
-            return Ok(format!(
-                "{}\n",
-                json!({ "received": received, "sent": sent, "dropped": dropped, "held": held, "answered": answered, "local": local,
-                    "unwritten": unwritten, "other-vlan": other_vlan, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
-            ));
-        }
-        let mut text = format!(
-            "{received} packets in, {sent} out; {dropped} dropped, {held} held, {answered} answered, {local} left to the machine\n"
-        );
-        if unwritten > 0 {
-            let _ = writeln!(text, "{unwritten} not written, because their side has no file: add it to --pcap-out");
-        }
-        if other_vlan > 0 {
-            let _ = writeln!(text, "{other_vlan} ignored, because they belong to another VLAN");
-        }
-        for (name, n) in events {
-            let _ = writeln!(text, "  {name:<24} {n}");
-        }
-        Ok(text)
+        let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
+        Ok(counted(&passed, events, function.entries(), self.as_json))
     }
+}
+
+/// The counters of file mode, as text or JSON.
+fn counted(passed: &Passed, events: Vec<(&str, u64)>, entries: Option<(u64, u64)>, as_json: bool) -> String {
+    let Passed { received, sent, dropped, held, answered, local, unwritten, other_vlan } = *passed;
+    if as_json {
+        let events: serde_json::Map<_, _> = events.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect();
+        return format!(
+            "{}\n",
+            json!({ "received": received, "sent": sent, "dropped": dropped, "held": held, "answered": answered, "local": local,
+                "unwritten": unwritten, "other-vlan": other_vlan, "events": events, "sessions": entries.map(|e| e.0), "mappings": entries.map(|e| e.1) })
+        );
+    }
+    let mut text = format!(
+        "{received} packets in, {sent} out; {dropped} dropped, {held} held, {answered} answered, {local} left to the machine\n"
+    );
+    if unwritten > 0 {
+        let _ = writeln!(text, "{unwritten} not written, because their side has no file: add it to --pcap-out");
+    }
+    if other_vlan > 0 {
+        let _ = writeln!(text, "{other_vlan} ignored, because they belong to another VLAN");
+    }
+    for (name, n) in events {
+        let _ = writeln!(text, "  {name:<24} {n}");
+    }
+    text
 }
 
 /// Runs the gateway until it is told to stop.
