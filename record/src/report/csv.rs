@@ -57,6 +57,11 @@ struct Line<'a> {
     axis: (&'static str, u64),
 }
 
+/// Names of ratios in the column `stat`.
+const S_C: &str = "scaling_over_connections";
+const S_CPU: &str = "rel_scale_up";
+const OF_FORWARDING: &str = "percent_of_forwarding";
+
 impl Line<'_> {
     fn statistics(&self, out: &mut String) {
         let result = self.result;
@@ -96,14 +101,14 @@ impl Line<'_> {
         }
         // If tester and device share a core, S_CPU is not a result, and CSV has no mark for that.
         let s_cpu = result.s_cpu.filter(|_| !result.shares_core);
-        let ratios = [("scaling_over_connections", result.s_c), ("rel_scale_up", s_cpu)];
+        let ratios = [(S_C, result.s_c), (S_CPU, s_cpu)];
         for (stat, value) in ratios {
             if let Some(value) = value {
                 self.value(out, stat, "ratio", Some(value), None);
             }
         }
         if let Some(value) = result.forwarding_percent {
-            self.value(out, "percent_of_forwarding", "%", Some(value), None);
+            self.value(out, OF_FORWARDING, "%", Some(value), None);
         }
     }
 
@@ -174,12 +179,18 @@ impl Line<'_> {
 }
 
 impl Line<'_> {
-    /// The last columns: the interval of the median, and the figures of the result or of one repetition.
+    /// The last columns: the interval of a median or a ratio, and the figures of the result or of one repetition.
     fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<String> {
         let (report, result) = (self.report, self.result);
-        let interval = if stat == "median" { interval(result) } else { None };
         let directions = if unit.ends_with("both directions") { f64::from(result.directions) } else { 1.0 };
-        let interval = interval.map(|i| Interval { low: i.low * directions, high: i.high * directions, ..i });
+        let (interval, scale) = match stat {
+            "median" => (interval(result), directions),
+            S_C => (result.s_c_interval, 1.0),
+            S_CPU => (result.s_cpu_interval, 1.0),
+            OF_FORWARDING => (result.forwarding_interval, 100.0),
+            _ => (None, 1.0),
+        };
+        let interval = interval.map(|i| Interval { low: i.low * scale, high: i.high * scale, ..i });
         let (trials, invalid, one_sided) = match repetition {
             Some(r) => (r.trials, r.invalid, usize::from(r.one_sided)),
             None => (result.trials, result.invalid, result.one_sided),

@@ -245,6 +245,9 @@ fn ratios_have_intervals_and_overlapping_ones_show_no_difference() {
     let whole = report(&run);
     let last = whole.results.iter().find(|c| c.metric == "throughput" && c.connections == 4_000_000).unwrap();
     let (ratio, interval) = (last.s_c.unwrap(), last.s_c_interval.unwrap());
+    let csv = whole.render("csv").unwrap();
+    let of_csv = csv.lines().rfind(|line| line.contains(",scaling_over_connections,")).unwrap();
+    assert!(of_csv.contains(&format!(",{},{},{},", interval.low, interval.high, interval.coverage)), "{of_csv}");
     assert!(interval.low < ratio && ratio < interval.high && interval.coverage == 0.875, "{interval:?}");
     let first = &whole.sentences()[0];
     assert!(first.contains(" %, coverage 88 %) of the rate at 100 k connections"), "{first}");
