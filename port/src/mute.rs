@@ -69,8 +69,8 @@ impl Mute {
     }
 }
 
-/// Lets the card accept frames to any address: Neighbor Solicitations go to a multicast address that nobody has joined, because
-/// the tester's addresses need not be those of the interface. The kernel ends it when the socket is closed.
+/// Switches the card to promiscuous mode. Otherwise it drops Neighbor Solicitations: their multicast group belongs to an
+/// address that the interface does not have. The kernel ends this mode when the socket is closed.
 fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
     let doing = |e: io::Error| {
         PortError::system(format!("making {interface} promiscuous"), e, "needs CAP_NET_ADMIN: run as root")

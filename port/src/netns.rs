@@ -99,10 +99,14 @@ impl Netns {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
 
+    /// Device and inode of the namespace, by which all processes know it; none if the kernel does not tell.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        rustix::fs::fstat(&self.fd).map(|s| (s.st_dev, s.st_ino)).ok()
+    }
+
     /// Whether both are the same namespace.
     fn same_as(&self, other: &Netns) -> bool {
-        let identity = |n: &Netns| rustix::fs::fstat(&n.fd).map(|s| (s.st_dev, s.st_ino)).ok();
-        identity(self).is_some() && identity(self) == identity(other)
+        self.identity().is_some() && self.identity() == other.identity()
     }
 }
 

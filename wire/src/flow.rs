@@ -67,12 +67,17 @@ pub struct FlowSpace {
     /// Where address and ports of a subscriber do not follow from its number.
     list: Option<List>,
     remote: AddrRange,
+    /// All ones where the remote address follows from the subscriber, 2^8 apart (networks), else 0.
+    remote_by_subscriber: u32,
     remote_ports: PortRange,
     size: u64,
     by_place: Divisor,
     by_remote_port: Divisor,
     by_remote: Divisor,
 }
+
+/// Networks of a router's test lie 2^this addresses apart.
+const NETWORK: u8 = 8;
 
 impl FlowSpace {
     /// The product of the four ranges: each inside address is a subscriber.
@@ -87,6 +92,26 @@ impl FlowSpace {
     ) -> Result<FlowSpace, FlowError> {
         let inside = Inside { own_address: u32::MAX, ..alike(inside.count, inside.first, inside_ports)? };
         FlowSpace::of(inside, remote, remote_ports)
+    }
+
+    /// `networks` networks on each side, 256 addresses apart, with one host in each: frames go from the host of a network on
+    /// one side to that of the network with the same number on the other side (RFC 2544, section 12).
+    ///
+    /// # Errors
+    /// As [`Self::new`]; when the last address is none.
+    pub fn of_networks(
+        networks: u32,
+        inside: Ipv4Addr,
+        inside_ports: PortRange,
+        remote: Ipv4Addr,
+        remote_ports: PortRange,
+    ) -> Result<FlowSpace, FlowError> {
+        let inside = Inside { own_address: u32::MAX, apart: NETWORK, ..alike(networks, inside, inside_ports)? };
+        let space = FlowSpace::of(inside, AddrRange::one(remote), remote_ports)?;
+        if u64::from(u32::from(remote)) + inside.addresses() > 1 << 32 {
+            return Err(FlowError::Range("the remote address range"));
+        }
+        Ok(FlowSpace { remote_by_subscriber: u32::MAX, ..space })
     }
 
     /// Subscribers that all have the same address, told from each other by their tunnels (DS-Lite, RFC 6333).
@@ -199,6 +224,7 @@ impl FlowSpace {
             inside,
             list: None,
             remote,
+            remote_by_subscriber: 0,
             remote_ports,
             size: size as u64,
             by_place: Divisor::new(inside.places),
@@ -244,9 +270,14 @@ impl FlowSpace {
         let set = self.inside.set;
         PortSet { psid: (subscriber & ((1 << set.len) - 1)) as u16, ..set }
     }
-    /// Remote addresses.
+    /// Remote addresses: from the lowest to the highest.
     pub fn remote(&self) -> AddrRange {
-        self.remote
+        let further = ((self.inside.subscribers - 1) & self.remote_by_subscriber) << NETWORK;
+        AddrRange { count: self.remote.count + further, ..self.remote }
+    }
+    /// Whether the remote address follows from the subscriber ([`Self::of_networks`]).
+    pub fn has_networks(&self) -> bool {
+        self.remote_by_subscriber != 0
     }
     /// Destination ports of the Initiator.
     pub fn remote_ports(&self) -> PortRange {
@@ -270,10 +301,16 @@ impl FlowSpace {
         Flow {
             inside_addr,
             inside_port: inside_port as u16,
-            remote_addr: u32::from(self.remote.first).wrapping_add(remote),
+            remote_addr: self.remote_addr(subscriber, remote),
             remote_port: self.remote_ports.first.wrapping_add(remote_port as u16),
             subscriber,
         }
+    }
+
+    #[inline(always)]
+    fn remote_addr(&self, subscriber: u32, remote: u32) -> u32 {
+        let network = (subscriber & self.remote_by_subscriber) << NETWORK;
+        u32::from(self.remote.first).wrapping_add(network).wrapping_add(remote)
     }
 
     /// Header values of many flows side by side: `out[0]` inside addresses, then inside ports, remote addresses,
@@ -300,7 +337,7 @@ impl FlowSpace {
                 let (of, remote) = self.by_remote.div_rem(subscriber[j]);
                 subscriber[j] = of;
                 inside_addr[j] = self.inside.addr(of);
-                remote_addr[j] = first_remote.wrapping_add(remote);
+                remote_addr[j] = self.remote_addr(of, remote);
             }
         }
         if self.inside.set != PortSet::ALL {
@@ -371,6 +408,27 @@ mod tests {
 
     fn shared(offset: u8, len: u8, first: u32, count: u32) -> SharedPorts {
         SharedPorts { offset, len, first, count }
+    }
+
+    #[test]
+    fn networks_lie_256_addresses_apart_on_both_sides() {
+        let ports = PortRange { first: 10, last: 12 };
+        let [left, right] = [18, 19].map(|net| Ipv4Addr::new(198, net, 0, 2));
+        let s = FlowSpace::of_networks(256, left, ports, right, PortRange { first: 5, last: 6 }).unwrap();
+        assert!(s.has_networks());
+        assert_eq!((s.size(), s.subscribers()), (256 * 3 * 2, 256));
+        for range in [s.inside(), s.remote()] {
+            assert_eq!(range.count, 255 * 256 + 1);
+        }
+        let mut seen = std::collections::HashSet::new();
+        for f in 0..s.size() as u32 {
+            let flow = s.flow(f);
+            let [from, to] = [flow.inside_addr, flow.remote_addr].map(|address| Ipv4Addr::from(address).octets());
+            assert_eq!((from, to), ([198, 18, from[2], 2], [198, 19, from[2], 2]));
+            assert!(seen.insert((from, flow.inside_port, flow.remote_port)));
+        }
+        let last = Ipv4Addr::new(255, 255, 255, 2);
+        assert!(FlowSpace::of_networks(2, left, ports, last, ports).is_err());
     }
 
     fn remote() -> (AddrRange, PortRange) {

@@ -8,6 +8,7 @@ use crate::fields::{Fields, Values, place};
 use crate::header::{self, put16};
 use crate::layout::{At, ENDS6, Layout, by_head};
 use crate::tag::Tag;
+use std::sync::Arc;
 
 /// A frame to be copied, and what to fill in. Frames are without FCS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Template {
     layout: Layout,
     /// Sum of the IPv4 header without addresses and checksum.
     ip_sum: Sum,
+    /// Ethernet source addresses in place of that of the template, or none.
+    sources: Arc<[header::Mac]>,
 }
 
 /// What differs between the frames of a batch, worked out and ready to be stored.
@@ -100,7 +103,36 @@ impl Template {
         }
         let start = *b.first_chunk().expect("the length was checked above");
         let inner = *b[udp_at - header::IPV4..].first_chunk().expect("as above");
-        Template { bytes: b, start, inner, udp: place(0, udp_len, sum), fields: f.fields, layout, ip_sum }
+        Template {
+            bytes: b,
+            start,
+            inner,
+            udp: place(0, udp_len, sum),
+            fields: f.fields,
+            layout,
+            ip_sum,
+            sources: Arc::default(),
+        }
+    }
+
+    /// The same with these Ethernet source addresses, of which each connection has one.
+    pub fn from_sources(self, sources: Arc<[header::Mac]>) -> Template {
+        Template { sources, ..self }
+    }
+
+    /// Write the Ethernet source address of the connections with these indices into frames, if there are several.
+    #[inline(always)]
+    pub fn write_sources<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, indices: &[u32; BATCH]) {
+        if !self.sources.is_empty() {
+            self.put_sources(frames, indices);
+        }
+    }
+
+    #[inline(never)]
+    fn put_sources<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, indices: &[u32; BATCH]) {
+        for (&index, frame) in indices.iter().zip(frames) {
+            frame[6..12].copy_from_slice(&self.sources[index as usize % self.sources.len()].0);
+        }
     }
 
     /// Length in bytes, without FCS.
@@ -144,6 +176,9 @@ impl Template {
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
         by_head!(self.layout.head(), self.write_in(out, values, tag));
+        if !self.sources.is_empty() {
+            self.put_sources(std::iter::once(out), &[tag.index; BATCH]);
+        }
     }
 
     #[inline(always)]

@@ -1,7 +1,9 @@
 //! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it, the
 //! engine uses it and so needs to know no technology.
 
+use crate::header::Mac;
 use crate::{Expect, FlowSpace, Permutation, Template};
+use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
 #[derive(Clone, Debug)]
@@ -33,6 +35,19 @@ impl View {
         self.connections
     }
 
+    /// The same with `n` pseudo-random Ethernet source addresses on each side; with 1 that of the port.
+    ///
+    /// # Panics
+    /// When `n` is above [`MOST_SOURCE_MACS`].
+    #[must_use]
+    pub fn from_source_macs(self, n: u32, seed: u64) -> View {
+        if n <= 1 {
+            return self;
+        }
+        let [left, right] = [1, 2].map(|port| source_macs(port, n, seed));
+        View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
+    }
+
     /// Length of the longest frame that either side sends or receives, without FCS: what pools are made for.
     pub fn longest(&self) -> usize {
         self.left.len().max(self.right.len()).max(self.expect_left.frame_len()).max(self.expect_right.frame_len())
@@ -42,5 +57,43 @@ impl View {
     pub fn growth(&self, left: bool) -> usize {
         let (sent, received) = if left { (&self.left, &self.expect_right) } else { (&self.right, &self.expect_left) };
         received.frame_len().saturating_sub(sent.len())
+    }
+}
+
+/// Source addresses of a port, at most.
+pub const MOST_SOURCE_MACS: u32 = 65_536;
+
+/// Different addresses in the form of RFC 4814, section 4.2: the first octet random with its two lowest bits clear, then the
+/// number of the tester's port, then random octets.
+fn source_macs(port: u16, n: u32, seed: u64) -> Arc<[Mac]> {
+    assert!(n <= MOST_SOURCE_MACS, "{n} source addresses were asked for");
+    let order = Permutation::new(1 << 30, seed ^ u64::from(port));
+    let mac = |i| {
+        let [a, b, c, d] = order.get(i).to_be_bytes();
+        let [high, low] = port.to_be_bytes();
+        Mac([a << 2, high, low, b, c, d])
+    };
+    (0..n).map(mac).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn source_addresses_differ_and_name_their_port() {
+        let both = [1, 2].map(|port| source_macs(port, MOST_SOURCE_MACS, 7));
+        for (port, macs) in [1, 2].into_iter().zip(&both) {
+            assert!(macs.iter().all(|mac| mac.0[0].trailing_zeros() >= 2 && mac.0[1..3] == [0, port]));
+            // Of 64 first octets each comes about 1024 times.
+            let mut first = [0u32; 64];
+            macs.iter().for_each(|mac| first[usize::from(mac.0[0] >> 2)] += 1);
+            assert!(first.iter().all(|n| (850..1_200).contains(n)), "{first:?}");
+        }
+        let all: HashSet<Mac> = both.iter().flat_map(|macs| macs.iter().copied()).collect();
+        assert_eq!(all.len(), 2 * MOST_SOURCE_MACS as usize);
+        assert_eq!(both[0], source_macs(1, MOST_SOURCE_MACS, 7));
+        assert_ne!(both[0], source_macs(1, MOST_SOURCE_MACS, 8));
     }
 }

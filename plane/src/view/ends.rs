@@ -18,7 +18,7 @@ pub struct Subscriber6 {
 pub struct Translated<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
-    /// The address that stands for each remote IPv4 address of the flow space (pref64, DMR).
+    /// The address that stands for each remote IPv4 address of the flow space (pref64, DMR), or is in each of its networks.
     pub remotes: &'a [u128],
 }
 
@@ -81,6 +81,10 @@ impl Tunnelled<'_> {
 /// The address that stands for each remote address.
 pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewError> {
     let remote = bed.flows.remote();
+    if bed.flows.has_networks() {
+        let hosts: Vec<_> = remotes.iter().map(|&address| Subscriber6 { address }).collect();
+        return by_subscriber(bed, &hosts);
+    }
     counted("remote addresses", remotes.len(), remote.count)?;
     Ok(match remotes {
         [only] => Address6::constant(*only),

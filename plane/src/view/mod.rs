@@ -79,6 +79,14 @@ pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
 
+/// Plain IPv6 forwarding (RFC 5180) between hosts with these addresses.
+///
+/// # Errors
+/// When the addresses do not belong to the flow space.
+pub fn forwarding6(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
+    Ok(forwarding_as(bed, &ends.layout(bed)?))
+}
+
 /// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which is one from
 /// outside: Right learns outside address and port in phase 1, which must lie in `outside`, and sends to these.
 pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {

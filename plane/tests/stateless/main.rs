@@ -3,6 +3,7 @@
 
 mod chain;
 mod map;
+mod router6;
 mod translate;
 mod tunnel;
 mod view;

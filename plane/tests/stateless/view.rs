@@ -6,7 +6,7 @@ use etherparse::{Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 use plane::Hop;
 use plane::view::ce::{self, TunnelEnds};
 use plane::view::size::{frame_sizes, mtus};
-use plane::view::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, forwarding_as, nat44, pe};
+use plane::view::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, forwarding_as, forwarding6, nat44, pe};
 use std::collections::HashMap;
 use wire::header::line_limit;
 use wire::{AddrRange, FlowSpace, Kind, Mac, Mismatch, OuterRange, PortRange, PortSet, SharedPorts, Tag, Values, View};
@@ -385,6 +385,38 @@ fn frames_of_any_link_come_back_over_a_cable() {
             assert_eq!(expect.check(&frame, &values), Ok(()));
         }
     }
+}
+
+/// An IPv6 router (RFC 5180) decrements the hop limit and changes nothing else; frames never have fewer than 84 octets.
+#[test]
+fn an_ipv6_router_changes_the_hop_limit_alone() {
+    let subscribers = subscribers();
+    let far: Vec<u128> = (0..REMOTES).map(|r| 0x2001_0002_0000_8000 << 64 | u128::from(r) << 16 | 2).collect();
+    let bed = consecutive(64);
+    let view = forwarding6(&bed, &Translated { subscribers: &subscribers, remotes: &far }).unwrap();
+    assert_eq!((frame_sizes(&view), view.magic_at.clone()), ([84, 84], vec![62]));
+    for i in 0..600 {
+        let flow = view.flows.flow(view.order.get(i));
+        let values = Values::of(flow);
+        let ends = [address_of(flow.subscriber), far[(flow.remote_addr - REMOTE) as usize]];
+        for (sent, expect, [src, dst]) in
+            [(&view.left, &view.expect_right, ends), (&view.right, &view.expect_left, [ends[1], ends[0]])]
+        {
+            let mut frame = vec![0; sent.len()];
+            sent.write(&mut frame, &values, &tag(i, false));
+            let (head, _) = Ipv6Header::from_slice(&frame[14..]).unwrap();
+            assert_eq!((head.source_addr(), head.destination_addr()), (src.into(), dst.into()));
+            assert_eq!((head.hop_limit, head.next_header), (10, IpNumber::UDP));
+            let udp = UdpHeader::from_slice(&frame[54..]).unwrap().0;
+            assert_eq!(udp.calc_checksum_ipv6(&head, &frame[62..]).unwrap(), udp.checksum);
+            frame[21] -= 1;
+            assert_eq!(expect.check(&frame, &values), Ok(()));
+            frame[53] ^= 1;
+            assert_eq!(expect.check(&frame, &values), Err(Mismatch::Address));
+        }
+    }
+    let few = Translated { subscribers: &subscribers[1..], remotes: &far };
+    assert!(matches!(forwarding6(&bed, &few), Err(ViewError::Rows { .. })));
 }
 
 #[test]
