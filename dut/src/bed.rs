@@ -3,6 +3,7 @@
 //! for every software, and differs between back-ends.
 
 use crate::DutError;
+use crate::bed6;
 use crate::host::Namespace;
 use crate::setting::Setting;
 use crate::step::{Action, NETNS_OF_DUT, Step, Target};
@@ -26,13 +27,16 @@ pub struct Side {
     pub dut: [u8; 4],
     /// Address of the tester.
     pub tester: [u8; 4],
+    /// Fourth group of the IPv6 network, whose others are those of 2001:2::/48 (RFC 5180, section 5).
+    pub group6: u16,
 }
 
 /// The customers' side.
-pub const LEFT: Side = Side { name: "left", tester_name: "tester-left", dut: [198, 18, 0, 1], tester: [198, 18, 0, 2] };
+pub const LEFT: Side =
+    Side { name: "left", tester_name: "tester-left", dut: [198, 18, 0, 1], tester: [198, 18, 0, 2], group6: 0 };
 /// The Internet's side.
 pub const RIGHT: Side =
-    Side { name: "right", tester_name: "tester-right", dut: [198, 19, 0, 1], tester: [198, 19, 0, 2] };
+    Side { name: "right", tester_name: "tester-right", dut: [198, 19, 0, 1], tester: [198, 19, 0, 2], group6: 0x8000 };
 
 impl Side {
     /// Ethernet address of the DUT: locally administered, with the IPv4 address in the last four octets.
@@ -55,7 +59,7 @@ fn mac(first: u8, [a, b, c, d]: [u8; 4]) -> [u8; 6] {
     [first, 0, a, b, c, d]
 }
 
-fn shown(mac: [u8; 6]) -> String {
+pub(crate) fn shown(mac: [u8; 6]) -> String {
     mac.map(|b| format!("{b:02x}")).join(":")
 }
 
@@ -101,6 +105,10 @@ pub struct BedConfig {
     pub inside: AddrRange,
     /// Addresses of the right tester port.
     pub remote: AddrRange,
+    /// Networks on each side, 256 addresses apart, of which each has a route of its own.
+    pub networks: u32,
+    /// Whether the DUT's links have IPv6 addresses in place of IPv4 addresses.
+    pub ipv6: bool,
     /// Cores that forward the DUT's packets. If empty, the thread that sends a frame also forwards it.
     pub dut_cores: Vec<usize>,
     /// Cores that deliver forwarded frames to the tester's interfaces, if it has any. Must differ from the DUT's cores,
@@ -119,6 +127,8 @@ impl Default for BedConfig {
             back_end: BackEnd::default(),
             inside: AddrRange::one(LEFT.tester.into()),
             remote: AddrRange::one(RIGHT.tester.into()),
+            networks: 1,
+            ipv6: false,
             dut_cores: Vec::new(),
             tester_cores: Vec::new(),
             backlog: None,
@@ -210,7 +220,7 @@ impl BedConfig {
 
     /// All steps that build the test bed, in order. Their effects vanish with the namespaces, except the backlog.
     pub fn steps(&self) -> Vec<Step> {
-        let mut steps = quiet(Target::Dut);
+        let mut steps = if self.ipv6 { bed6::quiet() } else { quiet(Target::Dut) };
         steps.push(Step::dut(
             "switch the loopback interface on; the kernel sends its own packets over it",
             Action::words("ip link set lo up"),
@@ -220,8 +230,10 @@ impl BedConfig {
         }
         steps.extend(self.interfaces(&LEFT));
         steps.extend(self.interfaces(&RIGHT));
-        steps.extend(addresses(&LEFT, self.inside));
-        steps.extend(addresses(&RIGHT, self.remote));
+        for (side, range) in [(&LEFT, self.inside), (&RIGHT, self.remote)] {
+            steps.extend(if self.ipv6 { bed6::addresses(side) } else { addresses(side, range) });
+            steps.extend(self.routes(side));
+        }
         steps.extend(self.placement());
         steps
     }
@@ -238,6 +250,21 @@ impl BedConfig {
         }
         steps.extend(self.placement().into_iter().filter(|step| step.target != Target::Dut));
         steps
+    }
+
+    /// The step that routes the further networks of a side through the next hop of the first one (RFC 2544, section 12).
+    fn routes(&self, side: &Side) -> Option<Step> {
+        let network = |i: u32| {
+            if self.ipv6 {
+                return bed6::network(side, i);
+            }
+            let [a, b, c, _] = (u32::from_be_bytes(side.tester) + (i << 8)).to_be_bytes();
+            format!("{}/24 via {}", Ipv4Addr::new(a, b, c, 0), Ipv4Addr::from(side.tester))
+        };
+        let lines: Vec<String> =
+            (1..self.networks).map(|i| format!("route replace {} dev {}", network(i), side.name)).collect();
+        let why = format!("a route to each of {} further networks on the {}", lines.len(), side.name);
+        (!lines.is_empty()).then(|| Step::dut(why, Action::reading("ip -batch -", lines.join("\n") + "\n")))
     }
 
     /// Steps that create the interfaces of one side and switch them on.
@@ -315,11 +342,11 @@ impl BedConfig {
 /// Number of entries in each ring of an XDP socket.
 const XDP_RING: u32 = 2048;
 
-/// The frames that the XDP program redirects to the tester's socket: ARP and IPv4, that is test frames and the DUT's
+/// The frames that the XDP program redirects to the tester's socket: ARP, IPv4 and IPv6, that is test frames and the DUT's
 /// ICMP errors. The tester's kernel needs none of them, because the interface has no address.
 fn everything_of_ours() -> Select {
     let ether_type = |value| vec![Condition { offset: 12, width: Width::Two, mask: 0xffff, value }];
-    Select { any_of: vec![ether_type(0x0800), ether_type(0x0806)] }
+    Select { any_of: vec![ether_type(0x0800), ether_type(0x0806), ether_type(0x86dd)] }
 }
 
 /// Whether the kernel can steer frames to this core. This process need not be allowed to use the core.
@@ -413,7 +440,7 @@ fn cpu_mask(cores: &[usize]) -> String {
     words.join(",")
 }
 
-fn words(parts: &[&str]) -> Action {
+pub(crate) fn words(parts: &[&str]) -> Action {
     Action::words(&parts.join(" "))
 }
 
@@ -438,10 +465,25 @@ mod tests {
             back_end: BackEnd::AfPacket,
             inside: range([10, 0, 0, 2], 8),
             remote: range([198, 19, 0, 2], 3),
+            networks: 1,
+            ipv6: false,
             dut_cores: vec![1],
             tester_cores: vec![0],
             backlog: None,
         }));
+    }
+
+    #[test]
+    fn three_networks() {
+        for ipv6 in [false, true] {
+            let bed = BedConfig { networks: 3, ipv6, ..BedConfig::default() };
+            insta::assert_snapshot!(format!("three_networks_{ipv6}"), text(&bed));
+        }
+    }
+
+    #[test]
+    fn ipv6_taps() {
+        insta::assert_snapshot!(text(&BedConfig { ipv6: true, ..BedConfig::default() }));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::step::{Sink, Step, no_sink};
 use crate::tool::{self, Tool};
 use port::{Clock, Pool, Port};
 use serde::{Deserialize, Serialize};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A device and the state in which it is prepared.
@@ -104,7 +104,7 @@ impl Device {
     /// # Errors
     /// When a frame is missing or wrong.
     pub fn alive(&self, left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
-        probe::probe(left, right, pool)
+        probe::probe(left, right, pool, self.bed.ipv6)
     }
 
     /// Puts the null device in place of the device, or restores the device.
@@ -155,11 +155,10 @@ impl Device {
         let mut pool = Pool::single(self.bed.pools(1, 256, 1514))?;
         let (mut left, mut right) = self.open_ports(clock, &mut pool)?;
         let seen = self.alive(&mut *left, &mut *right, &mut pool)?;
-        let inside = Ipv4Addr::from(LEFT.tester);
-        let right_source = if self.software.stateful {
-            config.config.pool.contains(seen.address, seen.port)
-        } else {
-            seen.address == inside
+        let inside = probe::tester(&LEFT, self.bed.ipv6);
+        let right_source = match seen.address {
+            IpAddr::V4(address) if self.software.stateful => config.config.pool.contains(address, seen.port),
+            address => address == inside,
         };
         if !right_source {
             let Seen { address, port } = seen;

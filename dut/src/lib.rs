@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bed;
+mod bed6;
 pub mod cable;
 pub mod changes;
 pub mod device;
@@ -22,6 +23,7 @@ pub mod lock;
 pub mod machine_lock;
 pub mod null;
 pub mod packet_threads;
+pub mod port_lock;
 pub mod private_file;
 pub mod probe;
 pub mod setting;

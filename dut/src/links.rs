@@ -1,5 +1,5 @@
-//! Two veth pairs between a namespace of the tester and one of a device, for a program that a developer starts as the device.
-//! Both namespaces vanish with natmeter.
+//! Two links between a namespace of the tester and one of a device, for a program that a developer starts as the device: veth
+//! pairs, or TAPs. Both namespaces vanish with natmeter.
 
 use crate::DutError;
 use crate::bed::{LEFT, RIGHT, prepared, quiet};
@@ -18,18 +18,32 @@ pub fn macs() -> [[u8; 6]; 2] {
     [LEFT.dut_mac(), RIGHT.dut_mac()]
 }
 
-/// The pairs and both namespaces; they vanish when it is dropped.
+/// Ethernet addresses of the tester's ends: left, right.
+pub fn tester_macs() -> [[u8; 6]; 2] {
+    [LEFT.tester_mac(), RIGHT.tester_mac()]
+}
+
+/// The tester's end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End<'a> {
+    /// The end of a veth pair, with this name.
+    Veth(&'a str),
+    /// The file descriptor of a TAP.
+    Tap,
+}
+
+/// The links and both namespaces; they vanish when it is dropped.
 pub struct Links {
     host: Namespace,
     _changes: Changes,
 }
 
 impl Links {
-    /// Makes the pairs: left and right, with these names of the tester's ends and so many queues.
+    /// Makes the links, left and right, with so many queues of a veth pair.
     ///
     /// # Errors
     /// Without the privilege or the programs for it, or for a name that is none of an interface.
-    pub fn make(ends: [&str; 2], queues: u32, dir: &RunDir, sink: &Sink) -> Result<Links, DutError> {
+    pub fn make(ends: [End; 2], queues: u32, dir: &RunDir, sink: &Sink) -> Result<Links, DutError> {
         tool::require(&[IP, ETHTOOL])?;
         let host = Namespace::new()?;
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
@@ -49,22 +63,35 @@ impl Links {
     }
 }
 
-fn steps(ends: [&str; 2], queues: u32) -> Vec<Step> {
+fn steps(ends: [End; 2], queues: u32) -> Vec<Step> {
     let mut steps = quiet(Target::Dut);
     steps.extend(quiet(Target::Tester));
     steps.push(Step::dut("switch the loopback interface on", Action::words("ip link set lo up")));
-    for (side, own) in [LEFT, RIGHT].into_iter().zip(ends) {
-        let queues = format!("numtxqueues {queues} numrxqueues {queues}");
-        let mut add =
-            Action::words(&format!("ip link add {own} {queues} type veth peer name {} {queues} netns", side.name));
-        if let Action::Command { args, .. } = &mut add {
-            args.push(NETNS_OF_DUT.to_owned());
+    for (side, end) in [LEFT, RIGHT].into_iter().zip(ends) {
+        let why = format!("a link from the tester to the {} of the device", side.name);
+        match end {
+            End::Veth(own) => {
+                steps.push(Step::tester(why, pair(own, side.name, queues)));
+                steps.extend(prepared(Target::Tester, own, side.tester_mac()));
+            }
+            End::Tap => {
+                let add = Action::words(&format!("ip tuntap add {} mode tap", side.name));
+                steps.push(Step::dut(format!("{why}: a TAP, which the tester opens"), add));
+            }
         }
-        steps.push(Step::tester(format!("a link from the tester to the {} of the device", side.name), add));
         steps.extend(prepared(Target::Dut, side.name, side.dut_mac()));
-        steps.extend(prepared(Target::Tester, own, side.tester_mac()));
     }
     steps
+}
+
+/// Makes a veth pair between both namespaces.
+fn pair(own: &str, far: &str, queues: u32) -> Action {
+    let queues = format!("numtxqueues {queues} numrxqueues {queues}");
+    let mut add = Action::words(&format!("ip link add {own} {queues} type veth peer name {far} {queues} netns"));
+    if let Action::Command { args, .. } = &mut add {
+        args.push(NETNS_OF_DUT.to_owned());
+    }
+    add
 }
 
 #[cfg(test)]
@@ -73,7 +100,7 @@ mod tests {
     use crate::step::listing;
 
     #[test]
-    fn both_pairs_have_queues_and_addresses() {
-        insta::assert_snapshot!(listing(&steps(["t-left", "t-right"], 2)));
+    fn links_have_queues_and_addresses() {
+        insta::assert_snapshot!(listing(&steps([End::Veth("t-left"), End::Tap], 2)));
     }
 }

@@ -1,11 +1,12 @@
-//! Checks that the device answers and translates as configured: sends ARP requests to both sides of the DUT, then one
-//! datagram from the left and its answer. Without this check, a rule that failed to load would be measured as a fast
+//! Checks that the device answers and translates as configured: sends ARP requests to both sides of a DUT with IPv4, then
+//! one datagram from the left and its answer. Without this check, a rule that failed to load would be measured as a fast
 //! NAT. Only this file of the crate parses frames.
 
 use crate::DutError;
 use crate::bed::{LEFT, RIGHT, Side};
+use crate::bed6;
 use port::{Burst, Pool, Port, burst};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// Time limit for a frame. A working DUT answers within microseconds, on a busy machine within a second.
@@ -15,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Source address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Source port.
     pub port: u16,
 }
@@ -26,28 +27,32 @@ const PORT: u16 = 40_961;
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";
 
-/// Sends ARP requests to both sides of the DUT, sends one datagram from left to right, and answers it.
+/// Sends ARP requests to both sides of a DUT with IPv4, sends one datagram from left to right, and answers it.
 ///
 /// # Errors
 /// When a frame is missing or wrong.
-pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) -> Result<Seen, DutError> {
-    ask(left, pool, &LEFT)?;
-    ask(right, pool, &RIGHT)?;
-    let tester = Ipv4Addr::from(LEFT.tester);
-    let there = datagram(&LEFT, (tester, PORT), (RIGHT.tester.into(), DISCARD));
-    send(left, pool, &there)?;
-    let seen = wait(right, pool, parse)?.ok_or_else(|| {
-        DutError::Dead(format!("a datagram from {tester} to {} does not arrive", Ipv4Addr::from(RIGHT.tester)))
-    })?;
-    let back = datagram(&RIGHT, (RIGHT.tester.into(), DISCARD), seen.source);
-    send(right, pool, &back)?;
-    let answer = wait(left, pool, parse)?.ok_or_else(|| {
-        DutError::Dead(format!("an answer to {}:{} does not come back", seen.source.0, seen.source.1))
-    })?;
-    if answer.destination != (tester, PORT) || answer.source != (RIGHT.tester.into(), DISCARD) {
+pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool, ipv6: bool) -> Result<Seen, DutError> {
+    if !ipv6 {
+        ask(left, pool, &LEFT)?;
+        ask(right, pool, &RIGHT)?;
+    }
+    let [tester, remote] = [&LEFT, &RIGHT].map(|side| tester(side, ipv6));
+    let (source, discard) = (SocketAddr::new(tester, PORT), SocketAddr::new(remote, DISCARD));
+    send(left, pool, &datagram(&LEFT, source, discard))?;
+    let seen = wait(right, pool, parse)?
+        .ok_or_else(|| DutError::Dead(format!("a datagram from {tester} to {remote} does not arrive")))?;
+    send(right, pool, &datagram(&RIGHT, discard, seen.source))?;
+    let answer = wait(left, pool, parse)?
+        .ok_or_else(|| DutError::Dead(format!("an answer to {} does not come back", seen.source)))?;
+    if answer.destination != source || answer.source != discard {
         return Err(DutError::Dead(format!("the answer comes back changed: {answer:?}")));
     }
-    Ok(Seen { address: seen.source.0, port: seen.source.1 })
+    Ok(Seen { address: seen.source.ip(), port: seen.source.port() })
+}
+
+/// Address of the tester on a side.
+pub(crate) fn tester(side: &Side, ipv6: bool) -> IpAddr {
+    if ipv6 { bed6::tester(side).into() } else { Ipv4Addr::from(side.tester).into() }
 }
 
 /// Sends an ARP request for the DUT's address and waits for the reply.
@@ -70,42 +75,75 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError
 /// Addresses and ports of a probe datagram.
 #[derive(Debug)]
 struct Datagram {
-    source: (Ipv4Addr, u16),
-    destination: (Ipv4Addr, u16),
+    source: SocketAddr,
+    destination: SocketAddr,
 }
+
+const ETHERNET: usize = 14;
+const UDP: u8 = 17;
 
 /// Parses a probe datagram; none for other frames or a wrong checksum.
 fn parse(f: &[u8]) -> Option<Datagram> {
-    let udp = f.get(34..34 + 8 + PAYLOAD.len())?;
-    if f[12..15] != [8, 0, 0x45] || f[23] != 17 || udp[8..] != *PAYLOAD {
+    let (start, protocol, addresses) = match (f.get(12..14)?, *f.get(ETHERNET)?) {
+        ([0x08, 0x00], 0x45) => (ETHERNET + 20, *f.get(23)?, 26..34),
+        ([0x86, 0xdd], 0x60..=0x6f) => (ETHERNET + 40, *f.get(20)?, 22..54),
+        _ => return None,
+    };
+    let udp = f.get(start..start + 8 + PAYLOAD.len())?;
+    let addresses = &f[addresses];
+    if protocol != UDP || udp[8..] != *PAYLOAD || sum(udp, pseudo(addresses, udp.len())) != 0xffff {
         return None;
     }
-    if sum(&f[14..34], 0) != 0xffff || sum(udp, pseudo(&f[26..34], udp.len())) != 0xffff {
-        return None;
-    }
-    let address = |at: usize| Ipv4Addr::new(f[at], f[at + 1], f[at + 2], f[at + 3]);
-    let port = |at: usize| u16::from_be_bytes([f[at], f[at + 1]]);
-    Some(Datagram { source: (address(26), port(34)), destination: (address(30), port(36)) })
+    let [source, destination] = match addresses.split_at(addresses.len() / 2) {
+        (from, to) if addresses.len() == 8 => {
+            if sum(&f[ETHERNET..start], 0) != 0xffff {
+                return None;
+            }
+            [from, to].map(|octets| IpAddr::from(<[u8; 4]>::try_from(octets).expect("half of 8 octets")))
+        }
+        (from, to) => [from, to].map(|octets| IpAddr::from(<[u8; 16]>::try_from(octets).expect("half of 32 octets"))),
+    };
+    let port = |at: usize| u16::from_be_bytes([udp[at], udp[at + 1]]);
+    Some(Datagram { source: (source, port(0)).into(), destination: (destination, port(2)).into() })
 }
 
-/// Builds a probe datagram from the tester port of one side.
-fn datagram(side: &Side, source: (Ipv4Addr, u16), destination: (Ipv4Addr, u16)) -> Vec<u8> {
-    let mut f = header(side.dut_mac(), side.tester_mac(), [8, 0]);
+/// Builds a probe datagram from the tester port of one side. Both addresses have the same IP version.
+fn datagram(side: &Side, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let udp_len = 8 + PAYLOAD.len() as u16;
-    f.extend([0x45, 0]);
-    f.extend((20 + udp_len).to_be_bytes());
-    f.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
-    f.extend(source.0.octets());
-    f.extend(destination.0.octets());
-    f.extend(source.1.to_be_bytes());
-    f.extend(destination.1.to_be_bytes());
-    f.extend(udp_len.to_be_bytes());
-    f.extend([0, 0]);
+    let mut f = match source.ip() {
+        IpAddr::V4(_) => {
+            let mut f = header(side.dut_mac(), side.tester_mac(), [8, 0]);
+            f.extend([0x45, 0]);
+            f.extend((20 + udp_len).to_be_bytes());
+            f.extend([0, 0, 0x40, 0, 64, UDP, 0, 0]);
+            f
+        }
+        IpAddr::V6(_) => {
+            let mut f = header(side.dut_mac(), side.tester_mac(), [0x86, 0xdd]);
+            f.extend([0x60, 0, 0, 0]);
+            f.extend(udp_len.to_be_bytes());
+            f.extend([UDP, 64]);
+            f
+        }
+    };
+    let addresses = f.len();
+    for end in [source, destination] {
+        match end.ip() {
+            IpAddr::V4(address) => f.extend(address.octets()),
+            IpAddr::V6(address) => f.extend(address.octets()),
+        }
+    }
+    let udp = f.len();
+    for word in [source.port(), destination.port(), udp_len, 0] {
+        f.extend(word.to_be_bytes());
+    }
     f.extend(PAYLOAD);
-    let ip = !sum(&f[14..34], 0);
-    f[24..26].copy_from_slice(&ip.to_be_bytes());
-    let udp = !sum(&f[34..], pseudo(&f[26..34], udp_len as usize));
-    f[40..42].copy_from_slice(&udp.to_be_bytes());
+    if source.is_ipv4() {
+        let ip = !sum(&f[ETHERNET..udp], 0);
+        f[24..26].copy_from_slice(&ip.to_be_bytes());
+    }
+    let checksum = !sum(&f[udp..], pseudo(&f[addresses..udp], udp_len as usize));
+    f[udp + 6..udp + 8].copy_from_slice(&checksum.to_be_bytes());
     f
 }
 
@@ -177,17 +215,19 @@ mod tests {
 
     #[test]
     fn a_datagram_is_read_as_it_was_written_and_not_when_damaged() {
-        let from = (Ipv4Addr::new(198, 18, 0, 2), PORT);
-        let to = (Ipv4Addr::new(198, 19, 0, 2), DISCARD);
-        let frame = datagram(&LEFT, from, to);
-        let read = parse(&frame).unwrap();
-        assert_eq!((read.source, read.destination), (from, to));
-        // The identification, an address, a port and the payload; the parser ignores the Ethernet addresses.
-        for at in [18, 29, 35, 43] {
-            let mut damaged = frame.clone();
-            damaged[at] ^= 1;
-            assert!(parse(&damaged).is_none(), "byte {at}");
+        // An address, a port and the payload; of IPv4 the identification, too. The parser ignores the Ethernet addresses.
+        for (ipv6, damages) in [(false, [18, 29, 35, 43]), (true, [30, 40, 55, 63])] {
+            let from = SocketAddr::new(tester(&LEFT, ipv6), PORT);
+            let to = SocketAddr::new(tester(&RIGHT, ipv6), DISCARD);
+            let frame = datagram(&LEFT, from, to);
+            let read = parse(&frame).unwrap();
+            assert_eq!((read.source, read.destination), (from, to));
+            for at in damages {
+                let mut damaged = frame.clone();
+                damaged[at] ^= 1;
+                assert!(parse(&damaged).is_none(), "byte {at}");
+            }
+            assert!((0..frame.len()).all(|len| parse(&frame[..len]).is_none()));
         }
-        assert!(parse(&frame[..59]).is_none());
     }
 }

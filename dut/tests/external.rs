@@ -177,7 +177,7 @@ fn a_host_that_refuses_leaves_nothing() {
 #[test]
 #[ignore = "started by a_killed_run_is_restored_by_clean"]
 fn hold_a_device() {
-    let Some(dir) = held::folder() else { return };
+    let Some(dir) = held::given() else { return };
     let dir = std::path::PathBuf::from(dir);
     let config = ExternalConfig {
         name: "box".into(),
@@ -199,7 +199,7 @@ fn a_killed_run_is_restored_by_clean() {
     let lab = Lab::new();
     config(&lab, &[]);
     lab.tester_does(|| {
-        let mut child = held::start(&lab.path("."));
+        let mut child = held::start("hold_a_device", lab.path("."));
         let busy = external::clean(&lab.run_dir(), &no_sink()).unwrap_err();
         assert!(matches!(&busy, DutError::Busy { .. }), "{busy}");
         child.kill().unwrap();

@@ -179,7 +179,7 @@ fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
 #[test]
 #[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
 fn hold_a_device() {
-    let Some(dir) = held::folder() else { return };
+    let Some(dir) = held::given() else { return };
     let device = Device::prepare(&larger_than_now(), &RunDir::at(dir), &no_sink(), Clock::system());
     let _device = device.unwrap_or_else(|e| panic!("{e}"));
     held::wait();
@@ -190,7 +190,7 @@ fn hold_a_device() {
 fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let state = HostState::remember();
     let (max, buckets) = (setting(conntrack::MAX), setting(conntrack::BUCKETS));
-    let mut child = held::start(state.dir().path());
+    let mut child = held::start("hold_a_device", state.dir().path());
     let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
     assert!(
         matches!(&busy, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == child.id().to_string()),

@@ -120,7 +120,7 @@ fn hosts_that_cannot_be_reached_have_a_way_out() {
     lab.stop_sshd();
     kind(&lab, SshKind::Refused, "start sshd there");
     lab.link("down");
-    lab.tester_runs("ip link set mgmt down");
+    lab.tester_runs("ip link set mgmt0 down");
     kind(&lab, SshKind::NoRoute, "routes of this machine");
     let unknown = lab.tester_does(|| {
         let ssh = Ssh::to("root@no-such-host.invalid", &lab.run_dir()).unwrap();

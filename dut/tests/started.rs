@@ -1,23 +1,22 @@
 //! A DUT that is a process in a namespace ends with natmeter, even after SIGKILL. Needs root, to make the namespace.
 
+mod held;
+
 use dut::Started;
 use dut::step::no_sink;
 use port::netns::Netns;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A helper that the next test kills. Holds a process until it is killed or its input ends.
 #[test]
 #[ignore = "started by a_process_ends_with_natmeter_after_a_kill"]
 fn hold_a_process() {
-    let Some(line) = std::env::var_os("NATMETER_TEST_START") else { return };
+    let Some(line) = held::given() else { return };
     let ns = Netns::new().unwrap();
     let started = Started::spawn(line.to_str().unwrap(), &[], &ns, Path::new("/"), &no_sink());
     let _started = started.unwrap_or_else(|e| panic!("{e}"));
-    println!("\nholding");
-    std::io::stdin().lines().for_each(drop);
+    held::wait();
 }
 
 /// Starts the helper with a process that writes the pid of its shell and of a child into a file, and kills the helper.
@@ -27,15 +26,7 @@ fn ends_after(trap: &str) -> Duration {
     let file = dir.path().join("pids");
     let path = file.display();
     let line = format!("trap {trap} TERM; sleep 1000 & echo $$ $! >{path}.new; mv {path}.new {path}; wait; sleep 1000");
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "hold_a_process", "--nocapture"])
-        .env("NATMETER_TEST_START", line)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.any(|l| l.unwrap() == "holding"), "the child holds a process");
+    let mut child = held::start("hold_a_process", line);
     until(|| file.exists());
     let pids = std::fs::read_to_string(&file).unwrap();
     let pids: Vec<&str> = pids.split_whitespace().collect();

@@ -60,7 +60,8 @@ pub struct Ends {
 /// The tester ceiling of all threads together, for the frames and flows of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Frames per second that it sends, receives and judges, per direction.
+    /// Frames per second that it sends, receives and judges, per direction; of two directions with different rates, in the
+    /// faster one.
     pub frames: Rate,
     /// Connections per second that it opens and learns; `None` for a stateless view.
     pub set_up: Option<Rate>,
@@ -132,12 +133,12 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
         }
     }
     let (rate, cost) = runs.into_iter().max_by_key(|r| r.0).unwrap_or_default();
-    let all = frames * how.direction.count();
+    let all = how.direction.all_frames(frames);
     (ceiling.frames, ceiling.send_ps, ceiling.receive_ps) = (rate, cost.send.0 * 1000 / all, cost.judge.0 * 1000 / all);
     Ok(ceiling)
 }
 
-/// Returns the frames per second per direction of a run with `frames` in each direction.
+/// Returns the frames per second per direction of a run with `frames` in each direction, or in the faster one.
 fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
     let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
     Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)

@@ -21,19 +21,19 @@ pub trait Device: Send {
     /// Empties the connection tracking table.
     ///
     /// # Errors
-    /// A text: what was attempted, and what failed.
-    fn clear(&mut self) -> Result<(), String>;
+    /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
+    fn clear(&mut self) -> Result<(), TrialError>;
     /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
     ///
     /// # Errors
-    /// A text, as for [`Device::clear`].
-    fn entries(&mut self) -> Result<Option<Count>, String>;
+    /// As [`Device::clear`].
+    fn entries(&mut self) -> Result<Option<Count>, TrialError>;
     /// Returns how long threads of the device were stalled or preempted since the last call, including those that still
     /// are.
     ///
     /// # Errors
-    /// A text, as for [`Device::clear`].
-    fn away(&mut self) -> Result<Away, String> {
+    /// As [`Device::clear`].
+    fn away(&mut self) -> Result<Away, TrialError> {
         Ok(Away::default())
     }
     /// Announces a trial of about this duration. A device on the tester's machine polls continuously from now on.
@@ -59,10 +59,10 @@ pub struct Away {
 pub struct NoDevice;
 
 impl Device for NoDevice {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         Ok(())
     }
-    fn entries(&mut self) -> Result<Option<Count>, String> {
+    fn entries(&mut self) -> Result<Option<Count>, TrialError> {
         Ok(None)
     }
 }
@@ -333,19 +333,19 @@ impl Engine {
 
     /// Runs one phase and adds the device's stalls and run delays.
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
-        self.device.away().map_err(TrialError::Tester)?;
+        self.device.away()?;
         let mut outcome = self.stage.run(phase)?;
-        let Away { stall, stalled, run_delay } = self.device.away().map_err(TrialError::Tester)?;
+        let Away { stall, stalled, run_delay } = self.device.away()?;
         (outcome.host.dut_stall, outcome.host.dut_stalled, outcome.host.dut_run_delay) = (stall, stalled, run_delay);
         Ok(outcome)
     }
 
     pub(crate) fn clear(&mut self) -> Result<(), TrialError> {
-        self.while_serving(|device| device.clear())?.map_err(TrialError::Tester)
+        self.while_serving(|device| device.clear())?
     }
 
     fn entries(&mut self) -> Result<Option<Count>, TrialError> {
-        self.while_serving(|device| device.entries())?.map_err(TrialError::Tester)
+        self.while_serving(|device| device.entries())?
     }
 
     /// Runs `work` on the device, which may be a command that takes seconds. Meanwhile the services of the lanes answer.
@@ -426,7 +426,7 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_lo
         validate_rate: None,
         keep_table: false,
         responder_order: Order::RoundRobin,
-        responder_table: method::ResponderTable::Keep,
+        responder_table: ResponderTable::Keep,
     };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());
     let outcome = TrialOutcome { forward, host, dut_loop, ..TrialOutcome::default() };

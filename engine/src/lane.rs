@@ -4,7 +4,7 @@
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
 use crate::service::Service;
-use method::{Leg, Nanos};
+use method::{DirectionRatio, Leg, Nanos};
 use port::link::Steer;
 use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub struct Shared {
     pub sending: AtomicUsize,
     /// Time at which the last sender finished.
     pub sent_at: AtomicU64,
+    /// The direction ratio that the senders of each lane must keep without a schedule: the slower direction waits for the faster one.
+    pub held: Option<DirectionRatio>,
     /// Whether the trial is short enough for lanes to keep real-time priority to its end.
     pub short: bool,
     /// Set to end the phase at once.
@@ -236,10 +238,10 @@ impl Round<'_, '_> {
             spent = inside;
             (last, self.now) = (now, now);
             (self.ran, self.got) = (false, 0);
-            if left_sending {
+            if left_sending && !(right_sending && self.is_held(true)) {
                 left_sending = self.poll_sender(true)?;
             }
-            if right_sending {
+            if right_sending && !(left_sending && self.is_held(false)) {
                 right_sending = self.poll_sender(false)?;
             }
             if let Some(companion) = self.companion {
@@ -283,6 +285,21 @@ impl Round<'_, '_> {
         let sent = |sender: &Option<Sender<'_>>| sender.as_ref().map_or(0, Sender::inside);
         let judged = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, |judge| judge.findings.backend);
         self.beside + sent(left_sender) + sent(right_sender) + judged(left_judge) + judged(right_judge)
+    }
+
+    /// Whether a sender without a schedule must wait for the other one, so that the directions keep their ratio: that of the
+    /// slower direction, when it has sent its part.
+    #[inline(always)]
+    fn is_held(&self, is_left: bool) -> bool {
+        self.shared.held.is_some_and(|ratio| self.has_sent_its_part(is_left, ratio))
+    }
+
+    #[inline(never)]
+    fn has_sent_its_part(&self, is_left: bool, ratio: DirectionRatio) -> bool {
+        let (Some(left), Some(right)) = (&self.tasks.left_sender, &self.tasks.right_sender) else { return false };
+        let (slower, faster) = if is_left { (left, right) } else { (right, left) };
+        let is_slower = ratio.is_faster_forward() != is_left;
+        is_slower && slower.progress() * u64::from(ratio.faster()) >= faster.progress() * u64::from(ratio.slower())
     }
 
     fn poll_sender(&mut self, is_left: bool) -> Result<bool, PortError> {

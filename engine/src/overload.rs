@@ -41,7 +41,8 @@ pub struct Offered {
 
 impl Engine {
     /// Offers frames as fast as the tester can for this time, and returns the forwarding rate per direction: frames that came
-    /// back and were right. A stateful view needs [`Engine::open_all`] before.
+    /// back and were right. Of two directions with different rates, it is that of the faster one, and the frames that are
+    /// offered have their ratio. A stateful view needs [`Engine::open_all`] before.
     ///
     /// # Errors
     /// On an interrupt, when a port fails, or if no frame or many wrong ones come back.
@@ -64,20 +65,22 @@ impl Engine {
                 "{received} right and {wrong} wrong frames came back under overload"
             )));
         }
-        Ok(per_second(received / offered.direction.count(), &out))
+        Ok(per_second(offered.direction.fastest_of(received), &out))
     }
 
     /// Offers frames as fast as the tester can for this time; none needs to come back. Returns the frames per second that left,
-    /// in the slower direction.
+    /// in the direction that fell behind; of two directions with different rates, the rate of the faster one at which that one
+    /// keeps up.
     ///
     /// # Errors
     /// On an interrupt, or when a port fails.
     pub fn send_only(&mut self, offered: &Offered, window: Nanos) -> Result<Rate, TrialError> {
         let out = self.window(offered, window)?;
-        let legs = [&out.forward, &out.reverse].into_iter().filter(|leg| leg.sent > 0);
-        let rate = |leg: &Leg| {
+        let legs = [(&out.forward, true), (&out.reverse, false)].into_iter().filter(|(leg, _)| leg.sent > 0);
+        let rate = |(leg, forward): (&Leg, bool)| {
             let time = u128::from(leg.send_time.0.max(1));
-            Rate((u128::from(leg.sent - leg.refused) * 1_000_000_000 / time) as u64)
+            let rate = Rate((u128::from(leg.sent - leg.refused) * 1_000_000_000 / time) as u64);
+            offered.direction.fastest_with(forward, rate)
         };
         Ok(legs.map(rate).min().unwrap_or_default())
     }

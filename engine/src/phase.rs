@@ -20,9 +20,9 @@ use wire::{Kind, View};
 pub struct Phase {
     /// The kind of its frames.
     pub kind: Kind,
-    /// Intended load per direction.
+    /// Intended load per direction; of two directions with different rates, that of the faster one.
     pub rate: Rate,
-    /// Frames per active direction.
+    /// Frames per active direction; of two directions with different rates, of the faster one.
     pub frames: Count,
     /// Number of connections to use, the first ones in the view's order.
     pub connections: Count,
@@ -91,6 +91,8 @@ pub struct Stage {
     seen: Vec<[Vec<Seen>; 2]>,
     /// Lateness at which a sender gives up.
     give_up: Nanos,
+    /// Whether phases send as fast as they can, so that no schedule keeps the ratio of their directions.
+    unpaced: bool,
     /// Planned duration of the current trial, if it was announced.
     lasts: Nanos,
     /// Ends the current phase when set.
@@ -126,6 +128,7 @@ impl Stage {
             missing: Vec::new(),
             seen,
             give_up: GIVE_UP,
+            unpaced: false,
             lasts: Nanos(0),
             interrupted,
         }
@@ -166,21 +169,22 @@ impl Stage {
         self.lanes.iter_mut().try_for_each(service::idle).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
-    /// Never gives up on lateness; used to measure the tester ceiling.
+    /// Never gives up on lateness, because phases send as fast as they can; used to measure the tester ceiling.
     pub fn never_give_up(&mut self) {
-        self.give_up = Nanos::from_secs(86_400);
+        (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
 
-    /// Runs a phase with another view on the same lanes and state table, with the shortest delay to its start. Its senders end
-    /// when they are later than `give_up`.
+    /// Runs a phase with another view on the same lanes and state table, as fast as it can, with the shortest delay to its
+    /// start. Its senders end when they are later than `give_up`.
     ///
     /// # Errors
     /// Those of [`Stage::run`].
     pub fn beside(&mut self, view: &Arc<View>, give_up: Nanos, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
-        let own = (Arc::clone(&self.view), self.give_up, self.start_delay);
-        (self.view, self.give_up, self.start_delay) = (Arc::clone(view), give_up, LEAST_START_DELAY);
+        let own = (Arc::clone(&self.view), self.give_up, self.start_delay, self.unpaced);
+        (self.view, self.give_up, self.start_delay, self.unpaced) =
+            (Arc::clone(view), give_up, LEAST_START_DELAY, true);
         let outcome = self.run(phase);
-        (self.view, self.give_up, self.start_delay) = own;
+        (self.view, self.give_up, self.start_delay, self.unpaced) = own;
         outcome
     }
 
@@ -249,11 +253,11 @@ impl Stage {
     /// Returns the number of frames of each sender of a side; empty if that side does not send.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
-        let senders = self.senders(left);
+        let (senders, frames) = (self.senders(left), phase.direction.frames(left, phase.frames));
         if !active {
             return Vec::new();
         }
-        (0..senders).map(|s| Departures::share(phase.frames, s, senders)).collect()
+        (0..senders).map(|s| Departures::share(frames, s, senders)).collect()
     }
 
     fn senders(&self, left: bool) -> u64 {
@@ -314,6 +318,7 @@ impl Stage {
             start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(planned.iter().flatten().count()),
             sent_at: AtomicU64::new(u64::MAX),
+            held: phase.direction.ratio().filter(|_| self.unpaced),
             short: Duration::from(self.lasts.max(Nanos(alone))) <= PREEMPT_AT_MOST,
             stop: Arc::clone(&self.interrupted),
             broken: AtomicBool::new(false),

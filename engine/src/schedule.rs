@@ -1,7 +1,7 @@
 //! The schedule of a phase: departure times from a rate, and the order of connection indices. It is pure arithmetic on
 //! ticks, so that tests need no clock.
 
-use method::{Count, Order, Rate};
+use method::{Count, Order, Pace};
 use port::Ticks;
 use wire::perm::splitmix;
 
@@ -18,27 +18,34 @@ pub struct Departures {
     /// Frames of this sender per tick × 2^`shift`, see [`ratio`].
     per_tick: u64,
     shift: u32,
-    /// Frames of all senders together.
+    /// Frames of all senders together in `ticks`.
     rate: u64,
-    frequency: u64,
+    ticks: u64,
     burst: u32,
     which: u64,
     of: u64,
 }
 
 impl Departures {
-    /// Creates a schedule of `frames` frames at `rate` per second from `start`, on a clock of `frequency` ticks per
-    /// second.
+    /// Creates a schedule of `frames` frames at `rate` from `start`, on a clock of `frequency` ticks per second.
     ///
     /// The burst is 1 up to 1 Mfps. Above, it is the smallest that leaves 1 µs between two clock readings, at most 32.
-    pub fn new(start: Ticks, frequency: u64, rate: Rate, frames: Count) -> Departures {
+    pub fn new(start: Ticks, frequency: u64, rate: impl Into<Pace>, frames: Count) -> Departures {
         Departures::shared(start, frequency, rate, frames, (0, 1))
     }
 
     /// Creates the part of sender `which` of `of` in a schedule of `frames` frames at `rate` in total.
-    pub fn shared(start: Ticks, frequency: u64, rate: Rate, frames: Count, (which, of): (u64, u64)) -> Departures {
-        let rate = rate.0.max(1);
-        let (per_tick, shift) = ratio(rate, frequency as u128 * of as u128);
+    pub fn shared(
+        start: Ticks,
+        frequency: u64,
+        rate: impl Into<Pace>,
+        frames: Count,
+        (which, of): (u64, u64),
+    ) -> Departures {
+        let pace = rate.into();
+        let (rate, seconds) = pace.frames_in_seconds();
+        let (rate, ticks) = (rate.max(1), frequency * seconds);
+        let (per_tick, shift) = ratio(rate, ticks as u128 * of as u128);
         let mut departures = Departures {
             start,
             begin: start,
@@ -46,8 +53,8 @@ impl Departures {
             per_tick,
             shift,
             rate,
-            frequency,
-            burst: rate.div_ceil(of).div_ceil(1_000_000).clamp(1, port::BATCH as u64) as u32,
+            ticks,
+            burst: pace.per_second().0.max(1).div_ceil(of).div_ceil(1_000_000).clamp(1, port::BATCH as u64) as u32,
             which,
             of,
         };
@@ -85,7 +92,7 @@ impl Departures {
     #[inline]
     pub fn due(&self, k: Count) -> Ticks {
         let k = k as u128 * self.of as u128 + self.which as u128;
-        self.start + ((k * self.frequency as u128) / self.rate as u128) as u64
+        self.start + ((k * self.ticks as u128) / self.rate as u128) as u64
     }
 
     /// Returns how many of this sender's frames are due at `now`: complete bursts only, except for the last frames.
@@ -191,6 +198,7 @@ fn random(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::{Direction, DirectionRatio, Rate};
 
     #[test]
     fn bursts_follow_the_rule() {
@@ -233,6 +241,27 @@ mod tests {
                 assert_eq!(part.due_count(due + 1), own + 1, "late by at most the tick to which times are rounded");
             }
             assert_eq!(parts.iter().map(Departures::frames).sum::<u64>(), frames);
+        }
+    }
+
+    /// The slower direction of 3:7 at a rate that 7 does not divide, for a day: its frame 3k is due with frame 7k of the
+    /// faster one, whatever the number of senders.
+    #[test]
+    fn directions_of_a_mix_do_not_drift_apart() {
+        let ratio = Direction::Mixed(DirectionRatio::new(3, 7).unwrap());
+        let all = u64::MAX / 8;
+        let [slow, fast] = [true, false].map(|forward| ratio.pace(forward, Rate(10_000_019)));
+        let fast = Departures::new(5, 2_596_104_321, fast, all);
+        let whole = Departures::new(5, 2_596_104_321, slow, all);
+        for k in [0, 1, 1000, 10_000_019 * 86_400 / 7] {
+            assert_eq!(whole.due(3 * k), fast.due(7 * k));
+        }
+        assert_eq!((fast.burst(), whole.burst()), (11, 5));
+        let parts: Vec<_> = (0..2).map(|w| Departures::shared(5, 2_596_104_321, slow, all, (w, 2))).collect();
+        for k in (0..1000).chain([370_285_714_285]) {
+            let due = parts[(k % 2) as usize].due(k / 2);
+            assert_eq!(due, whole.due(k));
+            assert!(whole.due_count(due + 1) > k, "late by at most the tick to which times are rounded");
         }
     }
 

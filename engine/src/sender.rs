@@ -164,6 +164,7 @@ impl<'a> Sender<'a> {
             fetch_rows_of(view, ends, fresh_flows, fresh_values);
         }
         template.write_all(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), words, prepared);
+        template.write_sources(self.burst.iter_mut().take(BATCH).map(Frame::bytes_mut), &self.ahead);
         if built == BATCH {
             // The usual case, as a copy of constant length.
             (self.ahead, self.ahead_flows) = (self.work.fresh, self.work.fresh_flows);

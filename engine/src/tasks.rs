@@ -37,7 +37,8 @@ impl<'a> TaskMaker<'a> {
         } else {
             (&self.view.right, self.phase.reverse_order)
         };
-        let (rate, frames) = (self.phase.rate, self.phase.frames);
+        let Phase { rate, frames, direction, .. } = *self.phase;
+        let (rate, frames) = (direction.pace(left, rate), direction.frames(left, frames));
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
             view: self.view,

@@ -5,7 +5,7 @@
 
 use crate::ratio::Ratio;
 use crate::trial::{
-    Direction, Fault, HostNoise, Leg, Loop, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec, Trials,
+    Fault, HostNoise, Leg, Loop, Pace, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec, Trials,
 };
 use crate::units::{Count, Nanos, Rate};
 
@@ -121,9 +121,9 @@ impl SimulatedDut {
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
-    /// Simulates one stream: `frames` at `rate` through a capacity of `capacity`.
-    fn stream(&mut self, rate: Rate, frames: Count, capacity: Rate) -> Leg {
-        let planned_time = rate.time_for(frames);
+    /// Simulates one stream: `frames` at a rate through a capacity of `capacity`.
+    fn stream(&mut self, rate: impl Into<Pace>, frames: Count, capacity: Rate) -> Leg {
+        let planned_time = rate.into().time_for(frames);
         let limit = match self.truth.dut_loop {
             Loop::Open => self.truth.tester_ceiling,
             Loop::Closed | Loop::Inline => self.truth.tester_ceiling.min(capacity),
@@ -182,14 +182,15 @@ impl SimulatedDut {
     }
 
     /// Simulates frames in the active directions on the connections of the table.
-    fn forward(&mut self, spec: &TrialSpec, direction: Direction, condition: &Condition) -> (Leg, Leg) {
-        let frames = spec.frames();
+    fn forward(&mut self, spec: &TrialSpec, condition: &Condition) -> (Leg, Leg) {
         let (mut forward, mut reverse) = (Leg::default(), Leg::default());
-        if direction.forward() {
-            forward = self.stream(spec.rate, frames, condition.of(self.truth.forward_capacity));
+        if spec.direction.forward() {
+            let capacity = condition.of(self.truth.forward_capacity);
+            forward = self.stream(spec.pace_of(true), spec.frames_of(true), capacity);
         }
-        if direction.reverse() {
-            reverse = self.stream(spec.rate, frames, condition.of(self.truth.reverse_capacity));
+        if spec.direction.reverse() {
+            let capacity = condition.of(self.truth.reverse_capacity);
+            reverse = self.stream(spec.pace_of(false), spec.frames_of(false), capacity);
         }
         (forward, reverse)
     }
@@ -202,7 +203,7 @@ impl SimulatedDut {
     }
 
     /// Adds disturbances by tester and host to the outcome.
-    fn disturb(&mut self, outcome: &mut TrialOutcome, rate: Rate) {
+    fn disturb(&mut self, outcome: &mut TrialOutcome, spec: &TrialSpec) {
         outcome.host = HostNoise { queue_lasts: Some(Nanos(500_000)), ..HostNoise::default() };
         if self.rng.chance(self.truth.tester_drops) {
             outcome.host.tester_drops = 1;
@@ -211,8 +212,8 @@ impl SimulatedDut {
             let stall = Nanos::from_millis(2);
             (outcome.host.tester_stall, outcome.host.tester_stalled) = (stall, stall);
             let harmful = self.rng.chance(self.truth.harmful_stalls);
-            for leg in [&mut outcome.forward, &mut outcome.reverse] {
-                let burst = rate.frames_in(stall).min(leg.sent);
+            for (leg, forward) in [(&mut outcome.forward, true), (&mut outcome.reverse, false)] {
+                let burst = spec.pace_of(forward).frames_in(stall).min(leg.sent);
                 if harmful {
                     leg.received -= leg.received.min(burst / 4);
                 }
@@ -240,7 +241,7 @@ impl Trials for SimulatedDut {
         }
         match spec.kind {
             PhaseKind::Stateless | PhaseKind::Established => {
-                (outcome.forward, outcome.reverse) = self.forward(spec, spec.direction, &condition);
+                (outcome.forward, outcome.reverse) = self.forward(spec, &condition);
             }
             PhaseKind::Establish => {
                 outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
@@ -252,7 +253,7 @@ impl Trials for SimulatedDut {
         if spec.kind != PhaseKind::Stateless {
             outcome.store = Some(self.store(phase1_rate, spec.connections));
         }
-        self.disturb(&mut outcome, spec.rate);
+        self.disturb(&mut outcome, spec);
         outcome.wall = outcome.forward.send_time.max(outcome.reverse.send_time);
         Ok(outcome)
     }

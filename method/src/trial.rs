@@ -1,41 +1,15 @@
 //! One trial as data: its specification ([`TrialSpec`]), its outcome ([`TrialOutcome`]), and the trait that carries it
 //! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
 
+mod direction;
 mod named;
 
 use crate::units::{Count, Nanos, Rate};
+pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The direction or directions in which a trial sends. Forward is Left to Right, which in a stateful
-/// test is Initiator to Responder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// Both directions at the same rate (RFC 2544, section 14): the default.
-    Both,
-    /// Left to Right only.
-    Forward,
-    /// Right to Left only.
-    Reverse,
-}
-
-impl Direction {
-    /// Whether Left sends.
-    pub fn forward(self) -> bool {
-        self != Direction::Reverse
-    }
-    /// Whether Right sends.
-    pub fn reverse(self) -> bool {
-        self != Direction::Forward
-    }
-    /// How many directions are active.
-    pub fn count(self) -> u64 {
-        1 + u64::from(self == Direction::Both)
-    }
-}
-
-/// How much a trial sends in each active direction.
+/// How much a trial sends in each active direction; of two with different rates, in the faster one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -97,9 +71,9 @@ impl ResponderTable {
 pub struct TrialSpec {
     /// Kind of traffic.
     pub kind: PhaseKind,
-    /// Intended load, frames per second per direction.
+    /// Intended load, frames per second per direction; of two directions with different rates, that of the faster one.
     pub rate: Rate,
-    /// How much is sent per active direction.
+    /// How much is sent per active direction; of two directions with different rates, in the faster one.
     pub load: Load,
     /// Active directions.
     pub direction: Direction,
@@ -119,17 +93,25 @@ pub struct TrialSpec {
 }
 
 impl TrialSpec {
-    /// Returns the number of frames that each active direction must send. The judge compares with this number, not with
-    /// the sender's own plan.
+    /// Returns the number of frames of the trial in each active direction; of two with different rates, in the faster one.
     pub fn frames(&self) -> Count {
         match self.load {
             Load::For(duration) => self.rate.frames_in(duration),
             Load::Frames(frames) => frames,
         }
     }
-    /// Returns the planned send time, to which relative limits refer.
+    /// Returns the number of frames that one direction must send: Left to Right if `forward`. The judge compares with
+    /// this number, not with the sender's own plan.
+    pub fn frames_of(&self, forward: bool) -> Count {
+        self.direction.frames(forward, self.frames())
+    }
+    /// Returns the planned send time.
     pub fn send_time(&self) -> Nanos {
         self.rate.time_for(self.frames())
+    }
+    /// Returns the rate of one direction: Left to Right if `forward`.
+    pub fn pace_of(&self, forward: bool) -> Pace {
+        self.direction.pace(forward, self.rate)
     }
 }
 
@@ -385,6 +367,12 @@ pub enum TrialError {
     /// The tester itself failed (a port, memory, a clock).
     #[error("the tester failed: {0}")]
     Tester(String),
+    /// A command of the device failed, such as a hook. The text names it.
+    #[error("{0}")]
+    Device(String),
+    /// The connection to the device's host is lost: the run can be resumed.
+    #[error("{0}")]
+    Unreachable(String),
     /// The record could not be stored (disk full, read-only folder).
     #[error("the trial could not be recorded: {0}")]
     Store(String),

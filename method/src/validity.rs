@@ -14,8 +14,8 @@
 //! compensate for a loss nor make a trial invalid.
 
 use crate::ratio::Ratio;
-use crate::trial::{Direction, Leg, Loop, PhaseKind, TrialError, TrialOutcome, TrialSpec};
-use crate::units::{Count, Nanos, Rate};
+use crate::trial::{Direction, Leg, Loop, Pace, PhaseKind, TrialError, TrialOutcome, TrialSpec};
+use crate::units::{Count, Nanos};
 pub use crate::verdict::{FailReason, Failure, Invalid, Spoiler, Stream, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -153,12 +153,15 @@ struct Part<'a> {
     stream: Stream,
     leg: &'a Leg,
     frames: Count,
-    send_time: Nanos,
-    rate: Rate,
+    pace: Pace,
     acceptance: Ratio,
 }
 
 impl Part<'_> {
+    /// The planned send time, to which relative limits refer.
+    fn send_time(&self) -> Nanos {
+        self.pace.time_for(self.frames)
+    }
     fn needed(&self) -> Count {
         self.acceptance.ceil_of(self.leg.sent)
     }
@@ -167,7 +170,7 @@ impl Part<'_> {
         self.frames.max(self.leg.planned)
     }
     fn late(&self) -> bool {
-        self.leg.timing.finished_late > late_limit(self.send_time)
+        self.leg.timing.finished_late > late_limit(self.send_time())
     }
 }
 
@@ -212,9 +215,8 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
 fn phase1_exceeds_noise(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> bool {
     let Some(leg) = &outcome.phase1 else { return false };
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
-    let (frames, send_time) = (leg.planned, rate.time_for(leg.planned));
-    let acceptance = criteria.phase1_acceptance;
-    exceeds_noise(&[Part { stream: Stream::Forward, leg, frames, send_time, rate, acceptance }], outcome)
+    let (frames, pace, acceptance) = (leg.planned, rate.into(), criteria.phase1_acceptance);
+    exceeds_noise(&[Part { stream: Stream::Forward, leg, frames, pace, acceptance }], outcome)
 }
 
 /// The streams of a trial: one in each active direction, and the validation if there was one.
@@ -224,24 +226,22 @@ fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -
         PhaseKind::Establish => (criteria.phase1_acceptance, Direction::Forward),
         PhaseKind::Stateless | PhaseKind::Established => (criteria.acceptance, spec.direction),
     };
-    let main = |stream, leg| Part {
+    let main = |forward, stream, leg| Part {
         stream,
         leg,
-        frames: spec.frames(),
-        send_time: spec.send_time(),
-        rate: spec.rate,
+        frames: direction.frames(forward, spec.frames()),
+        pace: direction.pace(forward, spec.rate),
         acceptance,
     };
-    let forward = direction.forward().then(|| main(Stream::Forward, &outcome.forward));
-    let reverse = direction.reverse().then(|| main(Stream::Reverse, &outcome.reverse));
+    let forward = direction.forward().then(|| main(true, Stream::Forward, &outcome.forward));
+    let reverse = direction.reverse().then(|| main(false, Stream::Reverse, &outcome.reverse));
     // With a loss tolerance in phase 1, the Responder may have learned fewer connections than requested.
     let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned).min(spec.connections);
     let validation = spec.validate_rate.zip(outcome.validation.as_ref()).map(|(rate, leg)| Part {
         stream: Stream::Validation,
         leg,
         frames: learned,
-        send_time: rate.time_for(learned),
-        rate,
+        pace: rate.into(),
         acceptance: criteria.phase1_acceptance,
     });
     forward.into_iter().chain(reverse).chain(validation).collect()
@@ -274,7 +274,7 @@ fn late_or_short(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Verdict> 
 /// Queues do not help a late sender, so any wait above the allowed lateness counts. In a closed loop, kernel threads
 /// that do the DUT's work may also preempt the sender, so only waits that the queues do not absorb count.
 fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
-    let (late, limit) = (part.leg.timing.finished_late, late_limit(part.send_time));
+    let (late, limit) = (part.leg.timing.finished_late, late_limit(part.send_time()));
     let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
     let explained = late.0 <= limit.0.saturating_add(tester_off(outcome).0);
     if let Some(off) = off_core(outcome).find(|off| !off.of_dut && off.time > noticed && explained) {
@@ -298,7 +298,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
             own * u128::from(part.frames) / u128::from(part.leg.sent.clamp(1, part.frames))
         })
         .fold(0, u128::saturating_add);
-    parts.iter().all(|part| own <= u128::from(part.send_time.0))
+    parts.iter().all(|part| own <= u128::from(part.send_time().0))
 }
 
 fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
@@ -359,7 +359,7 @@ fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());
     let off = Nanos(tester_off(outcome).0.saturating_add(dut.0));
     let sum = |of: &dyn Fn(&Part<'_>) -> Count| parts.iter().map(of).fold(0, Count::saturating_add);
-    let touched = sum(&|part| part.rate.frames_in(off).saturating_add(1)).saturating_add(host.tester_drops);
+    let touched = sum(&|part| part.pace.frames_in(off).saturating_add(1)).saturating_add(host.tester_drops);
     let (lost, sent) = (sum(&|part| part.leg.lost()), sum(&|part| part.leg.sent));
     lost > touched && lost > sent / CERTAIN_PART
 }

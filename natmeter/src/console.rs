@@ -7,6 +7,7 @@ use crate::term;
 use anstyle::{AnsiColor, Style};
 use live::Live;
 use method::metric::is_establishment;
+use method::trial::of_rate;
 use method::{Rate, ResultKind};
 use record::folder::Outcome;
 use record::report::number::{percent, si};
@@ -78,7 +79,8 @@ impl Console {
             _ if result.at_least() => ("≥ ", short(result.rate.0)),
             _ => ("", short(result.rate.0)),
         };
-        let unit = if is_establishment(&o.measurement.metric) { "connections/s" } else { "frames/s per direction" };
+        let is_cps = is_establishment(&o.measurement.metric);
+        let unit = if is_cps { "connections/s".to_owned() } else { format!("frames/s {}", of_rate(o.direction_ratio)) };
         let m = &o.measurement;
         self.line(&format!(
             "  {GOOD}{}{GOOD:#} {:<18} {sign:2}{figure:>7} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
@@ -122,9 +124,10 @@ impl Listener for Console {
             Event::Calibrated(c) => {
                 let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
                 self.line(&format!(
-                    "tester ceiling over {}: {} frames/s per direction{set_up}; {:.1} ns to send, {:.1} ns to judge a frame",
+                    "tester ceiling over {}: {} frames/s {}{set_up}; {:.1} ns to send, {:.1} ns to judge a frame",
                     c.over.words(),
                     short(c.frames.0),
+                    of_rate(c.direction_ratio),
                     c.send_ps as f64 / 1e3,
                     c.receive_ps as f64 / 1e3,
                 ));

@@ -7,7 +7,7 @@ pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
-use method::{Count, Direction, Nanos, Precision, Rate};
+use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
 
@@ -236,11 +236,7 @@ fn trials(top: Rate, result: Rate, precision: Precision) -> u32 {
 /// that tell a duplicate (a bit a frame), and the frame pools.
 fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     let guess = guess(scenario, &scenario.duts[point.dut]);
-    let directions = match scenario.traffic.direction {
-        Direction::Both => 2,
-        Direction::Forward | Direction::Reverse => 1,
-    };
-    let frames = guess.top.frames_in(scenario.measure.duration) * directions;
+    let frames = scenario.traffic.direction.all_frames(guess.top.frames_in(scenario.measure.duration));
     // IPv6 addresses of the subscribers, 16 B each.
     let rows =
         if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };

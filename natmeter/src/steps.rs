@@ -7,7 +7,7 @@ use dut::{DutError, Target};
 use record::plan::Plan;
 use scenario::axis::more_in_words;
 use scenario::bed::Bed;
-use scenario::{Dut, Point, Scenario, show_range};
+use scenario::{Dut, Point, Scenario, show_ends};
 use std::fmt::Write;
 
 /// Returns the commands of each kernel device, in order; other devices have a comment only.
@@ -48,13 +48,18 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
 fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, DutError> {
     let flows = &scenario.traffic.flows;
     let mut text = String::new();
-    for ((side, port), range) in bed.ports().into_iter().zip([flows.inside, flows.remote]) {
-        let through = port.ipv4().map_or_else(String::new, |own| format!(" through {own}"));
-        let _ = writeln!(
-            text,
-            "# the box needs on the {side}: routes to the test addresses {}{through}",
-            show_range(range)
-        );
+    let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
+    let tested = match six {
+        Some(networks) if flows.networks > 1 => {
+            networks.map(|network| format!("{network} and to the next {} of this length", flows.networks - 1))
+        }
+        Some(networks) => networks.map(|network| network.to_string()),
+        None => show_ends(flows),
+    };
+    for ((side, port), tested) in bed.ports().into_iter().zip(tested) {
+        let own = port.addresses.iter().map(|(own, _)| own).find(|own| own.is_ipv6() == six.is_some());
+        let through = own.map_or_else(String::new, |own| format!(" through {own}"));
+        let _ = writeln!(text, "# the box needs on the {side}: routes to the test addresses {tested}{through}");
     }
     for (role, keys) in &bed.boxes {
         let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, point));

@@ -16,7 +16,7 @@
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
-use method::{Count, Rate, SearchResult, TrialRecord};
+use method::{Count, DirectionRatio, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
 use schemars::JsonSchema;
@@ -233,6 +233,9 @@ pub struct Ceiling {
     /// Threads of the tester.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub workers: u32,
+    /// The rates of both directions as a ratio, if they differ: its rates are those of the faster direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction_ratio: Option<DirectionRatio>,
     /// Frames per second per direction that it sends, receives and judges, on connections in random order.
     pub frames: Rate,
     /// Connections per second that it opens and receives in phase 1; `None` without a table.
@@ -365,8 +368,11 @@ pub struct CommandLine {
 pub struct Outcome {
     /// What was measured.
     pub measurement: Measurement,
-    /// Directions that were active (1 or 2): the total is the rate times this.
+    /// Directions that were active (1 or 2).
     pub directions: u32,
+    /// The rates of both directions as a ratio, if they differ: its rate is that of the faster direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction_ratio: Option<DirectionRatio>,
     /// Tester and DUT shared a core, or there were more threads than cores: S_CPU is not a scaling result.
     pub shares_core: bool,
     /// The attempt whose trials gave the result ([`Measurement::attempt_key`]); `None` in folders of earlier versions: the last.

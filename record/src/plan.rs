@@ -149,12 +149,13 @@ impl Plan {
 pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
     const BASELINE: &str = "ipv4_forwarding_throughput";
     let mut applicable: Vec<&str> = Vec::new();
+    let is_other = dut.technology().is_some() || dut.forwarded_ipv6().is_some();
     for metric in metrics {
         let metric = match (dut.is_stateful(), metric.as_str()) {
             (true, BASELINE) => continue,
             (true, other) => other,
-            (false, "throughput") if dut.technology().is_some() => "throughput",
-            (false, BASELINE) if dut.technology().is_some() => continue,
+            (false, "throughput") if is_other => "throughput",
+            (false, BASELINE) if is_other => continue,
             (false, "throughput" | BASELINE) => BASELINE,
             (false, _) => continue,
         };

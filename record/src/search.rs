@@ -51,9 +51,9 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Number of active directions.
-    pub fn directions(&self) -> u32 {
-        self.settings.direction.count() as u32
+    /// The directions of its trials.
+    pub fn direction(&self) -> Direction {
+        self.settings.direction
     }
 
     /// Runs the search with these trials.

@@ -68,19 +68,22 @@ pub struct BedText {
 pub enum PortIo {
     /// Packet sockets.
     AfPacket,
-    /// XDP sockets; program in the driver if it supports that, else in the kernel's general receive path.
+    /// XDP sockets; program in the driver if it supports that, else in the kernel's generic receive path.
     AfXdp,
-    /// XDP sockets, program in the kernel's general receive path.
+    /// XDP sockets, program in the kernel's generic receive path.
     AfXdpGeneric,
     /// XDP sockets, program in the driver.
     AfXdpNative,
+    /// A TAP that natmeter makes; its interface belongs to the box.
+    Tap,
 }
 
 const PORT_IO: &[Choice<PortIo>] = &[
     ("af-packet", PortIo::AfPacket, "packet sockets: any interface"),
     ("af-xdp", PortIo::AfXdp, "XDP, in the driver if it supports that"),
-    ("af-xdp-generic", PortIo::AfXdpGeneric, "XDP in the kernel's general receive path"),
+    ("af-xdp-generic", PortIo::AfXdpGeneric, "XDP in the kernel's generic receive path"),
     ("af-xdp-native", PortIo::AfXdpNative, "XDP in the driver"),
+    ("tap", PortIo::Tap, "a TAP instead of a veth pair; only with `on = \"namespace\"`"),
 ];
 
 /// Whether XDP sockets share their memory with the driver.
@@ -109,12 +112,15 @@ pub enum BoxSoftware {
     Nftables,
     /// IPv4 forwarding.
     LinuxForwarding,
+    /// IPv6 forwarding.
+    LinuxIpv6Forwarding,
 }
 
 const SOFTWARE: &[Choice<BoxSoftware>] = &[
     ("external", BoxSoftware::External, ""),
     ("nftables", BoxSoftware::Nftables, ""),
     ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
+    ("linux-ipv6-forwarding", BoxSoftware::LinuxIpv6Forwarding, ""),
 ];
 
 /// Where the commands of a box run.
@@ -128,6 +134,9 @@ pub enum On {
     Ssh(String),
 }
 
+/// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
+const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
+
 key::table! {
     /// The whole bed.
     pub struct BedKeys {
@@ -137,9 +146,12 @@ key::table! {
         cabling: String = "cabling", text(), or("direct");
         /// The operator's own prefixes that test frames may use; only with `isolated`.
         allow_addresses: Vec<String> = "allow-addresses", list(text()), computed("only addresses for benchmarks, documentation and private use");
-        /// Whether only the boxes are behind both ports; if so, `natmeter bed check` fails on any foreign frame in 10 s.
+        /// Whether only the boxes are behind both ports; if so, `natmeter bed check` fails on any foreign frame in `silence`.
         isolated: bool = "isolated", yes_or_no(), or("false");
-        /// Names of findings for which natmeter must not refuse an interface: `default-route`, `ssh`, `global-address`.
+        /// How long natmeter listens for foreign frames before it sends its own; with `allow-addresses` at least 10 s.
+        silence: Nanos = "silence", duration(Nanos::from_millis(1)..=Nanos::from_secs(3600)), or("10 s");
+        /// Names of findings for which natmeter must not refuse an interface: `default-route`, `ssh`,
+        /// `global-address`, `member` (of a bridge or bond), `bridge` (between both ports).
         i_know: Vec<String> = "i-know", list(text()), computed("none");
     }
 }
@@ -147,7 +159,7 @@ key::table! {
 key::table! {
     /// One port of the tester.
     pub struct PortKeys {
-        /// Interface; it exists and is up.
+        /// Interface; it exists and is up. With `on = "namespace"` natmeter makes it (with `io = "tap"` only the box's end).
         interface: String = "interface", text(), needed("\"enp5s0f0\"");
         /// Back-end.
         io: PortIo = "io", choice(PORT_IO), or("af-packet");
@@ -174,8 +186,8 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44) and `linux-forwarding` are configured
-        /// and restored by natmeter.
+        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding` and
+        /// `linux-ipv6-forwarding` are configured and restored by natmeter.
         software: BoxSoftware = "software", choice(SOFTWARE), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
         interfaces: Vec<String> = "interfaces", list(text()), computed("not needed with `external`");
@@ -374,7 +386,16 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     for (side, port) in bed.ports() {
         let path = |key: &str| format!("bed.{side}.{key}");
         // natmeter knows the ends that it makes itself.
-        let is_made = bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace);
+        let is_made = bed.makes_links();
+        if port.io == PortIo::Tap && !is_made {
+            let fault = Fault::new("a TAP exists only between natmeter and a program on this machine");
+            let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
+            faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
+        }
+        if port.io == PortIo::Tap && port.queues > 1 {
+            let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
+            faults.push(fault.instead("remove `queues`, or write io = \"af-packet\""));
+        }
         if port.gateway.is_none() && port.mac.is_none() && !is_made {
             let fault = Fault::new(format!("[bed.{side}] has neither `gateway` nor `mac`"))
                 .at(At::key(format!("bed.{side}")), "this port");
@@ -399,6 +420,7 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             );
         }
     }
+    faults.extend(bed.ports().into_iter().filter_map(zero_copy_without_driver));
     if bed.left.interface == bed.right.interface && bed.left.vlan == bed.right.vlan {
         let fault = Fault::new("left and right are the same port").at("bed.right.interface", "again");
         faults.push(fault.at("bed.left.interface", "first").instead("name two interfaces, or two VLANs of one"));
@@ -407,6 +429,10 @@ fn rules(bed: &Bed) -> Vec<Fault> {
         let fault =
             Fault::new("prefixes of your own need an isolated bed").at("bed.allow-addresses", "could leave the bed");
         faults.push(fault.instead("add isolated = true to [bed] if nothing but the boxes is behind both ports"));
+    }
+    if !bed.keys.allow_addresses.is_empty() && bed.keys.silence < LEAST_SILENCE {
+        let fault = Fault::new("prefixes of your own need 10 s of silence").at("bed.silence", "too short");
+        faults.push(fault.at("bed.allow-addresses", "could leave the bed").instead("remove `silence`"));
     }
     for (at, written) in bed.keys.allow_addresses.iter().enumerate() {
         if prefix(written).is_none() {
@@ -433,6 +459,20 @@ fn rules(bed: &Bed) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Zero-copy that is required of a back-end that always copies.
+fn zero_copy_without_driver((side, port): (&str, &PortKeys)) -> Option<Fault> {
+    let copies = match port.io {
+        PortIo::AfPacket => "packet sockets copy every frame",
+        PortIo::AfXdpGeneric => "the kernel's generic receive path copies every frame",
+        PortIo::Tap => "a TAP copies every frame",
+        PortIo::AfXdp | PortIo::AfXdpNative => return None,
+    };
+    let fault = Fault::new(format!("zero-copy is required on the {side}, and {copies}"));
+    let fault = fault.at(format!("bed.{side}.zero-copy"), "required").at(format!("bed.{side}.io"), "copies");
+    (port.zero_copy == ZeroCopy::Required)
+        .then(|| fault.instead("write io = \"af-xdp\", or zero-copy = \"if-possible\""))
 }
 
 /// Whether two addresses are in one network of this length.
@@ -463,6 +503,11 @@ impl Bed {
     /// Whether the user knows about a danger.
     pub fn knows(&self, danger: &str) -> bool {
         self.keys.i_know.iter().any(|known| known == danger)
+    }
+
+    /// Whether natmeter makes the links itself, for a box in a namespace.
+    pub fn makes_links(&self) -> bool {
+        self.boxes.iter().any(|(_, keys)| keys.on == On::Namespace)
     }
 
     /// Lanes of the tester: one a queue, on the side that has more.
@@ -578,6 +623,14 @@ mod tests {
             ("198.19.0.2/24", "198.19.0.2", "this is not an address with its prefix length"),
             ("ssh:root@p095", "ssh:-oProxyCommand=x", "unknown place"),
             ("[bed]", "[bed]\nallow-addresses = \"192.0.2.0/24\"", "need an isolated bed"),
+            (
+                "[bed]",
+                "[bed]\nisolated = true\nallow-addresses = \"192.0.2.0/24\"\nsilence = \"9 s\"",
+                "need 10 s of silence",
+            ),
+            ("\"af-xdp\"", "\"af-packet\"\nzero-copy = \"required\"", "packet sockets copy every frame"),
+            ("\"af-xdp\"", "\"af-xdp-generic\"\nzero-copy = \"required\"", "the kernel's generic receive path copies"),
+            ("\"af-xdp\"", "\"tap\"", "only between natmeter and a program"),
             ("[dut]", "[dut]\nstart = \"./mynat {left} {right}\"", "only in a namespace"),
             ("[dut]", "[dut.ce]\n[dut]", "does not say to which box it belongs"),
             ("queues", "queue", "did you mean `queues`?"),

@@ -130,7 +130,13 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     }
     let direction = scenario.traffic.direction;
     // RFC 9693, section 4.7, has one direction as one of three cases.
-    if direction != Direction::Both && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
+    if let Some(ratio) = direction.ratio() {
+        departures.push(format!(
+            "the rates of the directions differ, left to right : right to left = {ratio} (RFC 2544, section 14, and RFC 8219 \
+             ask for the same rate)"
+        ));
+    }
+    if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
     departures.extend(of_connections(scenario));
@@ -200,5 +206,19 @@ mod tests {
         let stateless = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
         let [direction] = &conformance(&full(stateless, &["direction=forward"]))[..] else { panic!("one departure") };
         assert!(direction.starts_with("one direction only"), "{direction}");
+    }
+
+    #[test]
+    fn different_rates_depart_from_rfc_2544_with_and_without_connections() {
+        let stateless = "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\n";
+        for (text, set) in [(stateless, "direction=1:10"), (NAT44, "direction=10:1")] {
+            let [rates] =
+                &conformance(&full(text, &[set, "responder-table=update"][..=usize::from(text == NAT44)]))[..]
+            else {
+                panic!("one departure")
+            };
+            assert!(rates.starts_with("the rates of the directions differ"), "{rates}");
+        }
+        assert_eq!(conformance(&full(stateless, &["direction=1:1"])), Vec::<String>::new());
     }
 }

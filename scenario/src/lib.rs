@@ -33,7 +33,7 @@ pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search_error::SearchError;
 pub use settle::SLACK;
-pub use summary::{Summary, impair_in_words, show_range, technologies};
+pub use summary::{Summary, impair_in_words, show_ends, show_range, technologies};
 pub use tables::{
     Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Simulated, Sweep, Tester, Traffic,
     VETH_IO, VethIo, book,
@@ -100,7 +100,8 @@ pub enum Dut {
     },
     /// This machine's kernel, in a network namespace that natmeter creates.
     Kernel {
-        /// Name of the software as `natmeter list` shows it: linux-forwarding, nftables, iptables-legacy, iptables-nft.
+        /// Name of the software as `natmeter list` shows it: linux-forwarding,
+        /// linux-ipv6-forwarding, nftables, iptables-legacy, iptables-nft.
         software: &'static str,
         /// NAT44 parameters; `None` for plain forwarding.
         nat44: Option<KernelNat44>,
@@ -143,7 +144,8 @@ const ETHERNET: usize = 18;
 impl Dut {
     /// Octets by which its frames are longer than as IPv4, where they are longest.
     pub fn overhead(&self) -> usize {
-        self.technology().map_or(0, |(_, technology)| technology.overhead())
+        let of_kernel = self.forwarded_ipv6().map_or(0, |technology| technology.overhead());
+        self.technology().map_or(of_kernel, |(_, technology)| technology.overhead())
     }
 
     /// The name under which its results are filed: that of its table, or of the part of the technology that it plays.
@@ -209,7 +211,13 @@ impl Dut {
 
     /// Whether it forwards IPv4 and translates nothing.
     pub fn is_forwarding(&self) -> bool {
-        matches!(self, Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. })
+        self.forwarded_ipv6().is_none()
+            && matches!(self, Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. })
+    }
+
+    /// Plain IPv6 forwarding, if that is what this machine's kernel does.
+    pub fn forwarded_ipv6(&self) -> Option<Box<dyn Technology>> {
+        matches!(self, Dut::Kernel { software: tables::IPV6_FORWARDING, .. }).then(tech::ipv6_forwarding)
     }
 }
 

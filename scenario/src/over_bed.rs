@@ -2,7 +2,7 @@
 //! device does.
 
 use crate::bed::Bed;
-use crate::tables::KERNEL_NATS;
+use crate::tables::{IPV6_FORWARDING, KERNEL_NATS};
 use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -28,12 +28,16 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     }
     let gateway = ["external", "embedded"].into_iter().find_map(|name| devices.get(name));
     let nat = KERNEL_NATS.into_iter().find_map(|name| devices.get(name));
-    let kept = gateway.or(nat).or_else(|| devices.get("linux-forwarding"));
+    let plain = ["linux-forwarding", IPV6_FORWARDING].into_iter().find_map(|name| devices.get(name));
+    let kept = gateway.or(nat).or(plain);
     let mut external = TreeTable::default();
     if let (None, Some(nat)) = (gateway, nat) {
         external = nat44(tree, nat);
     } else if let Some(Entry { node: Node { value: Value::Table(gateway), .. }, .. }) = gateway {
         external = gateway.clone();
+    } else if let Some(plain) = plain.filter(|entry| entry.name == IPV6_FORWARDING) {
+        let empty = Node { place: plain.key, value: Value::Table(TreeTable::default()) };
+        tree.insert("technology.ipv6-forwarding", plain.key, empty);
     }
     tree.insert("dut.external", key, Node { place: key, value: Value::Table(external) });
     use_addresses_of(bed, tree, key);

@@ -10,8 +10,8 @@ use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, Embedded, External, FullConnections, Impair, InProcess, KERNEL_NATS, KernelNat44, Measure,
-    Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, Impair, InProcess, KERNEL_NATS,
+    KernelNat44, Measure, Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::quantity::unitless_share_ppm;
@@ -423,6 +423,9 @@ impl Reading<'_, '_> {
         }
         if self.sections.has("dut.linux-forwarding") {
             duts.push(Some(Dut::Kernel { software: "linux-forwarding", nat44: None }));
+        }
+        if self.sections.has(&format!("dut.{IPV6_FORWARDING}")) {
+            duts.push(Some(Dut::Kernel { software: IPV6_FORWARDING, nat44: None }));
         }
         for software in KERNEL_NATS {
             let path = format!("dut.{software}");

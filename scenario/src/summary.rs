@@ -10,6 +10,8 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
+use tech::Flows;
 use wire::AddrRange;
 
 /// A scenario in words.
@@ -144,9 +146,10 @@ fn frames(scenario: &Scenario) -> String {
     let longest = scenario.duts.iter().map(Dut::overhead).max().filter(|&more| more > 0);
     let longest = longest.map_or_else(String::new, |more| format!(" as IPv4 ({} where they are longest)", size + more));
     let direction = match traffic.direction {
-        Direction::Both => "both directions",
-        Direction::Forward => "Initiator to Responder only",
-        Direction::Reverse => "Responder to Initiator only",
+        Direction::Both => "both directions".to_owned(),
+        Direction::Forward => "Initiator to Responder only".to_owned(),
+        Direction::Reverse => "Responder to Initiator only".to_owned(),
+        Direction::Mixed(ratio) => format!("both directions, rates left to right : right to left = {ratio}"),
     };
     format!("{} octets{longest}, {direction}", scenario.frame_sizes_in_words())
 }
@@ -180,7 +183,8 @@ fn flows(scenario: &Scenario) -> String {
     if scenario.following.any() && scenario.most_connections() > 0 {
         return flows_of_connections(scenario);
     }
-    let words = format!("{} to {} ports {}", sources(scenario), show_range(t.remote), t.destination_ports);
+    let [_, remote] = show_ends(t);
+    let words = format!("{} to {remote} ports {}", sources(scenario), t.destination_ports);
     let each = t.of_a_host();
     let (fewest, most) = scenario.hosts().unwrap_or((1, 1));
     let [one, least, all] = [1, fewest, most].map(|n| show_grouped(n.saturating_mul(each)));
@@ -188,8 +192,13 @@ fn flows(scenario: &Scenario) -> String {
         return format!("{words}: {all} flows");
     }
     let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
-    let (one_of_them, them) =
-        if of_subscribers { ("a subscriber", "subscribers") } else { ("an inside address", "inside addresses") };
+    let (one_of_them, them) = if of_subscribers {
+        ("a subscriber", "subscribers")
+    } else if t.networks > 1 {
+        ("a network", "networks")
+    } else {
+        ("an inside address", "inside addresses")
+    };
     let [from, to] = [fewest, most].map(show_grouped);
     let (factor, product) =
         if fewest == most { (to, all) } else { (format!("{from} to {to}"), format!("{least} to {all}")) };
@@ -240,7 +249,8 @@ fn sources(scenario: &Scenario) -> String {
     if scenario.duts.iter().any(shared) {
         return format!("each subscriber's address, {} of its ports,", show_grouped(t.source_ports.count().into()));
     }
-    format!("{} ports {}", show_range(t.inside), t.source_ports)
+    let [inside, _] = show_ends(t);
+    format!("{inside} ports {}", t.source_ports)
 }
 
 /// The pools of devices of this kernel that differ, with the devices that have them.
@@ -259,6 +269,19 @@ fn pools(scenario: &Scenario) -> Vec<String> {
     let shown =
         |(words, names): (String, Vec<&str>)| if one { words } else { format!("{words} ({})", names.join(", ")) };
     pools.into_iter().map(shown).collect()
+}
+
+/// The inside and the remote addresses in words, of several networks the first and the last ones.
+pub fn show_ends(flows: &Flows) -> [String; 2] {
+    let further = flows.networks.max(1) - 1;
+    [flows.inside, flows.remote].map(|range| {
+        if further == 0 {
+            return show_range(range);
+        }
+        let of = |i: u32| Ipv4Addr::from(u32::from(range.first) + (i << 8));
+        let second = if further > 1 { format!(", {}, …", of(1)) } else { String::new() };
+        format!("{}{second}, {}", of(0), of(further))
+    })
 }
 
 /// An address range as in scenarios.

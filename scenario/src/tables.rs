@@ -3,7 +3,7 @@
 
 use crate::Technologies;
 use crate::search_error::{SearchError, ShareOrRate};
-use crate::words::{DIRECTIONS, ORDERS, TABLES};
+use crate::words::{Directions, ORDERS, SEQUENCES, TABLES};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
@@ -15,6 +15,7 @@ use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use tech::{AXES, Flows, PLAYS, Plays};
+use wire::view::MOST_SOURCE_MACS;
 use wire::{AddrRange, Mac, PortRange};
 
 /// Entries of the kernel's connection tracking table at most.
@@ -42,15 +43,6 @@ impl Sequence {
         }
     }
 }
-
-const SEQUENCES: &[Choice<Sequence>] = &[
-    (
-        "interleaved",
-        Sequence::Interleaved,
-        "repetitions alternate between the points, so that host noise spreads over all",
-    ),
-    ("point-by-point", Sequence::PointByPoint, "all repetitions of a point in a row"),
-];
 
 /// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +104,12 @@ key::table! {
 key::table! {
     /// IPv4 forwarding of this kernel, in a namespace that is made for the run: the baseline of the NATs.
     pub struct Forwarding {
+    }
+}
+
+key::table! {
+    /// IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 (RFC 5180).
+    pub struct Ipv6Forwarding {
     }
 }
 
@@ -214,8 +212,11 @@ key::table! {
         frame_size: usize = "frame-size", frame_size(), or("64");
         /// Time to live and hop limit of test frames.
         ttl: u8 = "ttl", number(2..=255), or("10");
-        /// Directions of phase 2.
-        direction: Direction = "direction", choice(DIRECTIONS), or("both");
+        /// Ethernet source addresses of each port's test frames, pseudo-random (RFC 4814, section 4.2). With 1 it is that of the
+        /// port.
+        source_macs: u32 = "source-macs", number(1..=MOST_SOURCE_MACS as u64), or("1");
+        /// Directions of phase 2. Of two with different rates, each searched rate is that of the faster one.
+        direction: Direction = "direction", Directions, or("both");
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
         /// What the Responder does with its state table in phase 2 (RFC 9693, section 4.7).
@@ -389,6 +390,9 @@ fn next_hop() -> impl Kind<Out = NextHop> {
 /// The software of this kernel that a scenario can measure: tables below `[dut]`.
 pub(crate) const KERNEL_NATS: [&str; 3] = ["nftables", "iptables-legacy", "iptables-nft"];
 
+/// Plain IPv6 forwarding of this kernel, as a table below `[dut]`.
+pub(crate) const IPV6_FORWARDING: &str = "linux-ipv6-forwarding";
+
 /// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` where there is no technology.
 pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
 
@@ -407,8 +411,12 @@ pub fn book(technologies: Technologies) -> Book {
     let mut full = Chapter::with("full", FULL, FullConnections::keys());
     full.keys.extend(Measure::keys());
     let kernel = |software: &&str| Chapter::of::<KernelNat44>(format!("dut.{software}"));
-    let mut chapters =
-        vec![Chapter::of::<Top>("").lenient(), embedded, Chapter::of::<Forwarding>("dut.linux-forwarding")];
+    let mut chapters = vec![
+        Chapter::of::<Top>("").lenient(),
+        embedded,
+        Chapter::of::<Forwarding>("dut.linux-forwarding"),
+        Chapter::of::<Ipv6Forwarding>(format!("dut.{IPV6_FORWARDING}")),
+    ];
     chapters.extend(KERNEL_NATS.iter().map(kernel));
     chapters.extend([
         Chapter::of::<External>("dut.external"),

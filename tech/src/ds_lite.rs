@@ -126,10 +126,10 @@ impl Technology for DsLite {
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let f = setting.flows;
         match plays {
-            Plays::Dual => Ok(view::nat44(&setting.bed(f.space()?), self.pool.seen())),
+            Plays::Dual => Ok(view::nat44(&setting.bed(f.space().map_err(|e| e.to_string())?), self.pool.seen())),
             Plays::Ce => {
                 let softwire = ce::TunnelEnds { ce: self.b4.to_bits(), pe: self.aftr.to_bits() };
-                Ok(ce::b4(&setting.bed(f.space()?), softwire))
+                Ok(ce::b4(&setting.bed(f.space().map_err(|e| e.to_string())?), softwire))
             }
             Plays::Pe => {
                 // Behind each B4 there may be the same inside address.

@@ -32,6 +32,7 @@ pub use axis::{AXES, Axis, FRAME_SIZE, Fit, MOST_SUBSCRIBERS, RFC_8219};
 pub use axis_kind::{AxisKind, Preset};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
+pub use ipv6_forwarding::ipv6_forwarding;
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
 pub use parts::{Names, PLAYS, Plays};
 pub use plane::nat44::config::{Mapping, share_of_a_worker};
@@ -50,10 +51,11 @@ use plane::nat64::Nat64;
 use plane::nat66::Nat66;
 use plane::translate::{Clat, Siit};
 use plane::tunnel::{OneTunnel, Tunnel};
-use plane::{Chain, Translate};
+use plane::{Chain, Router6, Translate};
 
 // The technologies, in the order of lists and pages: the file of each, and the functions that only it has.
 functions::technologies! {
+    ipv6_forwarding: Ipv6Forwarding(Router6);
     nat44: Nat44(Nat44);
     siit: Siit(Translate<Siit>);
     nat64: Nat64(Nat64);

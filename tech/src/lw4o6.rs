@@ -275,7 +275,7 @@ impl Technology for Lw4o6 {
         if plays != Plays::Pe {
             let own = self.own_softwire(setting.open)?;
             let outside = seen(AddrRange::one(own.ipv4), own.ports);
-            let bed = setting.bed(f.space()?);
+            let bed = setting.bed(f.space().map_err(|e| e.to_string())?);
             if plays == Plays::Dual {
                 return Ok(view::nat44(&bed, outside));
             }

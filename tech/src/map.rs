@@ -245,7 +245,7 @@ impl Map {
     /// The flows of a part: those of the customers of a provider edge alone.
     pub(crate) fn flows(&self, plays: Plays, f: &Flows) -> Result<FlowSpace, String> {
         if plays != Plays::Pe {
-            return f.space();
+            return f.space().map_err(|e| e.to_string());
         }
         let customers = self.customers(f.subscribers)?;
         match (customers.as_slice(), self.one()) {

@@ -70,7 +70,7 @@ impl Technology for Nat44 {
     }
 
     fn view(&self, _: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        Ok(view::nat44(&setting.bed(setting.flows.space()?), self.pool.seen()))
+        Ok(view::nat44(&setting.bed(setting.flows.space().map_err(|e| e.to_string())?), self.pool.seen()))
     }
 
     fn fit(&self, axis: &str, _: Plays, flows: &Flows) -> Fit {

@@ -94,7 +94,7 @@ impl Technology for Nat46 {
     }
 
     fn view(&self, _: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let bed = setting.bed(setting.flows.space()?);
+        let bed = setting.bed(setting.flows.space().map_err(|e| e.to_string())?);
         let maps = listed_maps(&self.eam)?;
         let remotes = remotes(&bed, |a| by_map_or_prefix(maps.as_ref(), self.pref64, a))?;
         natxy::nat46(&bed, &remotes, self.pool.seen()?).map_err(why)

@@ -176,7 +176,7 @@ impl Technology for Nat64 {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let bed = setting.bed(setting.flows.space_of(plays)?);
+        let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let (rows, remotes) = (hosts(&bed, &[])?, behind(&bed, self.embedding.first())?);
         pe::plat(&bed, &Translated { subscribers: &rows, remotes: &remotes }, self.nat.pool.seen()).map_err(why)
     }

@@ -72,7 +72,7 @@ impl Technology for Nat66 {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let bed = setting.bed(setting.flows.space_of(plays)?);
+        let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let customers = hosts(&bed, &self.inside)?;
         let remotes = remotes(&bed, |a| Ok(REMOTES | u128::from(a)))?;
         let ends = Translated { subscribers: &customers, remotes: &remotes };

@@ -132,7 +132,7 @@ impl Technology for Siit {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let bed = setting.bed(setting.flows.space_of(plays)?);
+        let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         let maps = self.maps(setting.open)?;
         let embed = |a: u32| by_map_or_prefix(maps.as_ref(), self.pref64, a);
         let (customers, remotes) = (subscribers(&bed, embed)?, remotes(&bed, embed)?);

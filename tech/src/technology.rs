@@ -17,7 +17,7 @@ use plane::nat66::Nat66;
 use plane::tunnel::{OneTunnel, Tunnel};
 use std::fmt;
 use std::path::Path;
-use wire::{AddrRange, PortRange, PortSet, Prefix4, View};
+use wire::{AddrRange, PortRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
 pub struct Entry {
@@ -161,6 +161,12 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
 
     /// The pool of ports that all customers share.
     fn port_pool(&self) -> Option<PortPool> {
+        None
+    }
+
+    /// IPv6 networks of the tester's hosts on the left and on the right, which need routes through the tester; none where hosts have
+    /// IPv4 addresses.
+    fn networks(&self) -> Option<[Prefix6; 2]> {
         None
     }
 

@@ -7,18 +7,24 @@ use key::kind::{addresses, number, ports, settled};
 use key::{computed, or};
 use plane::Hop;
 use plane::view::Bed;
-use wire::{AddrRange, FlowSpace, PortRange};
+use wire::{AddrRange, FlowError, FlowSpace, PortRange};
 
 /// Source ports where neither the scenario nor a number of connections sets them.
 pub const USUAL_SOURCE_PORTS: PortRange = PortRange { first: 1024, last: 41_023 };
 /// The same of destination ports.
 pub const USUAL_DESTINATION_PORTS: PortRange = PortRange { first: 1, last: 100 };
 
+/// Networks of RFC 2544, section 12.
+const MOST_NETWORKS: u64 = 256;
+
 key::table! {
     /// The flows: every combination of an inside address or subscriber, a source port, a remote address and a destination port.
     pub struct Flows {
         /// Addresses of the Initiator, on the left.
         inside: AddrRange = "inside", addresses(), or("198.18.0.2");
+        /// Networks on each side of a router, 256 addresses apart: `inside` and `remote` are the addresses in the first ones. Each
+        /// frame goes to a pseudo-random network (RFC 2544, section 12).
+        networks: u32 = "networks", number(1..=MOST_NETWORKS), or("1");
         /// Subscribers whose customer edges the tester plays, of a provider edge alone.
         subscribers: u32 = "subscribers", number(1..=MOST_SUBSCRIBERS), or("1");
         /// Source ports of the Initiator.
@@ -36,7 +42,7 @@ impl Flows {
     /// Subscribers, or inside addresses, that the flows are spread over.
     pub fn hosts(&self) -> u64 {
         // Subscribers stand in the place of inside addresses, whether they share one or not.
-        u64::from(self.inside.count.max(self.subscribers))
+        u64::from(self.inside.count.max(self.subscribers).max(self.networks))
     }
 
     /// Flows of each of them.
@@ -50,16 +56,26 @@ impl Flows {
         u128::from(self.hosts()) * u128::from(self.of_a_host())
     }
 
+    /// The inside and the remote addresses of all networks: from the lowest to the highest.
+    pub fn ends(&self) -> [AddrRange; 2] {
+        let further = (self.networks.max(1) - 1) << 8;
+        [self.inside, self.remote].map(|range| AddrRange { count: range.count.saturating_add(further), ..range })
+    }
+
     /// The flow space of hosts with addresses of their own.
     ///
     /// # Errors
     /// When the ranges do not fit.
-    pub fn space(&self) -> Result<FlowSpace, String> {
-        FlowSpace::new(self.inside, self.source_ports, self.remote, self.destination_ports).map_err(|e| e.to_string())
+    pub fn space(&self) -> Result<FlowSpace, FlowError> {
+        let Flows { inside, remote, source_ports, destination_ports, .. } = *self;
+        if self.networks > 1 {
+            return FlowSpace::of_networks(self.networks, inside.first, source_ports, remote.first, destination_ports);
+        }
+        FlowSpace::new(inside, source_ports, remote, destination_ports)
     }
 
     /// The same; of a provider edge alone each subscriber is a host.
-    pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, String> {
+    pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, FlowError> {
         if self.subscribers <= 1 || plays != Plays::Pe {
             return self.space();
         }

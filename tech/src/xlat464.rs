@@ -85,7 +85,7 @@ impl Technology for Xlat464 {
     }
 
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String> {
-        let bed = setting.bed(setting.flows.space_of(plays)?);
+        let bed = setting.bed(setting.flows.space_of(plays).map_err(|e| e.to_string())?);
         if plays == Plays::Dual {
             return Ok(view::nat44(&bed, self.nat.pool.seen()));
         }

@@ -8,6 +8,7 @@
 
 mod failure;
 mod master;
+mod way;
 
 use super::runner::{self, Input, Limits, Ran};
 use super::{Host, Output};
@@ -25,6 +26,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 pub use failure::{SshFailure, SshKind};
+pub use way::first_host;
 
 /// Environment variable with a file that ssh reads instead of `~/.ssh/config` (`ssh -F`), for tests and containers.
 pub const CONFIG_VARIABLE: &str = "NATMETER_SSH_CONFIG";

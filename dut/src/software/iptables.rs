@@ -12,6 +12,7 @@ pub const LEGACY: Software = Software {
     about: "stateful NAT44 by the Linux kernel, configured by iptables-legacy",
     tools: &[IPTABLES_LEGACY, CONNTRACK],
     stateful: true,
+    ipv6: false,
     steps: |config| steps("iptables-legacy", config),
 };
 
@@ -21,6 +22,7 @@ pub const NFT: Software = Software {
     about: "stateful NAT44 by the Linux kernel, configured by iptables-nft on top of nftables",
     tools: &[IPTABLES_NFT, CONNTRACK],
     stateful: true,
+    ipv6: false,
     steps: |config| steps("iptables-nft", config),
 };
 

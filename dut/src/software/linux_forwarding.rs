@@ -8,5 +8,6 @@ pub const SOFTWARE: Software = Software {
     about: "IPv4 forwarding by the Linux kernel, no translation: the baseline",
     tools: &[],
     stateful: false,
+    ipv6: false,
     steps: |_| vec![forward()],
 };

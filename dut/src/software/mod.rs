@@ -4,6 +4,7 @@
 pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
+pub mod linux_ipv6_forwarding;
 pub mod nftables;
 pub mod remote;
 
@@ -15,7 +16,13 @@ use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
 /// All software that a device under test can run.
-pub const KNOWN: &[&Software] = &[&linux_forwarding::SOFTWARE, &nftables::SOFTWARE, &iptables::LEGACY, &iptables::NFT];
+pub const KNOWN: &[&Software] = &[
+    &linux_forwarding::SOFTWARE,
+    &linux_ipv6_forwarding::SOFTWARE,
+    &nftables::SOFTWARE,
+    &iptables::LEGACY,
+    &iptables::NFT,
+];
 
 /// One software.
 #[derive(Debug)]
@@ -28,6 +35,8 @@ pub struct Software {
     pub tools: &'static [Tool],
     /// Whether it keeps an entry per connection in the kernel's connection tracking table.
     pub stateful: bool,
+    /// Whether it works on IPv6: the links of the test bed have IPv6 addresses then.
+    pub ipv6: bool,
     /// Its steps, after those of the test bed.
     pub steps: fn(&Config) -> Vec<Step>,
 }
@@ -127,7 +136,7 @@ impl Config {
     }
 }
 
-/// The step that every software needs: switch IPv4 forwarding on.
+/// The step that every software of IPv4 needs: switch IPv4 forwarding on.
 fn forward() -> Step {
     Step::dut("forward IPv4 packets", Action::sysctl("net/ipv4/ip_forward", 1))
         .undone_by(Action::sysctl("net/ipv4/ip_forward", 0))
@@ -169,6 +178,6 @@ mod tests {
         {
             assert!(matches!(config.check(nft), Err(DutError::Refused { .. })), "{config:?}");
         }
-        assert!(named("ipfw").unwrap_err().to_string().contains("linux-forwarding, nftables"));
+        assert!(named("ipfw").unwrap_err().to_string().contains("linux-ipv6-forwarding, nftables"));
     }
 }

@@ -11,6 +11,7 @@ pub const SOFTWARE: Software = Software {
     about: "stateful NAT44 by the Linux kernel, configured by nft",
     tools: &[NFT, CONNTRACK],
     stateful: true,
+    ipv6: false,
     steps,
 };
 

@@ -7,13 +7,19 @@ use crate::external::Hooks;
 const KEPT: &str = "/run/natmeter-dut";
 
 /// The software that natmeter configures on a host: name, and whether it translates.
-pub const KNOWN: [(&str, bool); 2] = [("linux-forwarding", false), ("nftables", true)];
+pub const KNOWN: [(&str, bool); 3] =
+    [("linux-forwarding", false), ("linux-ipv6-forwarding", false), ("nftables", true)];
 
 /// Returns the hooks of a software on a host whose interface to the Internet's side has this name. `{pool}`, `{pool-ports}`,
-/// `{connections}` and `{udp-timeout}` stand for values of the point. `owner` names this tester: the hooks leave a box alone that another one configured.
+/// `{connections}` and `{udp-timeout}` stand for values of the point. `owner` names this tester; the hooks do not touch a
+/// box that another tester configured.
 pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
     let (_, translates) = KNOWN.into_iter().find(|(name, _)| *name == software)?;
     let mark = format!("'# {}'", owner.replace(['\'', '{', '}'], "-"));
+    let forward = match software {
+        "linux-ipv6-forwarding" => "net.ipv6.conf.all.forwarding",
+        _ => "net.ipv4.ip_forward",
+    };
     let mut prepare = vec![
         "set -e".to_owned(),
         // The old values of another run must stay the old ones.
@@ -21,8 +27,8 @@ pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
             "(set -C; echo {mark} >{KEPT}) 2>/dev/null || \
              {{{{ echo '{KEPT}: another run has configured this box; end it, or run natmeter clean there' >&2; exit 1; }}}}"
         ),
-        keep("net.ipv4.ip_forward"),
-        "sysctl -qw net.ipv4.ip_forward=1".to_owned(),
+        keep(forward),
+        format!("sysctl -qw {forward}=1"),
     ];
     // It may run although `prepare` failed, and more than once.
     let mut restore = vec![format!("sysctl -qp {KEPT} && rm -f {KEPT}")];
@@ -79,5 +85,10 @@ mod tests {
         let lines = [hooks.prepare, hooks.clear, hooks.count, hooks.restore].map(Option::unwrap);
         insta::assert_snapshot!(lines.join("\n").replace("; ", "\n  "));
         assert!(super::hooks("windows", "x", "").is_none());
+        let prepare = super::hooks("linux-ipv6-forwarding", "x", "").unwrap().prepare.unwrap();
+        assert!(
+            prepare.ends_with("sysctl -qw net.ipv6.conf.all.forwarding=1") && !prepare.contains("ipv4"),
+            "{prepare}"
+        );
     }
 }

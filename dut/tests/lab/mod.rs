@@ -11,23 +11,31 @@ use std::time::{Duration, Instant};
 
 /// The alias of the DUT in the configuration of ssh.
 pub(crate) const DUT: &str = "dut";
-const ADDRESS: &str = "10.99.0.2";
-
 pub(crate) struct Lab {
     tester: Netns,
     dut: Netns,
+    /// The address of sshd.
+    address: String,
     sshd: Option<Child>,
     dir: tempfile::TempDir,
 }
 
 impl Lab {
     pub(crate) fn new() -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let lab = Lab { tester: Netns::new().unwrap(), dut: Netns::new().unwrap(), sshd: None, dir };
+        Lab::beside(Netns::new().unwrap(), 0)
+    }
+
+    /// A DUT more of this tester, with a number of its own.
+    pub(crate) fn beside(tester: Netns, number: u8) -> Lab {
+        let (dir, address) = (tempfile::tempdir().unwrap(), format!("10.99.{number}.2"));
+        let lab = Lab { tester, dut: Netns::new().unwrap(), address, sshd: None, dir };
         let peer = lab.dut.path();
-        lab.tester_runs(&format!("ip link add mgmt type veth peer name mgmt netns {}", peer.display()));
-        lab.tester_runs("ip link set lo up && ip addr add 10.99.0.1/24 dev mgmt && ip link set mgmt up");
-        lab.dut_runs(&format!("ip link set lo up && ip addr add {ADDRESS}/24 dev mgmt && ip link set mgmt up"));
+        let (own, address) = (format!("mgmt{number}"), &lab.address);
+        lab.tester_runs(&format!("ip link add {own} type veth peer name mgmt netns {}", peer.display()));
+        lab.tester_runs(&format!(
+            "ip link set lo up && ip addr add 10.99.{number}.1/24 dev {own} && ip link set {own} up"
+        ));
+        lab.dut_runs(&format!("ip link set lo up && ip addr add {address}/24 dev mgmt && ip link set mgmt up"));
         lab.new_key("user");
         lab.new_host_key();
         lab.trust();
@@ -36,7 +44,7 @@ impl Lab {
         lab.write(
             "sshd_config",
             &format!(
-                "ListenAddress {ADDRESS}\nHostKey {}\nAuthorizedKeysFile {}\nPermitRootLogin prohibit-password\n\
+                "ListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\nPermitRootLogin prohibit-password\n\
                  PasswordAuthentication no\nUsePAM no\nStrictModes no\nPidFile none\nClientAliveInterval 1\n\
                  ClientAliveCountMax 3\n",
                 path("host"),
@@ -46,7 +54,7 @@ impl Lab {
         lab.write(
             "ssh_config",
             &format!(
-                "Host {DUT}\n HostName {ADDRESS}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n IdentityAgent none\n \
+                "Host {DUT}\n HostName {address}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n IdentityAgent none\n \
                  UserKnownHostsFile {}\n GlobalKnownHostsFile /dev/null\n StrictHostKeyChecking yes\n",
                 path("user"),
                 path("known_hosts")
@@ -111,7 +119,7 @@ impl Lab {
     /// Writes the present host key into known_hosts.
     pub(crate) fn trust(&self) {
         let key = fs::read_to_string(self.path("host.pub")).unwrap();
-        self.write("known_hosts", &format!("{ADDRESS} {key}"));
+        self.write("known_hosts", &format!("{} {key}", self.address));
     }
 
     fn new_key(&self, name: &str) {

@@ -1,7 +1,7 @@
 //! Shared by the tests: small views, phases, and ports whose other end is the test or a hub.
 
 use engine::phase::Phase;
-use method::{Direction, Nanos, Order, Rate};
+use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec};
 use plane::view::Bed;
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
@@ -29,6 +29,22 @@ pub(crate) fn outer() -> OuterRange {
 /// Room for a few bursts.
 pub(crate) fn pool() -> Pool {
     Pool::single(PoolConfig::compact(1, 256, 1600)).expect("a little memory")
+}
+
+/// A trial of phase 2: 2,000 frames at 1 Mfps, in both directions, after phase 1 at the same rate.
+pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
+    TrialSpec {
+        kind: PhaseKind::Established,
+        rate: Rate(1_000_000),
+        load: Load::Frames(2000),
+        direction: Direction::Both,
+        connections,
+        phase1_rate: Some(Rate(1_000_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
+    }
 }
 
 /// A port that delivers given frames and records transmitted ones.

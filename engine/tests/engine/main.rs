@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod common;
+mod direction_ratio;
 mod judge;
 mod layouts;
 mod phase;

@@ -1,10 +1,10 @@
 //! Tests of the service: it gets frames without a tag during trials and between them, and no counter contains what it takes.
 
-use crate::common::{Hand, Hub, Queue, bed, phase, pool};
+use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
 use engine::judge::{Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
 use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
-use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec, Trials};
+use method::{Direction, Fault, Loop, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::sync::atomic::AtomicBool;
@@ -158,13 +158,13 @@ fn what_the_service_takes_is_in_no_figure_of_a_trial() {
 struct Asks(Arc<Mutex<u32>>, [Queue; 2]);
 
 impl Asks {
-    fn ask(&mut self) -> Result<(), String> {
+    fn ask(&mut self) -> Result<(), TrialError> {
         let [to_right, to_left] = &self.1;
         to_left.lock().unwrap().push_back(untagged(REQUEST));
         let deadline = Instant::now() + Duration::from_secs(5);
         while !to_right.lock().unwrap().contains(&vec![ANSWER; 60]) {
             if Instant::now() > deadline {
-                return Err("the tester did not answer".to_owned());
+                return Err(TrialError::Device("the tester did not answer".to_owned()));
             }
             std::thread::yield_now();
         }
@@ -175,10 +175,10 @@ impl Asks {
 }
 
 impl Device for Asks {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         self.ask()
     }
-    fn entries(&mut self) -> Result<Option<u64>, String> {
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         self.ask().map(|()| None)
     }
 }
@@ -212,18 +212,8 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
     let device = Hub { own: Arc::clone(&own[1]), others: vec![Arc::clone(&own[0])], facts: PortFacts::default() };
     lane.left = Some(Box::new(Beside { cable, device }));
     let mut engine = engine(nat44(&bed, outer), lane, Box::new(Asks(Arc::clone(&asked), own)));
-    let spec = TrialSpec {
-        kind: PhaseKind::Establish,
-        rate: Rate(1_000_000),
-        load: Load::Frames(2000),
-        direction: Direction::Both,
-        connections: 10_000,
-        phase1_rate: None,
-        validate_rate: Some(Rate(1_000_000)),
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: ResponderTable::Keep,
-    };
+    let validate_rate = Some(Rate(1_000_000));
+    let spec = TrialSpec { kind: PhaseKind::Establish, phase1_rate: None, validate_rate, ..trial_spec(10_000) };
     let outcome = engine.run(&spec).unwrap();
     assert_eq!((outcome.forward.received, outcome.forward.faults.total()), (2000, 0));
     assert_eq!(outcome.validation.unwrap().received, 2000);

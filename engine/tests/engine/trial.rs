@@ -1,9 +1,10 @@
 //! Tests of complete trials: a preparing phase 1 resends frames that were lost before phase 2.
 
-use crate::common::bed;
+use crate::common::{bed, trial_spec};
 use engine::{Away, Device, Engine, Lane, Settings};
 use method::{
-    Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialOutcome, TrialSpec, Trials,
+    Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialError, TrialOutcome, TrialSpec,
+    Trials,
 };
 use plane::view::nat44;
 use port::link::{LinkPort, Steer, link};
@@ -100,13 +101,13 @@ impl<P: Port> Port for Stuck<P> {
 struct Stalled(Nanos);
 
 impl Device for Stalled {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         Ok(())
     }
-    fn entries(&mut self) -> Result<Option<u64>, String> {
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         Ok(None)
     }
-    fn away(&mut self) -> Result<Away, String> {
+    fn away(&mut self) -> Result<Away, TrialError> {
         Ok(Away { stall: self.0, ..Away::default() })
     }
 }
@@ -230,20 +231,9 @@ fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> 
     Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
 }
 
-/// A trial of phase 2.
+/// A trial of phase 2 on all flows.
 fn spec() -> TrialSpec {
-    TrialSpec {
-        kind: PhaseKind::Established,
-        rate: Rate(1_000_000),
-        load: Load::Frames(2000),
-        direction: Direction::Both,
-        connections: N,
-        phase1_rate: Some(Rate(1_000_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-    }
+    trial_spec(N)
 }
 
 /// Runs one trial of phase 2 over a cable that drops the first frames.

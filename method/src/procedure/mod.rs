@@ -136,7 +136,7 @@ impl SearchSettings {
         if self.verify.is_some_and(|verify| verify.tries == 0) {
             return refuse("loss verification needs at least one trial");
         }
-        if self.hi.frames_in(self.duration) == 0 {
+        if self.hi.frames_in(self.duration) < self.direction.least_frames() {
             return refuse("a trial at the upper end would send no frame; use longer trials");
         }
         Ok(())

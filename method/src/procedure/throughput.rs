@@ -69,11 +69,16 @@ fn measure<T: Trials>(
     let mut decider = Decider::new(trials, settings);
     let decide = |rate: Rate, patience: Patience| {
         let spec = TrialSpec { rate, ..trial.clone() };
-        let probe = TrialSpec { rate: rate.min(PROBE_RATE), load: Load::Frames(PROBE_FRAMES), ..spec.clone() };
+        let (rate, load) = (rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
+        // A direction with a small part of the rate would have too few frames for a verdict on the device.
+        let direction = if spec.direction.ratio().is_some() { Direction::Both } else { spec.direction };
+        let probe = TrialSpec { rate, load, direction, ..spec.clone() };
         decider.decide(&spec, &probe, patience)
     };
-    // At a lower rate the trial would send no frame.
-    let least = Rate(Nanos::SECOND.0.div_ceil(settings.duration.0));
+    // At a lower rate the trial would send no frame in some direction.
+    let least = (u128::from(settings.direction.least_frames()) * u128::from(Nanos::SECOND.0))
+        .div_ceil(u128::from(settings.duration.0));
+    let least = Rate(u64::try_from(least).unwrap_or(u64::MAX));
     binary::search((settings.lo, settings.hi), least, (settings.precision, &settings.criteria), decide, watch)
 }
 

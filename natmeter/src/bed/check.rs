@@ -2,13 +2,15 @@
 //! thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
 use super::machine::{self, Found};
+use super::management;
 use crate::rig::place::Place;
-use crate::rig::ports;
-use crate::rig::{Process, Rig, boxes, silence};
+use crate::rig::ports::{self, Opened};
+use crate::rig::{Process, Rig, RigError, boxes, loops, silence};
 use crate::run;
 use method::{Direction, Fault, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
 use scenario::bed::{Bed, On, PortKeys};
 use scenario::{Point, Scenario};
+use std::time::Duration;
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ const RATE: Rate = Rate(10_000);
 /// begin.
 pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
     let mut check = Check { say, bad: false };
-    if (is_made(bed) || check.interfaces(bed))
+    if (bed.makes_links() || check.interfaces(bed))
         && check.silence(scenario, bed, process)
         && check.neighbours(scenario, bed, process)
     {
@@ -70,11 +72,6 @@ pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn Fn
     }
     check.hooks(scenario, bed, process);
     !check.bad
-}
-
-/// Whether natmeter makes the ports for a program in a namespace.
-fn is_made(bed: &Bed) -> bool {
-    bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace)
 }
 
 /// The first point of a scenario.
@@ -129,6 +126,9 @@ impl Check<'_> {
                 return self.say(line(name, Grade::Bad, words));
             }
         }
+        if let Some(sentence) = management::through(found, bed) {
+            return self.say(line(name, Grade::Bad, sentence));
+        }
         let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
         self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)))
     }
@@ -139,44 +139,62 @@ impl Check<'_> {
             Ok(place) => place,
             Err(error) => return self.say(line("links", Grade::Bad, error.to_string())),
         };
-        let mut opened = match ports::open(scenario, bed, &place, process, false) {
+        let mut opened = match ports::open(scenario, bed, &place, process) {
             Ok(opened) => opened,
             Err(error) => return self.say(line("ports", Grade::Bad, error.to_string())),
         };
         for (name, words) in opened.in_words() {
             self.say(line(name, Grade::Good, words));
         }
-        let heard = match silence::listen(&mut opened, process) {
+        let time: Duration = bed.keys.silence.into();
+        let heard = match silence::listen(&mut opened, time, process) {
             Ok(heard) => heard,
             Err(error) => return self.say(line("silence", Grade::Bad, error.to_string())),
         };
-        let seconds = silence::TIME.as_secs();
         for (at, (side, _)) in bed.ports().into_iter().enumerate() {
             let seen = &heard[at];
             let total: u64 = seen.values().sum();
             let name = format!("{side} silence");
             if total == 0 {
-                self.say(line(name, Grade::Good, format!("no frame in {seconds} s")));
+                self.say(line(name, Grade::Good, format!("no frame in {time:?}")));
                 continue;
             }
             let kinds: Vec<String> = seen.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
             let grade = if bed.keys.isolated { Grade::Bad } else { Grade::Doubt };
             let words = format!(
-                "{total} foreign frames in {seconds} s: {}; switch off what sends them (LLDP, STP, IPv6 of the box, a bridge)",
+                "{total} foreign frames in {time:?}: {}; switch off what sends them (LLDP, STP, IPv6 of the box, a bridge)",
                 kinds.join(", ")
             );
             self.say(line(name, grade, words));
         }
-        !self.bad
+        !self.bad && (bed.makes_links() || self.loops(&mut opened, bed, process))
+    }
+
+    /// No frame comes back to its port, or reaches the other one without the box.
+    fn loops(&mut self, opened: &mut Opened, bed: &Bed, process: &Process) -> bool {
+        let wrong = match loops::probe(opened, process) {
+            Ok(seen) => loops::in_words(seen),
+            Err(error) => return self.say(line("loops", Grade::Bad, error.to_string())),
+        };
+        self.say(match wrong {
+            None => line("loops", Grade::Good, "no broadcast frame came back or reached the other port"),
+            Some(words) if bed.knows(loops::BRIDGE) => line("loops", Grade::Doubt, words),
+            Some(words) => {
+                line("loops", Grade::Bad, format!("{words}; or add i-know = [\"{}\"] to [bed]", loops::BRIDGE))
+            }
+        })
     }
 
     /// The box answers on both links, and the cables are not exchanged.
     fn neighbours(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
-        if is_made(bed) {
+        if bed.makes_links() {
             // The program is started with the frames below.
             return true;
         }
-        let opened = Place::of(bed, process).and_then(|place| ports::open(scenario, bed, &place, process, true));
+        let opened = Place::of(bed, process).and_then(|place| {
+            let mut opened = ports::open(scenario, bed, &place, process)?;
+            opened.resolve(bed, &place, process).map(|()| opened)
+        });
         match opened {
             Ok(opened) => {
                 for (name, words) in opened.neighbours() {
@@ -185,7 +203,8 @@ impl Check<'_> {
                 true
             }
             Err(error) => {
-                let crossed = ports::are_crossed(scenario, bed, process);
+                let is_silent = matches!(error, RigError::Neighbour(_));
+                let crossed = is_silent && ports::are_crossed(scenario, bed, process);
                 let words = if crossed {
                     "left and right are swapped: the box's address of each side answers on the other one; swap the cables, \
                      or the interfaces in the bed file"

@@ -17,8 +17,12 @@ pub struct Found {
     pub kind: String,
     /// Addresses with their prefix lengths.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Whether a default route leads through it.
+    /// Whether a default route leads through it, or through an interface above it.
     pub has_default_route: bool,
+    /// The interfaces above it, whose frames pass it too: VLANs, the bridge or bond of which it is a member, and theirs.
+    pub above: Vec<String>,
+    /// The addresses of those.
+    pub addresses_above: Vec<IpAddr>,
     /// The bridge or bond of which it is a member.
     pub master: Option<String>,
 }
@@ -36,6 +40,9 @@ struct Link {
     operstate: String,
     #[serde(default)]
     linkinfo: LinkInfo,
+    /// The interface below it; of a veth the other end.
+    #[serde(rename = "link")]
+    below: Option<String>,
     master: Option<String>,
     #[serde(default)]
     addr_info: Vec<Address>,
@@ -60,6 +67,33 @@ struct Route {
     nexthops: Vec<Hop>,
 }
 
+/// Kinds of interfaces that send through the one below them.
+const STACKED: [&str; 5] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
+
+impl Link {
+    /// Whether frames of this one leave through that one.
+    fn is_above(&self, below: &str) -> bool {
+        STACKED.contains(&self.linkinfo.info_kind.as_str()) && self.below.as_deref() == Some(below)
+    }
+}
+
+/// The interfaces above one, each once.
+fn above<'a>(name: &str, links: &'a [Link]) -> Vec<&'a Link> {
+    let mut found: Vec<&Link> = Vec::new();
+    let mut next = vec![name.to_owned()];
+    while let Some(below) = next.pop() {
+        let master = links.iter().find(|link| link.ifname == below).and_then(|link| link.master.clone());
+        let is_next = |link: &&Link| link.is_above(&below) || master.as_ref() == Some(&link.ifname);
+        for link in links.iter().filter(is_next) {
+            if link.ifname != name && !found.iter().any(|known| known.ifname == link.ifname) {
+                found.push(link);
+                next.push(link.ifname.clone());
+            }
+        }
+    }
+    found
+}
+
 #[derive(Deserialize)]
 struct Hop {
     dev: Option<String>,
@@ -77,21 +111,33 @@ pub fn interfaces() -> Result<Vec<Found>, String> {
         route.dev.as_deref() == Some(name) || route.nexthops.iter().any(|hop| hop.dev.as_deref() == Some(name))
     };
     let default = |name: &str| routes.iter().any(|route| leads(route, name));
-    let mut found: Vec<Found> = links
-        .into_iter()
-        .filter(|link| link.layer == "ether")
-        .map(|link| Found {
-            has_default_route: default(&link.ifname),
-            name: link.ifname,
-            mac: link.address,
-            state: link.operstate,
-            kind: link.linkinfo.info_kind,
-            master: link.master,
+    let of_link = |link: &Link| {
+        let above = above(&link.ifname, &links);
+        Found {
+            has_default_route: default(&link.ifname) || above.iter().any(|link| default(&link.ifname)),
+            name: link.ifname.clone(),
+            mac: link.address.clone(),
+            state: link.operstate.clone(),
+            kind: link.linkinfo.info_kind.clone(),
+            master: link.master.clone(),
             addresses: link.addr_info.iter().filter_map(|a| Some((a.local?, a.prefixlen))).collect(),
-        })
-        .collect();
+            above: above.iter().map(|link| link.ifname.clone()).collect(),
+            addresses_above: above.iter().flat_map(|link| &link.addr_info).filter_map(|a| a.local).collect(),
+        }
+    };
+    let mut found: Vec<Found> = links.iter().filter(|link| link.layer == "ether").map(of_link).collect();
     found.sort_by_key(|found| (!found.kind.is_empty(), found.name.clone()));
     Ok(found)
+}
+
+/// The interface through which this machine sends to an address; none without a route.
+///
+/// # Errors
+/// If iproute2 is missing.
+pub fn way_to(address: IpAddr) -> Result<Option<String>, String> {
+    // Without a route `ip` fails, and prints nothing.
+    let routes: Vec<Route> = ip(&["-json", "route", "get", &address.to_string()])?;
+    Ok(routes.into_iter().find_map(|route| route.dev))
 }
 
 fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
@@ -103,13 +149,20 @@ fn ip<T: for<'a> Deserialize<'a>>(args: &[&str]) -> Result<T, String> {
 }
 
 impl Found {
+    /// Whether frames that leave through the interface with this name pass this one.
+    pub fn carries(&self, name: &str) -> bool {
+        self.name == name || self.above.iter().any(|above| above == name)
+    }
+
     /// What speaks against test frames through this interface.
     pub fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();
         if self.has_default_route {
+            let over =
+                if self.above.is_empty() { String::new() } else { format!(" or {} above it", self.above.join(", ")) };
             let text = format!(
-                "the default route of this machine leads through {name}: test frames could leave the laboratory"
+                "the default route of this machine leads through {name}{over}: test frames could leave the laboratory"
             );
             dangers.push(("default-route", text));
         }
@@ -119,11 +172,12 @@ impl Found {
                 format!("{name} is a member of {master}, which other traffic of this machine may use"),
             ));
         }
-        let is_own = |own: &IpAddr| self.addresses.iter().any(|(address, _)| address == own);
+        let addresses = || self.addresses.iter().map(|(address, _)| address).chain(&self.addresses_above);
+        let is_own = |own: &IpAddr| addresses().any(|address| address == own);
         if let Some(address) = own_ends_of_ssh().into_iter().find(is_own) {
             dangers.push(("ssh", format!("you are logged in over {address}, an address of {name}")));
         }
-        if let Some((address, _)) = self.addresses.iter().find(|(address, _)| is_global(*address)) {
+        if let Some(address) = addresses().find(|address| is_global(**address)) {
             dangers.push(("global-address", format!("{name} has the public address {address}")));
         }
         dangers

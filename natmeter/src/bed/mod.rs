@@ -3,5 +3,6 @@
 pub mod check;
 pub mod init;
 pub mod machine;
+pub mod management;
 pub mod protocols;
 pub mod siitperf;

@@ -103,6 +103,9 @@ fn check(file: &Path, scenario: Option<&Path>, changes: &Changes, turn: Turn, ou
         Ok(turn) => turn,
         Err(exit) => return exit,
     };
+    if let Err(exit) = turn.take_ports(&loaded.scenario) {
+        return exit;
+    }
     let process = match turn.process() {
         Ok(process) => process,
         Err(error) => return fail(&format!("signals cannot be handled: {error}")),
@@ -120,10 +123,17 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let process = match MyTurn::take(turn).map(|mut turn| turn.process()) {
-        Ok(Ok(process)) => process,
-        Ok(Err(error)) => return fail(&format!("signals cannot be handled: {error}")),
+    // Held until the end of the measurement.
+    let mut turn = match MyTurn::take(turn) {
+        Ok(turn) => turn,
         Err(exit) => return exit,
+    };
+    if let Err(exit) = turn.take_ports(&loaded.scenario) {
+        return exit;
+    }
+    let process = match turn.process() {
+        Ok(process) => process,
+        Err(error) => return fail(&format!("signals cannot be handled: {error}")),
     };
     let scenario = &loaded.scenario;
     let bed = scenario.bed.as_ref().expect("the option --bed was given");

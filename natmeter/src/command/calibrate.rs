@@ -23,6 +23,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Ex
     if let Some(beside) = &turn.beside {
         err(&format!("{beside}\n"));
     }
+    turn.take_ports(&loaded.scenario)?;
     let plan = Plan::new(&loaded.scenario);
     // Only a cable of the kernel's needs it: over a TAP the tester is measured within the process.
     if Over::of(&loaded.scenario.link) != Over::Process {
@@ -79,10 +80,11 @@ fn text(c: &Calibration) -> String {
             "\n{threads}, {at}, no device in between, over: {}\n\
              \x20 send               {:.1} ns a frame\n\
              \x20 judge              {:.1} ns a frame\n\
-             \x20 ceiling            {frames} frames/s per direction\n",
+             \x20 ceiling            {frames} frames/s {}\n",
             c.over.words(),
             c.send_ps as f64 / 1e3,
             c.receive_ps as f64 / 1e3,
+            method::trial::of_rate(c.direction_ratio),
         );
         if let Some(set_up) = set_up {
             let _ = writeln!(out, "  ceiling of phase 1 {set_up} connections/s");

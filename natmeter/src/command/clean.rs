@@ -23,6 +23,7 @@ pub(super) fn clean() -> Exit {
     }
     // Releasing the lock removes the lock file of a killed run; a live run keeps its own.
     drop(dut::MachineLock::take());
+    dut::port_lock::clean(&dir);
     let priority = priority::restore(&dir);
     let changes = restored.iter().flatten().map(ToString::to_string);
     let restored_devices = devices.iter().flat_map(|undone| undone.done.iter().cloned());

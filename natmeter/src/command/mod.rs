@@ -92,6 +92,7 @@ fn fail(error: &RunError) -> Exit {
             Exit::DutUnreachable
         }
         RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::DutUnreachable,
+        RunError::Trial { error: method::TrialError::Unreachable(_), .. } => Exit::DutUnreachable,
         RunError::Rig(RigError::Bed(_) | RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,

@@ -31,6 +31,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let is_beside = turn.beside;
     let mut turn = MyTurn::take(*turn)?;
+    turn.take_ports(&loaded.scenario)?;
     privilege(&loaded.scenario, &plan, &mut turn)?;
     tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
@@ -58,7 +59,8 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
     let mut listener = listener(output);
     let ended = opened.and_then(|(folder, repairs)| {
         let header = header(path, tech::ALL)?;
-        if let Err(exit) = privilege(&header.scenario, &header.plan, &mut turn) {
+        let ready = turn.take_ports(&header.scenario);
+        if let Err(exit) = ready.and_then(|()| privilege(&header.scenario, &header.plan, &mut turn)) {
             return Ok(Err(exit));
         }
         for repair in repairs {

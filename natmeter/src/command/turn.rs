@@ -7,7 +7,9 @@ use crate::rig::Process;
 use crate::run::RunError;
 use crate::signals;
 use crate::term::err;
-use dut::{DutError, Holder, MachineLock};
+use dut::lock::Lock;
+use dut::{DutError, Holder, MachineLock, RunDir, port_lock};
+use scenario::Scenario;
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -20,6 +22,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct MyTurn {
     waits: Waits,
     _lock: Option<MachineLock>,
+    /// The interfaces of a bed.
+    ports: Vec<Lock>,
     /// A doubt, if another process measures at the same time.
     pub(super) beside: Option<String>,
 }
@@ -31,7 +35,7 @@ impl MyTurn {
     /// # Errors
     /// The exit code, after printing the holder of the lock, or the end of the wait by a signal.
     pub(super) fn take(turn: Turn) -> Result<MyTurn, Exit> {
-        let mut waits = Waits { is_wanted: turn.wait, signals: None, is_told: false };
+        let mut waits = Waits { is_wanted: turn.wait, signals: None, told: None };
         loop {
             let (lock, holder) = match MachineLock::take() {
                 Ok(mut lock) => {
@@ -52,7 +56,7 @@ impl MyTurn {
                 Some(holder) if turn.wait => waits.once_for(&holder, "measures on this machine")?,
                 holder => {
                     let beside = holder.map(|h| format!("{h} measured on this machine at the same time"));
-                    return Ok(MyTurn { waits, _lock: lock, beside });
+                    return Ok(MyTurn { waits, _lock: lock, ports: Vec::new(), beside });
                 }
             }
         }
@@ -62,16 +66,35 @@ impl MyTurn {
     ///
     /// # Errors
     /// The exit code, after printing the error, or the end of the wait by a signal.
-    pub(super) fn wait_for(&mut self, ask: impl Fn() -> Result<(), DutError>) -> Result<(), Exit> {
+    pub(super) fn wait_for<T>(&mut self, ask: impl Fn() -> Result<T, DutError>) -> Result<T, Exit> {
         loop {
             match ask() {
-                Ok(()) => return Ok(()),
+                Ok(found) => return Ok(found),
                 Err(DutError::Busy { holder, what }) if self.waits.is_wanted => {
                     self.waits.once_for(&holder, &format!("uses {what}"))?;
+                }
+                Err(error @ DutError::Busy { .. }) => {
+                    err(&format!("error: {error}; or use --wait to start after it\n"));
+                    return Err(Exit::Failed);
                 }
                 Err(error) => return Err(fail(&RunError::Rig(error.into()))),
             }
         }
+    }
+
+    /// Takes the interfaces of the scenario's bed, until this is dropped. Those that natmeter makes itself belong to nobody else.
+    ///
+    /// # Errors
+    /// As [`MyTurn::wait_for`].
+    pub(super) fn take_ports(&mut self, scenario: &Scenario) -> Result<(), Exit> {
+        let Some(bed) = &scenario.bed else { return Ok(()) };
+        if bed.makes_links() {
+            return Ok(());
+        }
+        let names = bed.ports().map(|(_, port)| port.interface.as_str());
+        let locks = self.wait_for(|| port_lock::take(&RunDir::of_this_user(), &names))?;
+        self.ports.extend(locks);
+        Ok(())
     }
 
     /// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once.
@@ -94,18 +117,21 @@ struct Waits {
     is_wanted: bool,
     /// Caught from the first wait on. No thread reads them, because a process with threads cannot enter a user namespace.
     signals: Option<Signals>,
-    is_told: bool,
+    /// The last that was said.
+    told: Option<String>,
 }
 
 impl Waits {
-    /// Names, the first time, the process that it waits for, and waits a moment.
+    /// Names the process that it waits for, unless it named it already, and waits a moment.
     fn once_for(&mut self, holder: &Holder, does: &str) -> Result<(), Exit> {
         if self.signals.is_none() {
             let caught = signals::handled().and_then(|signals| Signals::new(&signals));
             self.signals = Some(caught.map_err(|error| fail(&RunError::Signals(error)))?);
         }
-        if !std::mem::replace(&mut self.is_told, true) {
-            err(&format!("waiting for {holder}, which {does}; Ctrl-C ends the wait\n"));
+        let words = format!("waiting for {holder}, which {does}; Ctrl-C ends the wait\n");
+        if self.told.as_ref() != Some(&words) {
+            err(&words);
+            self.told = Some(words);
         }
         std::thread::sleep(ASK_AGAIN);
         if self.is_interrupted() {

@@ -1,11 +1,12 @@
 //! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
 //! and count their tables, and restore them.
 
-use super::{Process, RigError};
+use super::{Process, RigError, failed};
 use dut::RunDir;
 use dut::external::{External, ExternalConfig, Hooks, On};
 use dut::software::remote;
 use engine::Device;
+use method::TrialError;
 use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
@@ -141,7 +142,7 @@ pub fn folder(bed: &Bed) -> PathBuf {
 }
 
 /// The file with which ssh is configured, if the bed names one.
-fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
+pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }
 
@@ -238,23 +239,23 @@ struct Between {
 }
 
 impl Device for Between {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         // An earlier point, or an earlier run, may have left connections, too.
         let end = Instant::now() + self.wait.map_or(Duration::ZERO, with_margin);
         while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             if self.interrupted.load(Ordering::Relaxed) {
-                return Err("interrupted while waiting for the time-out of the box's connections".to_owned());
+                return Err(TrialError::Interrupted);
             }
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }
         let mut all = self.all.lock().expect("no panic while held");
-        all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| e.to_string())
+        all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| failed(&e))
     }
 
-    fn entries(&mut self) -> Result<Option<u64>, String> {
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
         let counts: Vec<Option<u64>> =
-            all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+            all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
         // One box of several keeps the connections.
         Ok(counts.into_iter().flatten().max())
     }

@@ -6,7 +6,7 @@ use super::{Bed, Price, Process, Rig, RigError, mac};
 use engine::lane::{Companion, back_to_sender};
 use engine::{Away, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, Switch, steer};
-use method::{Loop, Nanos};
+use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
 use plane::{Function, Steering, Wrapper};
@@ -282,20 +282,21 @@ struct Gateway {
 }
 
 impl Gateway {
-    fn with<T>(&self, f: impl FnOnce(&Embedded) -> Result<T, gateway::EmbeddedError>) -> Result<T, String> {
+    fn with<T>(&self, f: impl FnOnce(&Embedded) -> Result<T, gateway::EmbeddedError>) -> Result<T, TrialError> {
         let running = self.running.lock().expect("no panic while held");
-        f(running.as_ref().ok_or("the embedded gateway has been stopped")?).map_err(|e| e.to_string())
+        let gateway = running.as_ref().ok_or("the embedded gateway has been stopped".to_owned());
+        gateway.and_then(|gateway| f(gateway).map_err(|e| e.to_string())).map_err(TrialError::Device)
     }
 }
 
 impl Device for Gateway {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         self.with(Embedded::clear)
     }
-    fn entries(&mut self) -> Result<Option<u64>, String> {
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         self.with(|e| Ok(Some(e.entries()?.0)))
     }
-    fn away(&mut self) -> Result<Away, String> {
+    fn away(&mut self) -> Result<Away, TrialError> {
         let away = self.with(Embedded::away)?;
         Ok(Away { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
     }

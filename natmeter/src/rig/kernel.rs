@@ -3,13 +3,16 @@
 
 use super::null::NullPath;
 use super::wires::Wires;
-use super::{Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, flow_space, settings};
+use super::{
+    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings,
+    technology, with_sources,
+};
 use dut::bed::{LEFT, RIGHT, Side};
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Device, Engine, Lane};
-use method::{Loop, Nanos};
+use method::{Loop, Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::{Pool, Port};
@@ -18,6 +21,7 @@ use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+use tech::Plays;
 use wire::{Mac, OuterRange, View};
 
 /// MTU of the interfaces of the test bed.
@@ -61,6 +65,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         back_end: back_end(&scenario.link),
         inside: scenario.traffic.flows.inside,
         remote: scenario.traffic.flows.remote,
+        networks: scenario.traffic.flows.networks,
+        ipv6: dut::software::named(software).is_ok_and(|software| software.ipv6),
         dut_cores,
         tester_cores,
         backlog: None,
@@ -121,7 +127,7 @@ pub fn build(
     let config = device_config(scenario, software, nat, point);
     let device =
         dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
-    let view = Arc::new(view(scenario, nat, point)?);
+    let view = Arc::new(with_sources(view(scenario, nat, point)?, scenario));
     check_frames_fit(&view, MTU)?;
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
@@ -178,8 +184,11 @@ pub fn build(
 }
 
 fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result<View, RigError> {
-    let flows = flow_space(scenario)?;
     let hop = |side: &Side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) };
+    if let Some(ipv6) = scenario.duts[point.dut].forwarded_ipv6() {
+        return technology::view_between([LEFT, RIGHT].map(|side| hop(&side)), scenario, Plays::Dual, &*ipv6, point);
+    }
+    let flows = flow_space(scenario)?;
     let bed = Bed {
         left: hop(&LEFT),
         right: hop(&RIGHT),
@@ -258,19 +267,20 @@ fn isolated(bed: &BedConfig) -> Vec<usize> {
     bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect()
 }
 
-fn with<T>(running: &Running, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, String> {
+fn with<T>(running: &Running, f: impl FnOnce(&mut dut::Device) -> Result<T, dut::DutError>) -> Result<T, TrialError> {
     let mut running = running.lock().expect("no panic while held");
-    f(running.as_mut().ok_or("the device has been torn down")?).map_err(|e| e.to_string())
+    let device = running.as_mut().ok_or_else(|| TrialError::Device("the device has been torn down".to_owned()))?;
+    f(device).map_err(|e| failed(&e))
 }
 
 impl Device for Kernel {
-    fn clear(&mut self) -> Result<(), String> {
+    fn clear(&mut self) -> Result<(), TrialError> {
         with(&self.running, |d| d.clear().map(|_| ()))
     }
-    fn entries(&mut self) -> Result<Option<u64>, String> {
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
         with(&self.running, dut::Device::count)
     }
-    fn away(&mut self) -> Result<Away, String> {
+    fn away(&mut self) -> Result<Away, TrialError> {
         // The kernel's threads do not report single stalls.
         Ok(Away { run_delay: self.threads.run_delay().map(Nanos), ..Away::default() })
     }

@@ -6,6 +6,7 @@ mod commands;
 pub mod embedded;
 pub mod files;
 pub mod kernel;
+pub mod loops;
 pub mod null;
 pub mod place;
 pub mod ports;
@@ -17,6 +18,7 @@ pub use commands::Commands;
 use null::NullPath;
 use wires::Captures;
 
+use dut::DutError;
 use engine::{Engine, Settings};
 use method::simulated::{SimulatedDut, Truth};
 use method::{Loop, Nanos, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -74,6 +76,11 @@ pub enum RigError {
     Dut(#[from] dut::DutError),
 }
 
+/// The same view with the Ethernet source addresses of the scenario.
+pub fn with_sources(view: View, scenario: &Scenario) -> View {
+    view.from_source_macs(scenario.traffic.source_macs, scenario.traffic.seed)
+}
+
 /// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).
 ///
 /// # Errors
@@ -97,6 +104,15 @@ pub struct Process {
     pub is_check: bool,
     /// Whether the ports of an isolated bed were silent.
     pub is_silent: Arc<AtomicBool>,
+    /// Whether no loop was found in front of the box.
+    pub has_no_loop: Arc<AtomicBool>,
+}
+
+/// What an error of the device is for a trial.
+fn failed(error: &DutError) -> TrialError {
+    let is_lost = error.is_lost_connection();
+    let text = error.to_string();
+    if is_lost { TrialError::Unreachable(text) } else { TrialError::Device(text) }
 }
 
 impl Process {
@@ -108,6 +124,7 @@ impl Process {
             commands: Commands::default(),
             is_check: false,
             is_silent: Arc::default(),
+            has_no_loop: Arc::default(),
         }
     }
 }
@@ -272,8 +289,7 @@ impl Trials for Bed {
 /// # Errors
 /// If the ranges are inconsistent; the scenario parser prevents that.
 pub fn flow_space(scenario: &Scenario) -> Result<FlowSpace, wire::FlowError> {
-    let t = &scenario.traffic;
-    FlowSpace::new(t.flows.inside, t.flows.source_ports, t.flows.remote, t.flows.destination_ports)
+    scenario.traffic.flows.space()
 }
 
 /// Returns the connections of the view at a point: all flows in a stateless test.

@@ -15,7 +15,7 @@ const MOST_OF_SHARE: f64 = 1.25;
 const ENOUGH: u64 = 10_000;
 
 /// Puts the null device in place of the device, or restores the device.
-type Switch = Box<dyn Fn(bool) -> Result<(), String>>;
+type Switch = Box<dyn Fn(bool) -> Result<(), TrialError>>;
 
 /// The null device on the path of a device.
 pub struct NullPath {
@@ -28,7 +28,7 @@ pub struct NullPath {
 
 impl NullPath {
     /// Returns the null device behind this switch, for one thread of the tester.
-    pub fn new(switch: impl Fn(bool) -> Result<(), String> + 'static) -> NullPath {
+    pub fn new(switch: impl Fn(bool) -> Result<(), TrialError> + 'static) -> NullPath {
         NullPath { switch: Box::new(switch), to_tester: None, received: None }
     }
 
@@ -56,9 +56,9 @@ impl NullPath {
 
     /// Does something with the null device in place of the device.
     fn in_place<T>(&self, work: impl FnOnce() -> Result<T, TrialError>) -> Result<T, TrialError> {
-        (self.switch)(true).map_err(TrialError::Tester)?;
+        (self.switch)(true)?;
         let done = work();
-        (self.switch)(false).map_err(TrialError::Tester)?;
+        (self.switch)(false)?;
         done
     }
 }

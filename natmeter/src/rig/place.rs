@@ -2,11 +2,11 @@
 //! starts as the device.
 
 use super::{Process, RigError, boxes};
-use crate::bed::machine;
-use dut::links::{self, Links};
+use crate::bed::{machine, management};
+use dut::links::{self, End, Links};
 use dut::{RunDir, started::Started};
 use port::Netns;
-use scenario::bed::{Bed, On};
+use scenario::bed::{Bed, PortIo, PortKeys};
 use wire::Mac;
 
 /// The ports' namespace, and what stands in it.
@@ -23,11 +23,14 @@ impl Place {
     /// # Errors
     /// If the links cannot be made, or if something speaks against test frames through the user's interfaces.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
-        if bed.boxes.iter().all(|(_, keys)| keys.on != On::Namespace) {
+        if !bed.makes_links() {
             refuse_dangers(bed)?;
             return Ok(Place { tester: Netns::current()?, programs: Vec::new(), links: None });
         }
-        let ends = [&bed.left, &bed.right].map(|port| port.interface.as_str());
+        let ends = [&bed.left, &bed.right].map(|port| match port.io {
+            PortIo::Tap => End::Tap,
+            _ => End::Veth(&port.interface),
+        });
         let links = Links::make(ends, bed.lanes(), &RunDir::of_this_user(), &process.commands.sink("links"))?;
         Ok(Place { tester: links.tester().clone(), programs: Vec::new(), links: Some(links) })
     }
@@ -40,6 +43,14 @@ impl Place {
     /// The namespace of the device, if natmeter made it.
     pub fn device(&self) -> Option<&Netns> {
         self.links.as_ref().map(Links::device)
+    }
+
+    /// Namespace and name of the interface of a port. That of a TAP is the device's end.
+    pub fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
+        match &self.links {
+            Some(links) if keys.io == PortIo::Tap => (links.device(), links::ENDS[usize::from(side == "right")]),
+            _ => (&self.tester, &keys.interface),
+        }
     }
 
     /// The Ethernet addresses of the device's ends, if natmeter made them: left, right.
@@ -86,6 +97,9 @@ fn refuse_dangers(bed: &Bed) -> Result<(), RigError> {
         {
             let way_out = format!("use another interface, or add i-know = [\"{danger}\"] to [bed]");
             return Err(RigError::Bed(format!("{sentence}; {way_out}")));
+        }
+        if let Some(sentence) = management::through(found, bed) {
+            return Err(RigError::Bed(sentence));
         }
     }
     Ok(())

@@ -3,8 +3,11 @@
 
 use super::place::Place;
 use super::wires::Wires;
-use super::{Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings};
-use super::{boxes, silence, technology};
+use super::{
+    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings, with_sources,
+};
+use super::{boxes, loops, silence, technology};
+use dut::links;
 use engine::overload::Offered;
 use engine::{Device, Engine, Lane, NoDevice};
 use gateway::neighbour::resolve;
@@ -14,13 +17,15 @@ use plane::Hop;
 use plane::view;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Copying, Select, XdpMode};
+use port::backend::tap::{TapConfig, TapPort};
 use port::interface::{Interfaces, LinkFacts};
 use port::middleware::vlan::{Tag, Vlan};
-use port::{Clock, Mute, Netns, Pool, PoolConfig, Port};
+use port::{Clock, Mute, Netns, Pool, PoolConfig, Port, PortError};
 use record::folder::{FactTable, Figures};
-use scenario::bed::{Bed, On, PortIo, PortKeys, ZeroCopy};
+use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
 use scenario::gateway::NextHop;
 use scenario::{Dut, Point, Scenario};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use wire::{AddrRange, Mac, Prefix6, View};
@@ -47,49 +52,60 @@ pub struct Opened {
 /// The queues of a port, the Ethernet addresses on its link, and what the tester answers for there.
 type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
-/// Opens both ports in the namespace of this thread. With `ask`, resolves the box's Ethernet addresses;
-/// otherwise they are 0.
+/// Opens both ports. The box's Ethernet addresses are 0 until [`Opened::resolve`].
 ///
 /// # Errors
-/// If an interface is missing or down, the back-end does not work on it, or the box does not answer.
-pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, ask: bool) -> Result<Opened, RigError> {
+/// If an interface is missing or down, or the back-end does not work on it.
+pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) -> Result<Opened, RigError> {
     let here = place.tester().clone();
     let lanes = bed.lanes() as usize;
     let mut pools = Pool::for_workers(PoolConfig::umem(lanes, FRAMES))?;
-    let interfaces = [&bed.left, &bed.right].map(|keys| keys.interface.as_str());
-    // Two VLANs of one interface are muted once.
-    let distinct = interfaces.iter().enumerate().filter(|(at, name)| !interfaces[..*at].contains(name));
-    let mutes = distinct.map(|(_, name)| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
+    // This machine's kernel has no part in a TAP. Two VLANs of one interface are muted once.
+    let kept_out = [&bed.left, &bed.right].into_iter().filter(|keys| keys.io != PortIo::Tap);
+    let interfaces: BTreeSet<&str> = kept_out.map(|keys| keys.interface.as_str()).collect();
+    let mutes = interfaces.into_iter().map(|name| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
     let mut facts = FactTable::new();
     let flows = &scenario.traffic.flows;
     let mut side = |name: &str, keys: &PortKeys, tested: AddrRange| -> Result<Side, RigError> {
-        let mac = Mac(here.run_in(|| Interfaces::here()?.get(&keys.interface))??.mac);
-        let mut ports = ports(&here, keys, process.clock, &mut pools)?;
-        let own = own(keys, mac, tested);
-        let made = place.macs().map(|macs| macs[usize::from(name == "right")]).filter(|_| keys.next_hop().is_none());
-        let next = match made {
-            _ if !ask => Mac::default(),
-            Some(mac) => mac,
-            None => next_hop(keys, &mut ports, &mut pools, &own, process)?,
+        let (namespace, interface) = place.interface(name, keys);
+        let mac = match keys.io {
+            PortIo::Tap => Mac(links::tester_macs()[usize::from(name == "right")]),
+            _ => Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac),
         };
+        let ports = ports((namespace, interface), keys, process.clock, &mut pools)?;
         let first = ports[0].facts();
         facts.insert(
             format!("{name} port"),
             format!("{} {} {}", first.backend, first.name, first.mode).trim().to_owned(),
         );
-        if next == mac {
-            let what = format!(
-                "{next} is the address of the tester's own {name} port, not of the box: correct `mac` of [bed.{name}]"
-            );
-            return Err(RigError::Bed(what));
-        }
-        facts.insert(format!("{name} neighbour"), next.to_string());
-        facts.extend(link_facts(name, &LinkFacts::of(&here, &keys.interface)?));
-        Ok((ports, Hop { own: mac, next }, own))
+        facts.extend(link_facts(name, &LinkFacts::of(namespace, interface)?));
+        Ok((ports, Hop { own: mac, next: Mac::default() }, own(keys, mac, tested)))
     };
-    let (left, left_hop, customer) = side("left", &bed.left, flows.inside)?;
-    let (right, right_hop, internet) = side("right", &bed.right, flows.remote)?;
+    let [inside, remote] = flows.ends();
+    let (left, left_hop, customer) = side("left", &bed.left, inside)?;
+    let (right, right_hop, internet) = side("right", &bed.right, remote)?;
     Ok(Opened { pools, left, right, hops: [left_hop, right_hop], owns: Owns { customer, internet }, facts, mutes })
+}
+
+/// Refuses a box with the Ethernet address of one of the tester's ports: it would never receive a frame.
+fn refuse_own(bed: &Bed, hops: [Hop; 2]) -> Result<(), RigError> {
+    for ((side, keys), hop) in bed.ports().into_iter().zip(hops) {
+        let of_tester = ["left", "right"].into_iter().zip(hops).find(|(_, own)| own.own == hop.next);
+        let Some((port, _)) = of_tester else { continue };
+        let what = match (keys.mac, keys.gateway) {
+            (None, Some(gateway)) => format!(
+                "{gateway} answers on the {side} with {}, the address of the tester's own {port} port: give the box's port an address of \
+                 its own, and see that `gateway` of [bed.{side}] is the box's",
+                hop.next
+            ),
+            _ => format!(
+                "{} is the address of the tester's own {port} port, not of the box: correct `mac` of [bed.{side}]",
+                hop.next
+            ),
+        };
+        return Err(RigError::Bed(what));
+    }
+    Ok(())
 }
 
 /// The Ethernet addresses of the tester's ports: left, right.
@@ -97,7 +113,7 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process, as
 /// # Errors
 /// If an interface does not exist. Returns 0 for links that natmeter makes itself, because they do not exist yet.
 pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
-    if bed.boxes.iter().any(|(_, keys)| keys.on == On::Namespace) {
+    if bed.makes_links() {
         return Ok([Mac::default(); 2]);
     }
     let mut here = Interfaces::here()?;
@@ -144,7 +160,12 @@ fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
 }
 
 /// The queues of one port.
-fn ports(here: &Netns, keys: &PortKeys, clock: Clock, pools: &mut [Pool]) -> Result<Vec<Box<dyn Port>>, RigError> {
+fn ports(
+    (here, interface): (&Netns, &str),
+    keys: &PortKeys,
+    clock: Clock,
+    pools: &mut [Pool],
+) -> Result<Vec<Box<dyn Port>>, RigError> {
     let queues = keys.queues as usize;
     let xdp = |mode, pools: &mut [Pool]| {
         let copying = match keys.zero_copy {
@@ -152,27 +173,51 @@ fn ports(here: &Netns, keys: &PortKeys, clock: Clock, pools: &mut [Pool]) -> Res
             ZeroCopy::IfPossible => Copying::IfNeeded,
             ZeroCopy::Never => Copying::Always,
         };
-        let named = AfXdpConfig::named(&keys.interface, Select::everything());
+        let named = AfXdpConfig::named(interface, Select::everything());
         let config = AfXdpConfig { queues: keys.queues, mode, copying, steered: true, ..named };
         AfXdpPort::open(here, &config, clock, &mut pools[..queues])
     };
     let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect();
     let ports: Vec<Box<dyn Port>> = match keys.io {
         PortIo::AfPacket => {
-            let config = AfPacketConfig { queue: RING, steered: true, ..AfPacketConfig::named(&keys.interface) };
+            let config = AfPacketConfig { queue: RING, steered: true, ..AfPacketConfig::named(interface) };
             let ports = AfPacketPort::open_many(here, &config, queues, clock)?;
             ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
         }
+        PortIo::Tap => {
+            let config = TapConfig { existing: true, ..TapConfig::named(interface) };
+            vec![Box::new(TapPort::open(here, &config, clock)?)]
+        }
         PortIo::AfXdpGeneric => boxed(xdp(XdpMode::Generic, pools)?),
-        PortIo::AfXdpNative => boxed(xdp(XdpMode::Native, pools)?),
+        PortIo::AfXdpNative => match xdp(XdpMode::Native, pools) {
+            Err(error) if keys.zero_copy == ZeroCopy::Required => return Err(without_zero_copy(here, keys, error)),
+            opened => boxed(opened?),
+        },
         PortIo::AfXdp => match xdp(XdpMode::Native, pools) {
             Ok(ports) => boxed(ports),
+            // The generic receive path always copies.
+            Err(error) if keys.zero_copy == ZeroCopy::Required => return Err(without_zero_copy(here, keys, error)),
             Err(_) => boxed(xdp(XdpMode::Generic, pools)?),
         },
     };
     let Some(tag) = keys.vlan.and_then(Tag::new) else { return Ok(ports) };
     let tagged = |port| Box::new(Vlan::new(port, tag, Arc::default())) as Box<dyn Port>;
     Ok(ports.into_iter().map(tagged).collect())
+}
+
+/// The refusal of a port that cannot share its memory with the driver; the error itself if that is not the cause.
+fn without_zero_copy(here: &Netns, keys: &PortKeys, error: PortError) -> RigError {
+    let unsupported = Some(rustix::io::Errno::OPNOTSUPP.raw_os_error());
+    if !matches!(&error, PortError::System { source, .. } if source.raw_os_error() == unsupported) {
+        return error.into();
+    }
+    let driver = LinkFacts::of(here, &keys.interface).map(|facts| facts.driver).unwrap_or_default();
+    let driver = if driver.is_empty() { "unknown" } else { &driver };
+    RigError::Bed(format!(
+        "zero-copy is required on {}, and cannot be had (driver {driver}): {error}; write zero-copy = \"if-possible\", or use a network \
+         card whose driver has it",
+        keys.interface
+    ))
 }
 
 /// The addresses for which the tester answers on one side: its own, and those of its test frames.
@@ -215,10 +260,30 @@ pub fn are_crossed(scenario: &Scenario, bed: &Bed, process: &Process) -> bool {
         return false;
     }
     let other = Bed { left: crossed(left, right.gateway), right: crossed(right, left.gateway), ..bed.clone() };
-    Place::of(&other, process).and_then(|place| open(scenario, &other, &place, process, true)).is_ok()
+    Place::of(&other, process)
+        .and_then(|place| open(scenario, &other, &place, process)?.resolve(&other, &place, process))
+        .is_ok()
 }
 
 impl Opened {
+    /// Resolves the box's Ethernet addresses.
+    ///
+    /// # Errors
+    /// If the box does not answer, or answers with an address of the tester's.
+    pub fn resolve(&mut self, bed: &Bed, place: &Place, process: &Process) -> Result<(), RigError> {
+        let ends = [(&mut self.left, &self.owns.customer), (&mut self.right, &self.owns.internet)];
+        for (at, ((ports, own), (side, keys))) in ends.into_iter().zip(bed.ports()).enumerate() {
+            let made = place.macs().filter(|_| keys.next_hop().is_none());
+            let next = match made {
+                Some(macs) => macs[at],
+                None => next_hop(keys, ports, &mut self.pools, own, process)?,
+            };
+            self.hops[at].next = next;
+            self.facts.insert(format!("{side} neighbour"), next.to_string());
+        }
+        refuse_own(bed, self.hops)
+    }
+
     /// What the ports are: name and words of each.
     pub fn in_words(&self) -> Vec<(String, String)> {
         let sides = [("left port", &self.left), ("right port", &self.right)];
@@ -254,6 +319,54 @@ impl Opened {
         Ok(())
     }
 
+    /// Receives what waits at both ports, answers what asks the tester itself, and shows the other frames as
+    /// [`Self::receive`] does.
+    ///
+    /// # Errors
+    /// If a port fails.
+    pub fn receive_foreign(&mut self, show: &mut dyn FnMut(bool, &[u8])) -> Result<(), RigError> {
+        let (mut burst, mut answers) = (port::burst(), port::burst());
+        for (is_left, ports) in [(true, &mut self.left), (false, &mut self.right)] {
+            for (port, pool) in ports.iter_mut().zip(&mut self.pools) {
+                port.receive(pool, &mut burst)?;
+                for mut frame in burst.drain(..) {
+                    let octets = frame.bytes().to_vec();
+                    if self.owns.answer(side_of(is_left), &mut frame) {
+                        answers.push(frame);
+                    } else {
+                        show(is_left, &octets);
+                        pool.free(frame);
+                    }
+                }
+                port.transmit(pool, &mut answers)?;
+                pool.free_all(&mut answers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame from one port.
+    ///
+    /// # Errors
+    /// If the port fails.
+    pub fn send(&mut self, from_left: bool, octets: &[u8]) -> Result<(), RigError> {
+        let port = if from_left { &mut self.left[0] } else { &mut self.right[0] };
+        let pool = &mut self.pools[0];
+        let mut burst = port::burst();
+        if let Some(mut frame) = pool.alloc(octets.len()) {
+            frame.bytes_mut().copy_from_slice(octets);
+            burst.push(frame);
+            port.transmit(pool, &mut burst)?;
+            pool.free_all(&mut burst);
+        }
+        Ok(())
+    }
+
+    /// The Ethernet address of one port.
+    pub fn own_mac(&self, of_left: bool) -> [u8; 6] {
+        self.hops[usize::from(!of_left)].own.0
+    }
+
     /// The lanes of the engine, and what must live as long as they.
     fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
         let Opened { pools, left, right, owns, mutes, .. } = self;
@@ -270,12 +383,17 @@ impl Opened {
     }
 }
 
+fn side_of(left: bool) -> plane::Side {
+    if left { plane::Side::Customer } else { plane::Side::Internet }
+}
+
 /// Answers what the box asks the tester itself.
 fn service(owns: Owns) -> engine::Service {
-    Box::new(move |left, frame| {
-        let side = if left { plane::Side::Customer } else { plane::Side::Internet };
-        if owns.answer(side, frame) { engine::Served::Answer } else { engine::Served::Foreign }
-    })
+    Box::new(
+        move |left, frame| {
+            if owns.answer(side_of(left), frame) { engine::Served::Answer } else { engine::Served::Foreign }
+        },
+    )
 }
 
 /// Windows of the send ceiling, and the length of each.
@@ -300,7 +418,7 @@ type Held = (Vec<Mute>, Place);
 /// An engine on the ports alone, without a box.
 fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
     let place = Place::of(bed, process)?;
-    let opened = open(scenario, bed, &place, process, false)?;
+    let opened = open(scenario, bed, &place, process)?;
     let mut wires = Wires::bare(process.clock);
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
     let (view, settings) = (Arc::clone(&cable.view), settings(scenario, Loop::Open));
@@ -334,14 +452,17 @@ pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, Tr
 pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let mut place = Place::of(bed, process)?;
     if !bed.keys.allow_addresses.is_empty() {
-        silence::require(&mut open(scenario, bed, &place, process, false)?, process)?;
+        silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
     let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
+    // A TAP has a carrier only while the tester has it open.
+    let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, &boxes::values(scenario, point), process)?;
-    let opened = open(scenario, bed, &place, process, true).map_err(|error| match place.ended() {
+    opened.resolve(bed, &place, process).map_err(|error| match place.ended() {
         Some(ended) => RigError::Ended(ended),
         None => error,
     })?;
+    loops::refuse(&mut opened, bed.knows(loops::BRIDGE), process)?;
     let view = Arc::new(view_of(scenario, opened.hops, point)?);
     let mut wires = Wires::of(scenario, process.clock);
     let mut facts = opened.facts.clone();
@@ -401,7 +522,7 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
         })
     };
     check_frames_fit(&view, MTU)?;
-    Ok(view)
+    Ok(with_sources(view, scenario))
 }
 
 /// MTU of the links of a bed.

@@ -8,21 +8,23 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Time for which both ports listen for foreign frames.
-pub const TIME: Duration = Duration::from_secs(10);
-
-/// Counts the frames that come in on the left and on the right, by protocol.
+/// Counts the frames that come in on the left and on the right within this time, by protocol. Answers what asks the tester
+/// itself, and does not count it.
 ///
 /// # Errors
 /// On an interrupt, or if a port fails.
-pub fn listen(opened: &mut Opened, process: &Process) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
-    let end = Instant::now() + TIME;
+pub fn listen(
+    opened: &mut Opened,
+    time: Duration,
+    process: &Process,
+) -> Result<[BTreeMap<&'static str, u64>; 2], RigError> {
+    let end = Instant::now() + time;
     let mut heard = [BTreeMap::new(), BTreeMap::new()];
     while Instant::now() < end {
         if process.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted.into());
         }
-        opened.receive(&mut |is_left, frame| {
+        opened.receive_foreign(&mut |is_left, frame| {
             *heard[usize::from(!is_left)].entry(protocols::name(frame)).or_insert(0) += 1;
         })?;
         std::thread::sleep(Duration::from_millis(1));
@@ -34,14 +36,14 @@ pub fn listen(opened: &mut Opened, process: &Process) -> Result<[BTreeMap<&'stat
 ///
 /// # Errors
 /// If frames come in, on an interrupt, or if a port fails.
-pub fn require(opened: &mut Opened, process: &Process) -> Result<(), RigError> {
+pub fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
     if process.is_silent.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let heard = listen(opened, process)?;
+    let heard = listen(opened, time, process)?;
     for (side, seen) in ["left", "right"].into_iter().zip(&heard) {
         if let Some((kind, n)) = seen.iter().next() {
-            let what = format!("the bed is not isolated: {n} {kind} came in on the {side} within {} s", TIME.as_secs());
+            let what = format!("the bed is not isolated: {n} {kind} came in on the {side} within {time:?}");
             return Err(RigError::Bed(format!("{what}; switch off what sends them, or use addresses for benchmarks")));
         }
     }

@@ -4,7 +4,7 @@
 use super::embedded::{Cores, MTU, wired};
 use super::files::open;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, check_frames_fit, mac, settings};
+use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_sources};
 use method::Loop;
 use plane::{Function, Hop, Side4, Side6, Steering};
 use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
@@ -40,7 +40,7 @@ pub fn build_on(
     process: &Process,
     cores: &Cores,
 ) -> Result<Rig, RigError> {
-    let view = Arc::new(view(scenario, plays, technology, point)?);
+    let view = Arc::new(with_sources(view(scenario, plays, technology, point)?, scenario));
     check_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };

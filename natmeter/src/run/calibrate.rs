@@ -6,7 +6,7 @@ use crate::rig::{self, Process, RigError, embedded, kernel, ports};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use engine::overload::Offered;
-use method::{Nanos, Rate, TrialError};
+use method::{Direction, Nanos, Rate, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::Pool;
@@ -72,6 +72,7 @@ fn measured(
         connections: point.connections,
         axes: point.axes.clone(),
         over: Over::of(&scenario.link),
+        direction_ratio: scenario.traffic.direction.ratio(),
         workers,
         frames: found.frames,
         set_up: found.set_up,
@@ -103,9 +104,12 @@ pub(super) fn addressed_to_sender(
     Ok(offered(scenario, cable_between(hops, scenario, point, false)?))
 }
 
+/// Directions with different rates have the same one here, so that T0 holds for any ratio: the faster direction of a ratio is
+/// at least as fast.
 fn offered(scenario: &Scenario, view: Arc<View>) -> Offered {
     let traffic = &scenario.traffic;
-    Offered { view, direction: traffic.direction, responder_order: traffic.responder_order }
+    let direction = if traffic.direction.ratio().is_some() { Direction::Both } else { traffic.direction };
+    Offered { view, direction, responder_order: traffic.responder_order }
 }
 
 /// Measures T0 of a bed whose ports are cabled to each other, with the frames of a scenario: what arrives, and what is sent when
@@ -201,5 +205,6 @@ fn cable_between(
         flows,
         seed: scenario.traffic.seed,
     };
-    Ok(Arc::new(if stateful { view::nat44(&bed, nothing) } else { view::forwarding(&bed) }))
+    let view = if stateful { view::nat44(&bed, nothing) } else { view::forwarding(&bed) };
+    Ok(Arc::new(rig::with_sources(view, scenario)))
 }

@@ -81,10 +81,11 @@ impl Searcher<'_> {
         };
         let mut trials = Replay::new(recorded, record)?;
         let result = search.run(&mut trials, &mut watch)?;
-        let directions = search.directions();
+        let direction = search.direction();
         Ok(Outcome {
             measurement: m.clone(),
-            directions,
+            directions: direction.count() as u32,
+            direction_ratio: direction.ratio(),
             shares_core,
             attempt: None,
             visit: None,

@@ -11,24 +11,24 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// A tester, a box, and two links between them.
-struct Bed {
-    tester: Netns,
-    device: Netns,
-    folder: tempfile::TempDir,
+pub(super) struct Bed {
+    pub(super) tester: Netns,
+    pub(super) device: Netns,
+    pub(super) folder: tempfile::TempDir,
 }
 
 /// Names of the ends.
-const LEFT: &str = "t-left";
-const RIGHT: &str = "t-right";
+pub(super) const LEFT: &str = "t-left";
+pub(super) const RIGHT: &str = "t-right";
 
 impl Bed {
     /// Links with addresses on both ends, and nothing else.
-    fn new() -> Bed {
+    pub(super) fn new() -> Bed {
         Bed::between(Netns::new().unwrap(), Netns::new().unwrap())
     }
 
     /// The same between these namespaces.
-    fn between(tester: Netns, device: Netns) -> Bed {
+    pub(super) fn between(tester: Netns, device: Netns) -> Bed {
         for (name, far, net) in [(LEFT, "d-left", 18), (RIGHT, "d-right", 19)] {
             two_queues(&tester, name, &device, far);
             address(&tester, name, &format!("198.{net}.0.2/24"));
@@ -38,18 +38,18 @@ impl Bed {
     }
 
     /// A kernel that forwards.
-    fn forwarding() -> Bed {
+    pub(super) fn forwarding() -> Bed {
         let bed = Bed::new();
         bed.forward();
         bed
     }
 
-    fn forward(&self) {
+    pub(super) fn forward(&self) {
         run(&self.device, "sysctl -qw net.ipv4.ip_forward=1");
     }
 
     /// A kernel with a stateful NAT44 that the user configured.
-    fn nat44() -> Bed {
+    pub(super) fn nat44() -> Bed {
         let bed = Bed::forwarding();
         bed.translate();
         bed
@@ -66,14 +66,15 @@ impl Bed {
     }
 
     /// Writes the bed file: keys of the bed, of both ports, and of the box.
-    fn file(&self, of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
-        self.file_with("198.18.0.1", of_bed, of_ports, of_box)
+    pub(super) fn file(&self, of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
+        self.file_with(["198.18.0.1", "198.19.0.1"], of_bed, of_ports, of_box)
     }
 
-    /// The same with another address of the box on the left.
-    fn file_with(&self, left: &str, of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
-        let mut text = format!("[bed]\nname = \"two namespaces\"\n{of_bed}\n");
-        for (side, name, net, gateway) in [("left", LEFT, 18, left), ("right", RIGHT, 19, "198.19.0.1")] {
+    /// The same with other addresses of the box, left and right.
+    fn file_with(&self, gateways: [&str; 2], of_bed: &str, of_ports: &str, of_box: &str) -> PathBuf {
+        let silence = if of_bed.contains("silence") { "" } else { "silence = \"1 s\"\n" };
+        let mut text = format!("[bed]\nname = \"two namespaces\"\n{silence}{of_bed}\n");
+        for (side, name, net, gateway) in [("left", LEFT, 18, gateways[0]), ("right", RIGHT, 19, gateways[1])] {
             let _ = write!(
                 text,
                 "[bed.{side}]\ninterface = \"{name}\"\naddresses = [\"198.{net}.0.2/24\", \"2001:2:0:{net}00::1/64\"]\n\
@@ -87,25 +88,25 @@ impl Bed {
     }
 
     /// A hook that runs a command in the namespace of the box.
-    fn inside(&self, command: &str) -> String {
+    pub(super) fn inside(&self, command: &str) -> String {
         format!("nsenter --net={} {command}", self.device.path().display())
     }
 
     /// Hooks that clear and count the table of a kernel.
-    fn kernel_hooks(&self) -> String {
+    pub(super) fn kernel_hooks(&self) -> String {
         let clear = self.inside("conntrack -F");
         let count = self.inside("cat /proc/sys/net/netfilter/nf_conntrack_count");
         format!("clear = \"{clear}\"\ncount = \"{count}\"")
     }
 
     /// Runs natmeter in the tester's namespace.
-    fn natmeter(&self, args: &[&str]) -> Output {
+    pub(super) fn natmeter(&self, args: &[&str]) -> Output {
         let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
         command.args(args).current_dir(self.folder.path()).output().unwrap()
     }
 
     /// The lines of `bed check`: grade and words by name.
-    fn check(&self, more: &[&str]) -> Vec<(String, String, String)> {
+    pub(super) fn check(&self, more: &[&str]) -> Vec<(String, String, String)> {
         let args = [&["--json", "bed", "check", "bed.toml", "--beside"], more].concat();
         let output = self.natmeter(&args);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -120,30 +121,47 @@ impl Bed {
     }
 
     /// The words of the check that fails.
-    fn failing(&self) -> String {
+    pub(super) fn failing(&self) -> String {
         let lines = self.check(&[]);
         let failed = lines.iter().find(|(_, grade, _)| grade == "FAILED");
         failed.unwrap_or_else(|| panic!("nothing failed: {lines:?}")).2.clone()
     }
 
     /// Runs a scenario over the bed with trials of a few milliseconds, and returns its report.
-    fn run(&self, scenario: &Path, more: &[&str]) -> Value {
-        let scenario = scenario.to_str().unwrap();
-        let args = quick(scenario, more);
-        let output = self.natmeter(&args);
-        let says = String::from_utf8_lossy(&output.stderr);
-        // Exit codes above 1 speak of doubts about the rate.
-        assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{scenario}: {says}");
-        let folder = std::fs::read_dir(self.folder.path().join("runs")).unwrap().last().unwrap().unwrap().path();
-        let report = self.natmeter(&["--json", "report", folder.to_str().unwrap()]);
-        let report = serde_json::from_slice(&report.stdout).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        report
+    pub(super) fn run(&self, scenario: &Path, more: &[&str]) -> Value {
+        let args = quick(scenario.to_str().unwrap(), more);
+        reported(self.folder.path(), &args, |args| self.natmeter(args))
     }
 }
 
+/// Runs natmeter in a folder, and returns the report of the run.
+fn reported(folder: &Path, args: &[&str], natmeter: impl Fn(&[&str]) -> Output) -> Value {
+    let output = natmeter(args);
+    let says = String::from_utf8_lossy(&output.stderr);
+    // Exit codes above 1 speak of doubts about the rate.
+    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{args:?}: {says}");
+    let run = std::fs::read_dir(folder.join("runs")).unwrap().last().unwrap().unwrap().path();
+    let report = natmeter(&["--json", "report", run.to_str().unwrap()]);
+    let report = serde_json::from_slice(&report.stdout).unwrap();
+    std::fs::remove_dir_all(run).unwrap();
+    report
+}
+
+/// Runs a scenario of devices of this machine with trials of a few milliseconds, and returns its report.
+pub(super) fn quick_run(text: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quick.toml"), text).unwrap();
+    let args: Vec<&str> =
+        quick("quick.toml", &[]).into_iter().filter(|arg| !["--bed", "bed.toml"].contains(arg)).collect();
+    let natmeter = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        command.args(args).current_dir(folder.path()).output().unwrap()
+    };
+    reported(folder.path(), &args, natmeter)
+}
+
 /// Arguments of a run over the bed with trials of a few milliseconds.
-fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["run", scenario, "--bed", "bed.toml", "--beside", "--quiet"];
     let own = [
         "measure.repetitions=1",
@@ -161,7 +179,7 @@ fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Waits until something holds.
-fn until(holds: impl Fn() -> bool) {
+pub(super) fn until(holds: impl Fn() -> bool) {
     let end = std::time::Instant::now() + super::PATIENCE * 2;
     while !holds() {
         assert!(std::time::Instant::now() < end, "it never holds");
@@ -170,7 +188,7 @@ fn until(holds: impl Fn() -> bool) {
 }
 
 /// A veth pair with two queues at each end, without offloads that change frames.
-fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
+pub(super) fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     let queues = "numtxqueues 2 numrxqueues 2";
     run(
         a,
@@ -184,12 +202,12 @@ fn two_queues(a: &Netns, name_a: &str, b: &Netns, name_b: &str) {
     }
 }
 
-fn scenarios() -> PathBuf {
+pub(super) fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios")
 }
 
 /// All rates of a report are above zero, and no frame was wrong.
-fn has_rates(report: &Value, expected: usize) {
+pub(super) fn has_rates(report: &Value, expected: usize) {
     let results = report["results"].as_array().unwrap();
     assert_eq!(results.len(), expected, "{report}");
     for result in results {
@@ -277,10 +295,13 @@ fn a_program_that_natmeter_starts_is_measured() {
     let natmeter = env!("CARGO_BIN_EXE_natmeter");
     let start = format!("{natmeter} gateway --quiet --config g.toml");
     let clear = format!("{natmeter} gateway clear --socket {}", socket.display());
-    bed.file("", "", &format!("on = \"namespace\"\nstart = \"{start}\"\nclear = \"{clear}\"\n"));
-    let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=2000"]);
-    has_rates(&report, 2);
-    assert!(std::os::unix::net::UnixStream::connect(&socket).is_err(), "the program was ended");
+    let scenario = scenarios().join("kernel-nat44.toml");
+    for io in ["", "io = \"tap\""] {
+        bed.file("", io, &format!("on = \"namespace\"\nstart = \"{start}\"\nclear = \"{clear}\"\n"));
+        let report = bed.run(&scenario, &["--set", "sweep.connections=2000"]);
+        has_rates(&report, 2);
+        assert!(std::os::unix::net::UnixStream::connect(&socket).is_err(), "the program was ended");
+    }
     bed.file("", "", "on = \"namespace\"\nstart = \"echo this cannot work; exit 3\"\nclear = \"true\"\n");
     let output = bed.natmeter(&[
         "run",
@@ -336,8 +357,38 @@ fn the_software_of_a_box_is_configured_over_ssh() {
     assert_eq!(state(), before);
 }
 
+/// A connection that is lost ends the run; `natmeter resume` continues it, and restores the box.
+#[test]
+#[ignore = "needs root"]
+fn a_lost_ssh_connection_ends_the_run_which_is_resumed() {
+    let lab = Lab::new();
+    let [tester, device] = lab.namespaces();
+    let bed = Bed::between(tester, device);
+    bed.forward();
+    bed.translate();
+    // The second time that the table is emptied, sshd ends the connection.
+    let script = "#!/bin/sh\nset -e\ncd \"$(dirname \"$0\")\"\nn=$(cat FOLDER/trials || echo 0)\nn=$((n + 1))\necho $n >FOLDER/trials\n\
+        test $n -ne 2 || kill -9 $(ps -o ppid= -p $PPID) $PPID\nconntrack -F\n";
+    let folder = bed.folder.path().display().to_string();
+    let hook = bed.folder.path().join("clear");
+    std::fs::write(&hook, script.replace("FOLDER", &folder)).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (config, restored) = (lab.config(), bed.folder.path().join("restored"));
+    let keys = format!("clear = \"./clear\"\nprepare = \"true\"\nrestore = \"touch {}\"\n", restored.display());
+    bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let output = bed.natmeter(&quick(scenario.to_str().unwrap(), &["--set", "sweep.connections=2000"]));
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{says}");
+    assert!(says.contains("connection") && says.contains("natmeter resume"), "{says}");
+    let output = bed.natmeter(&["resume", folder_of(&bed).unwrap().to_str().unwrap(), "--beside", "--quiet"]);
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{says}");
+    assert!(restored.exists(), "the box was restored");
+}
+
 /// The run folder of a bed with one run.
-fn folder_of(bed: &Bed) -> Option<PathBuf> {
+pub(super) fn folder_of(bed: &Bed) -> Option<PathBuf> {
     let mut runs = std::fs::read_dir(bed.folder.path().join("runs")).ok()?;
     Some(runs.next()?.unwrap().path())
 }
@@ -441,48 +492,6 @@ fn a_port_is_as_before() {
     assert_eq!(state(), before);
 }
 
-/// Gives each link of the box the address of the other.
-fn exchange(bed: &Bed) {
-    for (name, old, new) in [("d-left", 18, 19), ("d-right", 19, 18)] {
-        run(&bed.device, &format!("ip addr del 198.{old}.0.1/24 dev {name}"));
-        run(&bed.device, &format!("ip addr add 198.{new}.0.1/24 dev {name}"));
-    }
-}
-
-macro_rules! faults {
-    ($($name:ident($bed:ident) $make:expr, $break:block, $says:literal;)*) => {$(
-        #[test]
-        #[ignore = "needs root"]
-        fn $name() {
-            let $bed = $make;
-            $bed.file("", "", "");
-            $break
-            let said = $bed.failing();
-            assert!(said.contains($says), "{said}");
-        }
-    )*};
-}
-
-faults! {
-    an_interface_that_is_missing(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down name other"); },
-        "t-left does not exist; this machine has";
-    an_interface_that_is_down(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down"); },
-        "ip link set t-left up";
-    a_default_route_through_a_port(bed) Bed::nat44(), { run(&bed.tester, "ip route add default via 198.18.0.1"); },
-        "i-know = [\"default-route\"]";
-    a_silent_neighbour(bed) Bed::nat44(), { run(&bed.device, "ip addr del 198.18.0.1/24 dev d-left"); },
-        "198.18.0.1";
-    // Linux answers on each link for the addresses of all.
-    exchanged_cables(bed) Bed::nat44(), { exchange(&bed); }, "left and right are swapped (the cables";
-    exchanged_cables_of_a_strict_box(bed) Bed::nat44(), {
-        run(&bed.device, "sysctl -qw net.ipv4.conf.all.arp_ignore=1");
-        exchange(&bed);
-    }, "left and right are swapped: the box's address";
-    a_box_that_does_not_translate(bed) Bed::forwarding(), {}, "does not translate";
-    a_box_that_does_not_forward(bed) Bed::nat44(), { run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0"); },
-        "see that the box forwards";
-}
-
 /// The technology's table of a scenario.
 fn technology(scenario: &str) -> String {
     let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
@@ -493,12 +502,26 @@ fn technology(scenario: &str) -> String {
 
 /// Customer edge and provider edge are two boxes, each a `natmeter gateway`, with IPv6 between them.
 fn two_boxes(scenario: &str) {
-    let bed = Bed::new();
-    let provider = Netns::new().unwrap();
+    between_two(scenario, &Bed::new(), &Netns::new().unwrap(), ["", ""]);
+}
+
+/// The same boxes are two hosts with sshd: each has its own hooks.
+#[test]
+#[ignore = "needs root"]
+fn two_boxes_over_ssh() {
+    let ce = Lab::new();
+    let [tester, device] = ce.namespaces();
+    let pe = Lab::beside(tester.clone(), 1);
+    let [_, provider] = pe.namespaces();
+    let ssh = |lab: &Lab| format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n", lab.config().display());
+    between_two("map-t.toml", &Bed::between(tester, device), &provider, [&ssh(&ce), &ssh(&pe)]);
+}
+
+fn between_two(scenario: &str, bed: &Bed, provider: &Netns, of_boxes: [&str; 2]) {
     // The box of the bed is the customer edge; its right end moves to the provider edge.
     run(&bed.device, &format!("ip link set d-right netns {}", provider.path().display()));
-    cable(&bed.device, "access", &provider, "access");
-    for (ns, names) in [(&bed.device, ["d-left", "access"]), (&provider, ["access", "d-right"])] {
+    cable(&bed.device, "access", provider, "access");
+    for (ns, names) in [(&bed.device, ["d-left", "access"]), (provider, ["access", "d-right"])] {
         for name in names {
             run(ns, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
             run(ns, &format!("ip addr flush dev {name}"));
@@ -512,52 +535,72 @@ fn two_boxes(scenario: &str) {
     let right = ("d-right", "198.19.0.1", "198.19.0.2");
     let ce_file = config("ce", left, ("access", at_ce, at_pe), &technology);
     let pe_file = config("pe", ("access", at_pe, at_ce), right, &technology);
-    let edges = Running::both_edges(bed.folder.path(), (&bed.device, &ce_file), (&provider, &pe_file));
-    let hook = |name: &str, edge: &Running| {
+    let edges = Running::both_edges(bed.folder.path(), (&bed.device, &ce_file), (provider, &pe_file));
+    let hook = |name: &str, edge: &Running, keys: &str| {
         let socket = edge.socket.display();
         let natmeter = env!("CARGO_BIN_EXE_natmeter");
-        format!("[dut.{name}]\nclear = \"{natmeter} gateway clear --socket {socket}\"\n")
+        format!("[dut.{name}]\n{keys}clear = \"{natmeter} gateway clear --socket {socket}\"\n")
     };
-    bed.file("", "", &[hook("ce", &edges[0]), hook("pe", &edges[1])].concat());
+    bed.file("", "", &[hook("ce", &edges[0], of_boxes[0]), hook("pe", &edges[1], of_boxes[1])].concat());
     let report = bed.run(&scenarios().join(scenario), &["--set", "sweep.connections=2000", "--set", "sweep.cores=1"]);
     has_rates(&report, 2);
     edges.into_iter().for_each(Running::stop);
 }
 
-/// The box is a provider edge, a `natmeter gateway`; the tester plays the customer edges, with IPv6 on the left.
-fn provider_edge(scenario: &str) {
+/// An address of a box, and the next hop: the tester's address, or its Ethernet address where the gateway cannot ask for it, because
+/// the tester is not there yet.
+type End = (&'static str, &'static str);
+const IPV4: [End; 2] = [("198.18.0.1", "198.18.0.2"), ("198.19.0.1", "198.19.0.2")];
+const IPV6: [End; 2] = [("2001:2:0:1800::2", "02:00:00:00:18:01"), ("2001:2:0:1900::2", "02:00:00:00:19:01")];
+
+/// The box is one `natmeter gateway`; the tester plays what is missing on its other sides.
+fn one_box(scenario: &str, plays: &str, [left, right]: [End; 2]) {
     let bed = Bed::new();
     for name in ["d-left", "d-right"] {
         run(&bed.device, &format!("ip addr flush dev {name}"));
     }
-    // The tester is not there yet, so the gateway cannot ask for its Ethernet address.
-    let (own, tester) = ("2001:2:0:1800::2", "02:00:00:00:18:01");
-    run(&bed.tester, &format!("ip link set {LEFT} address {tester}"));
-    let right = ("d-right", "198.19.0.1", "198.19.0.2");
-    let file = config("pe", ("d-left", own, tester), right, &technology(scenario));
-    let mut edge = Running::start(&bed.device, bed.folder.path(), "pe", &file);
+    for (name, (_, next)) in [(LEFT, IPV6[0]), (RIGHT, IPV6[1])] {
+        run(&bed.tester, &format!("ip link set {name} address {next}"));
+    }
+    let (own, next) = ([left.0, right.0], [left.1, right.1]);
+    let file = config(plays, ("d-left", own[0], next[0]), ("d-right", own[1], next[1]), &technology(scenario));
+    let mut edge = Running::start(&bed.device, bed.folder.path(), plays, &file);
     edge.wait();
     let clear =
         format!("clear = \"{} gateway clear --socket {}\"", env!("CARGO_BIN_EXE_natmeter"), edge.socket.display());
     bed.file_with(own, "", "", &clear);
-    let stateful = std::fs::read_to_string(scenarios().join(scenario)).unwrap().contains("\nconnections");
-    let set: &[&str] = if stateful { &["--set", "sweep.connections=2000"] } else { &[] };
-    let report = bed.run(&scenarios().join(scenario), set);
-    has_rates(&report, if stateful { 2 } else { 1 });
+    let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
+    // The NAT of 464XLAT and DS-Lite is in the provider edge.
+    let is_stateless = plays == "ce" && ["464xlat.toml", "ds-lite.toml"].contains(&scenario);
+    if is_stateless {
+        let file = bed.folder.path().join("stateless.toml");
+        let text = format!(
+            "name = \"x\"\n[dut.embedded]\nplays = \"{plays}\"\n{}\n[measure]\nmetrics = \"throughput\"\n",
+            technology(scenario)
+        );
+        std::fs::write(&file, text).unwrap();
+        has_rates(&bed.run(&file, &[]), 1);
+    } else {
+        let plays = format!("dut.embedded.plays={plays}");
+        let is_stateful = text.contains("\nconnections");
+        let connections = ["--set", "sweep.connections=2000"].into_iter().filter(|_| is_stateful);
+        let more: Vec<&str> = ["--set", &plays].into_iter().chain(connections).collect();
+        has_rates(&bed.run(&scenarios().join(scenario), &more), 1 + usize::from(is_stateful));
+    }
     edge.stop();
 }
 
-macro_rules! provider_edges {
-    ($($name:ident $scenario:literal)*) => {$(
+macro_rules! boxes {
+    ($plays:literal $left:expr, $right:expr; $($name:ident $scenario:literal)*) => {$(
         #[test]
         #[ignore = "needs root"]
         fn $name() {
-            provider_edge($scenario);
+            one_box($scenario, $plays, [$left[0], $right[1]]);
         }
     )*};
 }
 
-provider_edges! {
+boxes! { "pe" IPV6, IPV4;
     a_map_t_relay_of_several_rules_as_box "map-t-br-several-rules.toml"
     a_plat_as_box "plat.toml"
     an_aftr_as_box "aftr.toml"
@@ -565,6 +608,17 @@ provider_edges! {
     a_map_e_relay_as_box "map-e-br.toml"
     a_map_t_relay_as_box "map-t-br.toml"
 }
+
+boxes! { "ce" IPV4, IPV6;
+    a_clat_as_box "464xlat.toml"
+    a_b4_as_box "ds-lite.toml"
+    an_lwb4_as_box "lw4o6.toml"
+    a_map_e_ce_as_box "map-e.toml"
+    a_map_t_ce_as_box "map-t.toml"
+}
+
+boxes! { "pe" IPV4, IPV6; a_nat46_as_box "nat46.toml" }
+boxes! { "pe" IPV6, IPV6; a_nat66_as_box "nat66.toml" }
 
 macro_rules! dual_duts {
     ($($name:ident $scenario:literal)*) => {$(

@@ -2,11 +2,13 @@
 //! discovery must work), UDP up to several fragments. Customer edge and provider edge are two programs with an IPv6
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
+mod bed_faults;
 mod beds;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;
 mod operation;
+mod routers;
 mod traffic;
 mod tun;
 mod vlan;

@@ -2,6 +2,7 @@
 
 mod complete;
 mod damaged;
+mod direction_ratio;
 mod folder_copy;
 mod left_out;
 mod repeated;

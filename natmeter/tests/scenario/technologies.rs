@@ -41,6 +41,13 @@ const SIIT: &str = "[technology.siit]
 eam = [\"198.18.0.0/24 2001:2::/120\"]
 pref64 = \"2001:2:0:1000::/96\"
 ";
+const IPV6: &str = "[technology.ipv6-forwarding]
+";
+/// Networks of the user.
+const IPV6_NETWORKS: &str = "[technology.ipv6-forwarding]
+left = \"2001:db8:1::/64\"
+right = \"2001:db8:2::/64\"
+";
 const DS_LITE: &str = "[technology.ds-lite]
 b4 = \"2001:2:0:4000::1\"
 aftr = \"2001:2:0:100::2\"
@@ -163,6 +170,8 @@ set_ups! {
     nat66: "pe" NAT66 PORTS
     nat66_from_many_hosts: "pe" NAT66_POOL MANY
     siit: "pe" SIIT PORTS
+    ipv6_forwarding: "dual" IPV6 PORTS
+    ipv6_forwarding_of_many_hosts: "dual" IPV6_NETWORKS HOSTS
     aftr: "pe" DS_LITE MANY
     lwaftr: "pe" LW4O6 MANY
     map_e_br: "pe" MAP_E MANY
@@ -183,7 +192,7 @@ fn large_frames() {
         passes("ce", technology, &large(PORTS));
         passes("pe", technology, &large(MANY));
     }
-    for technology in [NAT46, NAT66, SIIT] {
+    for technology in [NAT46, NAT66, SIIT, IPV6] {
         passes("pe", technology, &large(PORTS));
     }
     passes("pe", NAT64, &large(MANY));

@@ -174,6 +174,22 @@ refused! {
     state_table_without_frames: set(&["responder-table=update", "direction=reverse"]);
     state_table_without_connections:
         small("[dut.linux-forwarding]\n[traffic]\nresponder-table = \"update\"\n[measure]\nmetrics = \"throughput\"\n");
+    network_of_another_length:
+        small("[dut.embedded]\n[technology.ipv6-forwarding]\nleft = \"2001:2::/56\"\n[measure]\nmetrics = \"throughput\"\n");
+    networks_of_a_nat: set(&["networks=256"]);
+    networks_of_several_hosts:
+        small("[dut.linux-forwarding]\n[traffic]\nnetworks = 2\nremote = \"198.19.0.2 - 198.19.0.3\"\n[measure]\nmetrics = \"throughput\"\n");
+    networks_beyond_rfc_2544:
+        small("[dut.linux-forwarding]\n[traffic]\nnetworks = 257\n[measure]\nmetrics = \"throughput\"\n");
+    networks_of_ipv6_that_overlap: small(
+        "[dut.embedded]\n[technology.ipv6-forwarding]\nright = \"2001:2:0:80::/64\"\n[traffic]\nnetworks = 256\n[measure]\nmetrics = \"throughput\"\n",
+    );
+    networks_of_ipv6_beyond_their_block: small(
+        "[dut.embedded]\n[technology.ipv6-forwarding]\nright = \"2001:2:0:ff80::/64\"\n[traffic]\nnetworks = 256\n[measure]\nmetrics = \"throughput\"\n",
+    );
+    too_many_source_macs: set(&["source-macs=65537"]);
+    ipv4_metric_of_an_ipv6_router:
+        small("[dut.linux-ipv6-forwarding]\n[measure]\nmetrics = \"ipv4_forwarding_throughput\"\n");
     error_of_zero: but("error = \"2 %\"", "error = 0");
     error_of_a_zero_rate: but("error = \"2 %\"", "error = \"0 cps\"");
     error_of_a_rate_without_its_unit: but("error = \"2 %\"", "error = 1000");
@@ -362,6 +378,14 @@ refused! {
     list_for_one_value: set(&["frame-size=64,1518"]);
     list_for_one_value_in_brackets: but("frame-size = 64", "frame-size = [64, 1518]");
     list_for_one_word: set(&["direction=forward,reverse"]);
+    direction_ratio_with_a_common_divisor: set(&["direction=2:20"]);
+    direction_ratio_of_equal_rates: set(&["direction=10:10"]);
+    direction_ratio_of_one_direction: set(&["direction=0:1"]);
+    direction_ratio_out_of_range: set(&["direction=1:2000"]);
+    direction_ratio_of_three: set(&["direction=1:10:2"]);
+    direction_ratio_of_words: but("frame-size = 64", "frame-size = 64\ndirection = \"up:down\"");
+    direction_ratio_without_quotes: but("frame-size = 64", "frame-size = 64\ndirection = 1:10");
+    direction_ratio_of_phase_1_alone: set(&["direction=1:10", "metrics=max_conn_est_rate"]);
     list_for_a_key_that_an_axis_sweeps: set(&["subscribers=100,1k"]);
     quantities_without_quotes: instead(&GOOD, &[("error = \"2 %\"", "error = 2 %"), ("time-limit = \"60 s\"", "time-limit = 10m")]);
     duration_in_other_words: set(&["time-limit=10 minutes"]);

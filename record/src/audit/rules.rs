@@ -92,7 +92,7 @@ impl<'a> Again<'a> {
         let search = Search::new(measurement, &self.record.header.scenario, &self.calibration, &known)?;
         let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;
         let result = search.run(&mut replay, &mut |_| ())?;
-        Ok(Found { result, directions: search.directions(), pending: replay.pending() })
+        Ok(Found { result, directions: search.direction().count() as u32, pending: replay.pending() })
     }
 }
 

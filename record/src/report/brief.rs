@@ -6,8 +6,8 @@ use super::number::{self, grouped, plural};
 use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
-    Axis, CPU_TIME, Group, Row, Table, bars, column, costs, further, parameters, repetitions, row, s_cpu_label,
-    strict_row, title, titled, varies,
+    Axis, CPU_TIME, Group, Row, Table, bars, column, costs, further, of_each_direction, parameters, repetitions, row,
+    s_cpu_label, strict_row, title, titled, varies,
 };
 use method::metric;
 use method::stats::Interval;
@@ -145,6 +145,7 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     };
     let mut rows = vec![row("median", results.iter().map(|c| c.map(remarks::median)))];
     rows[0].strong = true;
+    rows.extend(of_each_direction(results));
     let summaries = || known().filter_map(|c| c.summary);
     #[expect(clippy::float_cmp, reason = "a percentile is one of the values")]
     let repeats = summaries().all(|s| s.p1 == s.min && s.p99 == s.max);
@@ -172,7 +173,7 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     if bars.iter().filter(|bar| bar.share.is_some()).count() < 2 {
         bars.clear();
     }
-    Group { title: titled(metric), rows, bars }
+    Group { title: titled(metric, known().copied()), rows, bars }
 }
 
 /// A ratio to another point and its interval, in one row. `None` if all are 1 by definition.

@@ -6,9 +6,9 @@ use super::result::{PointResult, Repetition};
 use super::{Format, Report, number, published};
 use crate::audit::Basis;
 use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Spread, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
-use method::ResultKind;
 use method::metric::{self, Unit};
 use method::stats::Interval;
+use method::{Direction, ResultKind};
 use scenario::Dut;
 use scenario::Plays;
 use scenario::axis::{AXES, in_order};
@@ -62,17 +62,38 @@ const S_C: &str = "scaling_over_connections";
 const S_CPU: &str = "rel_scale_up";
 const OF_FORWARDING: &str = "percent_of_forwarding";
 
+const PER_DIRECTION: &str = "fps, per direction";
+const BOTH: &str = "fps, both directions";
+const TO_RIGHT: &str = "fps, left to right";
+const TO_LEFT: &str = "fps, right to left";
+
+/// The unit of the searched rate, and those of the other rates that follow from it.
+fn of_directions(result: &PointResult) -> (&'static str, &'static [&'static str]) {
+    match result.direction() {
+        Direction::Mixed(ratio) if ratio.is_faster_forward() => (TO_RIGHT, &[TO_LEFT, BOTH]),
+        Direction::Mixed(_) => (TO_LEFT, &[TO_RIGHT, BOTH]),
+        Direction::Both => (PER_DIRECTION, &[BOTH]),
+        Direction::Forward | Direction::Reverse => (PER_DIRECTION, &[]),
+    }
+}
+
+/// A rate in this unit divided by the searched rate.
+fn factor(result: &PointResult, unit: &str) -> f64 {
+    match (unit, result.direction_ratio) {
+        (BOTH, _) => result.total(1.0),
+        (TO_RIGHT | TO_LEFT, Some(ratio)) => ratio.rate_of(unit == TO_RIGHT, 1.0),
+        _ => 1.0,
+    }
+}
+
 impl Line<'_> {
     fn statistics(&self, out: &mut String) {
         let result = self.result;
         let unit = metric::by_key(&result.metric).map(|m| m.unit);
-        let (single, total) = match unit {
-            Some(Unit::FramesPerSecond) if result.directions == 2 => {
-                ("fps, per direction", Some("fps, both directions"))
-            }
-            Some(Unit::FramesPerSecond) => ("fps, per direction", None),
-            Some(Unit::ConnectionsPerSecond) => ("cps", None),
-            _ => ("", None),
+        let (single, others) = match unit {
+            Some(Unit::FramesPerSecond) => of_directions(result),
+            Some(Unit::ConnectionsPerSecond) => ("cps", &[] as &[_]),
+            _ => ("", &[] as &[_]),
         };
         for r in &result.repetitions {
             // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
@@ -95,8 +116,8 @@ impl Line<'_> {
         ];
         for (stat, value) in statistics {
             self.value(out, stat, single, Some(value), None);
-            if let Some(total) = total {
-                self.value(out, stat, total, Some(value * f64::from(result.directions)), None);
+            for unit in others {
+                self.value(out, stat, unit, Some(value * factor(result, unit)), None);
             }
         }
         // If tester and device share a core, S_CPU is not a result, and CSV has no mark for that.
@@ -182,9 +203,8 @@ impl Line<'_> {
     /// The last columns: the interval of a median or a ratio, and the figures of the result or of one repetition.
     fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<String> {
         let (report, result) = (self.report, self.result);
-        let directions = if unit.ends_with("both directions") { f64::from(result.directions) } else { 1.0 };
         let (interval, scale) = match stat {
-            "median" => (interval(result), directions),
+            "median" => (interval(result), factor(result, unit)),
             S_C => (result.s_c_interval, 1.0),
             S_CPU => (result.s_cpu_interval, 1.0),
             OF_FORWARDING => (result.forwarding_interval, 100.0),

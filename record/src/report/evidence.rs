@@ -212,7 +212,7 @@ fn own_share(report: &Report, result: &PointResult) -> Option<f64> {
     let at_point = report.results.iter().filter(|c| point(c) == point(result));
     let shares = at_point.filter_map(|c| {
         let own = c.cost.as_ref()?.one_thread_ns_per_frame?.least;
-        let frames = c.median()? * f64::from(c.directions) / f64::from(c.cores.max(1));
+        let frames = c.total(c.median()?) / f64::from(c.cores.max(1));
         Some(own * frames / 1e9)
     });
     shares.max_by(f64::total_cmp)

@@ -153,9 +153,10 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
     let direction = match t.direction {
-        Direction::Both => "both directions at the same rate",
-        Direction::Forward => "left to right only",
-        Direction::Reverse => "right to left only",
+        Direction::Both => "both directions at the same rate".to_owned(),
+        Direction::Forward => "left to right only".to_owned(),
+        Direction::Reverse => "right to left only".to_owned(),
+        Direction::Mixed(ratio) => format!("both directions, rates left to right : right to left = {ratio}"),
     };
     let waits =
         [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
@@ -220,6 +221,7 @@ pub(super) fn technology(dut: &Dut) -> &'static str {
             technology.names().words(*plays)
         }
         Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
+        Dut::Kernel { .. } if dut.forwarded_ipv6().is_some() => "IPv6 forwarding",
         Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. } => "IPv4 forwarding",
         Dut::Simulated { .. } => "simulated device",
     }
@@ -273,7 +275,8 @@ pub(super) fn ceiling_is_whole(report: &Report) -> bool {
 
 fn ceiling_in_words(c: &Ceiling) -> String {
     let workers = if c.workers > 1 { format!("{} workers together, ", c.workers) } else { String::new() };
-    let frames = format!("{} per direction", number::si_unit(c.frames.0 as f64, 3, "fps"));
+    let frames =
+        format!("{} {}", number::si_unit(c.frames.0 as f64, 3, "fps"), method::trial::of_rate(c.direction_ratio));
     let rates = match c.set_up {
         None if c.axes.is_empty() => frames,
         None => format!("{}: {frames}", in_words(&c.axes)),

@@ -7,6 +7,7 @@ use super::svg::{self, Dot, Labels, Plot, Point, SHAPES, Series, Shape};
 use super::{Report, facts, number, remarks, table};
 use method::StepVerdict;
 use method::metric::{self, Unit};
+use method::trial::of_rate;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
@@ -429,14 +430,14 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };
     let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
-        Some(Unit::ConnectionsPerSecond) => "offered rate, connections/s",
-        _ => "offered rate, frames/s per direction",
+        Some(Unit::ConnectionsPerSecond) => "offered rate, connections/s".to_owned(),
+        _ => format!("offered rate, frames/s {}", of_rate(result.direction_ratio)),
     };
     let plot = Plot {
         id: format!("loss{n}"),
         title: format!("Loss curve of the {}", facts::place(result)),
         description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", result.loss.len()),
-        x: Axis::linear(unit, highest),
+        x: Axis::linear(&unit, highest),
         y: Axis::loss("frames lost", smallest),
         band: Vec::new(),
         band_name: "",

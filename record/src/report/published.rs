@@ -136,6 +136,7 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
             technology.names().published?
         }
         Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
+        Dut::Kernel { .. } if dut.forwarded_ipv6().is_some() => "IPv6 forwarding",
         Dut::Kernel { .. } | Dut::External { .. } => "IPv4 forwarding",
     };
     let software = dut.name().split('-').next().unwrap_or_default();
@@ -247,8 +248,13 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
     }
     differences.extend(mapping(dut, published));
     let is_rate = metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
-    if is_rate && traffic.direction != Direction::Both {
-        differences.push("frames in both directions (here in one)".to_owned());
+    match traffic.direction {
+        _ if !is_rate => {}
+        Direction::Both => {}
+        Direction::Mixed(ratio) => differences.push(format!("the same rate in both directions (here {ratio})")),
+        Direction::Forward | Direction::Reverse => {
+            differences.push("frames in both directions (here in one)".to_owned());
+        }
     }
     let bed = match TestBed::of(dut) {
         TestBed::Ports => return differences,

@@ -7,6 +7,7 @@ use super::{evidence, facts};
 use method::ResultKind;
 use method::metric::{self, Metric, Unit};
 use method::stats::Interval;
+use method::trial::of_rate;
 
 /// The median of a result as printed in tables.
 pub fn median(result: &PointResult) -> String {
@@ -35,7 +36,9 @@ pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -
     let bound = result.sign(value);
     let value = number::bound(bound, value, 3);
     match metric.map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{bound}{} per direction", number::si_unit(value, 3, "fps")),
+        Some(Unit::FramesPerSecond) => {
+            format!("{bound}{} {}", number::si_unit(value, 3, "fps"), of_rate(result.direction_ratio))
+        }
         Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
         _ => format!("{bound}{}", number::si(value, 3)),
     }

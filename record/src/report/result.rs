@@ -8,8 +8,8 @@ use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NA
 use method::stats::{self, Interval, Summary};
 use method::trial::Leg;
 use method::{
-    Count, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict, Strict, TrialRecord, Verdict,
-    scaling,
+    Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
+    Strict, TrialRecord, Verdict, scaling,
 };
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Point, Scenario};
@@ -33,8 +33,11 @@ pub struct PointResult {
     /// Values of further axes.
     #[serde(skip_serializing_if = "AxisValues::is_empty")]
     pub axes: AxisValues,
-    /// Active directions: a total is the rate times this.
+    /// Active directions.
     pub directions: u32,
+    /// The rates of both directions as a ratio, if they differ. Each rate here is that of the faster direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction_ratio: Option<DirectionRatio>,
     /// Repetitions that the plan asks for.
     pub planned: usize,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
@@ -189,6 +192,20 @@ impl Failing {
 }
 
 impl PointResult {
+    /// The direction of its rates.
+    pub fn direction(&self) -> Direction {
+        match self.direction_ratio {
+            Some(ratio) => Direction::Mixed(ratio),
+            None if self.directions == 2 => Direction::Both,
+            None => Direction::Forward,
+        }
+    }
+
+    /// Returns the sum over all directions of a rate.
+    pub fn total(&self, rate: f64) -> f64 {
+        rate * self.direction().total()
+    }
+
     /// Returns what the valid trials show if there are some and none of them passed.
     pub fn failing(&self) -> Option<Failing> {
         let valid = || self.loss.iter().filter(|trial| trial.verdict != Worth::Invalid);
@@ -380,6 +397,7 @@ fn empty(m: &Measurement) -> PointResult {
         cores: m.point.cores,
         axes: m.point.axes.clone(),
         directions: 1,
+        direction_ratio: None,
         planned: 0,
         summary: None,
         strict: None,
@@ -429,6 +447,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     result.interval = Interval::of(&rates.iter().map(|&rate| rate as f64).collect::<Vec<_>>());
     result.cost = outcomes.iter().find_map(|o| o.cost);
     result.directions = outcomes.iter().map(|o| o.directions).max().unwrap_or(1);
+    result.direction_ratio = outcomes.iter().find_map(|o| o.direction_ratio);
     result.shares_core = outcomes.iter().any(|o| o.shares_core);
     // Searches without a rate decide the bound only if no search has a rate.
     let telling = if measured.is_empty() { &searches } else { &measured };
@@ -494,8 +513,8 @@ fn loss_point(record: &TrialRecord) -> Option<LossPoint> {
     let lost = legs.iter().map(|leg| leg.lost()).sum::<Count>() + validation.map_or(0, Leg::lost);
     Some(LossPoint {
         rate: record.spec.rate,
-        // Both directions last equally long, so frames of both by time of both is the rate of one.
-        offered: sent as f64 / seconds,
+        // All directions last equally long.
+        offered: sent as f64 / seconds * legs.len() as f64 / record.spec.direction.total(),
         sent: sent + validation.map_or(0, |leg| leg.sent),
         lost,
         verdict: match record.verdict {

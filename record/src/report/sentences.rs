@@ -8,6 +8,7 @@ use crate::visit::CHANGE;
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
 use method::stats::Interval;
+use method::trial::of_rate;
 use scenario::axis::{in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -217,10 +218,10 @@ fn rate(result: &PointResult) -> String {
         }
         _ => match (result.failing(), result.upper()) {
             (Some(failing), Some(upper)) if failing.most > 0.0 => {
-                let below = per_second(unit, upper.0 as f64);
+                let below = per_second(unit, result, upper.0 as f64);
                 format!("the device loses {}; {what} < {below}", failing.in_words())
             }
-            (_, Some(upper)) => format!("the {what} is less than {}", per_second(unit, upper.0 as f64)),
+            (_, Some(upper)) => format!("the {what} is less than {}", per_second(unit, result, upper.0 as f64)),
             (_, None) => format!("the {what} could not be measured"),
         },
     }
@@ -230,12 +231,12 @@ fn rate(result: &PointResult) -> String {
 fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
     let sign = result.sign(median);
     let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
-        return per_second(unit, number::bound(sign, median, 2));
+        return per_second(unit, result, number::bound(sign, median, 2));
     };
     let word = if result.has_interval() { "" } else { "range " };
     let (symbol, rest) = match unit {
-        Some(Unit::FramesPerSecond) => ("fps", " per direction"),
-        Some(Unit::ConnectionsPerSecond) => ("", " connections/s"),
+        Some(Unit::FramesPerSecond) => ("fps", of_rate(result.direction_ratio)),
+        Some(Unit::ConnectionsPerSecond) => ("", "connections/s"),
         _ => ("", ""),
     };
     // A third digit if two cannot tell the ends apart.
@@ -246,12 +247,14 @@ fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
         (number::si_between(median, (low, high), digits, word, symbol), same)
     };
     let (short, same) = text(2);
-    format!("{}{rest}", if same { text(3).0 } else { short })
+    format!("{} {rest}", if same { text(3).0 } else { short }).trim_end().to_owned()
 }
 
-fn per_second(unit: Option<Unit>, value: f64) -> String {
+fn per_second(unit: Option<Unit>, result: &PointResult, value: f64) -> String {
     match unit {
-        Some(Unit::FramesPerSecond) => format!("{} per direction", number::si_unit(value, 2, "fps")),
+        Some(Unit::FramesPerSecond) => {
+            format!("{} {}", number::si_unit(value, 2, "fps"), of_rate(result.direction_ratio))
+        }
         Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
         _ => si(value, 2),
     }

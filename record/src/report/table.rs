@@ -10,6 +10,7 @@ use crate::folder::{Cost, Spread};
 use method::ResultKind;
 use method::metric::{self, Metric};
 use method::stats::Interval;
+use method::trial::of_rate;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
@@ -214,7 +215,7 @@ fn scale_up(name: &str, results: &[&PointResult], cores: &BTreeSet<u32>, connect
         row(&format!("{} connections", grouped(n)), cores.iter().map(at))
     };
     let group = |metric: &&str| Group {
-        title: format!("{}: median ({})", titled(metric), s_cpu_label(of(results, metric))),
+        title: format!("{}: median ({})", titled(metric, of(results, metric)), s_cpu_label(of(results, metric))),
         rows: connections.iter().map(|&n| line(metric, n)).collect(),
         bars: Vec::new(),
     };
@@ -250,9 +251,25 @@ fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
     result.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
 }
 
-/// Title and unit of a metric.
-pub(super) fn titled(metric: &str) -> String {
-    metric::by_key(metric).map_or_else(|| metric.to_owned(), |m| format!("{}, {}", m.title, m.unit.symbol()))
+/// Title and unit of a metric with these results.
+pub(super) fn titled<'a>(metric: &str, results: impl IntoIterator<Item = &'a PointResult>) -> String {
+    let Some(known) = metric::by_key(metric) else { return metric.to_owned() };
+    let ratio = results.into_iter().find_map(|result| result.direction_ratio);
+    let unit = match ratio.filter(|_| known.unit.per_direction()) {
+        Some(_) => format!("frames/s {}", of_rate(ratio)),
+        None => known.unit.symbol().to_owned(),
+    };
+    format!("{}, {unit}", known.title)
+}
+
+/// The median of each direction, if their rates differ.
+pub(super) fn of_each_direction(results: &[Option<&PointResult>]) -> Vec<Row> {
+    let Some(ratio) = results.iter().flatten().find_map(|c| c.direction_ratio) else { return Vec::new() };
+    let median = |forward: bool| {
+        let value = move |c: &PointResult| remarks::statistic(c, c.median().map(|m| ratio.rate_of(forward, m).round()));
+        results.iter().map(move |c| c.and_then(value))
+    };
+    vec![row("median, left to right", median(true)), row("median, right to left", median(false))]
 }
 
 /// A device in words.
@@ -378,7 +395,7 @@ fn group(
     notes: &mut Vec<String>,
 ) -> Group {
     let known = metric::by_key(metric);
-    let title = titled(metric);
+    let title = titled(metric, results.iter().copied().flatten());
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
         row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
     };
@@ -399,10 +416,11 @@ fn group(
         let total = |c: &PointResult| match c.upper() {
             // The number of directions is that of finished searches.
             Some(_) if c.repetitions.is_empty() => None,
-            Some(failed) => Some(format!("< {}", grouped(failed.0 * u64::from(c.directions)))),
-            None => remarks::statistic(c, c.median().map(|m| m * f64::from(c.directions))),
+            Some(failed) => Some(format!("< {}", grouped_f64(c.total(failed.0 as f64)))),
+            None => remarks::statistic(c, c.median().map(|m| c.total(m))),
         };
         rows.insert(2, row("median, total", results.iter().map(|c| c.and_then(total))));
+        rows.splice(2..2, of_each_direction(results));
     }
     rows.extend(median_interval(results));
     if matches!(axis, Axis::Connections) && results.iter().flatten().any(|c| c.s_c.is_some()) {

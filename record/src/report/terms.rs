@@ -3,8 +3,9 @@
 use super::table::{Row, Table};
 
 /// Beginning of a row's label, and the meaning of its figures.
-const ROWS: [(&str, &str); 10] = [
-    ("median, total", "the median times the number of directions that carry frames"),
+const ROWS: [(&str, &str); 11] = [
+    ("median, total", "the sum of all directions that carry frames"),
+    ("median, left to right", "the median's part in this direction; the median is that of the faster direction"),
     (
         "error of the search",
         "lowest rate that did not pass, minus highest rate that passed; the largest of all repetitions",

@@ -186,6 +186,7 @@ fn results_come_back_as_they_were() {
     let outcome = Outcome {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
         directions: 2,
+        direction_ratio: None,
         shares_core: false,
         attempt: None,
         visit: None,

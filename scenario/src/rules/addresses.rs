@@ -16,10 +16,11 @@ impl Check<'_> {
     pub(super) fn addresses(&mut self) {
         self.requested();
         let flows = &self.scenario.traffic.flows;
-        let ends: [Named<'_>; 2] = [
-            ("traffic.inside".to_owned(), "inside", flows.inside),
-            ("traffic.remote".to_owned(), "remote", flows.remote),
-        ];
+        let named = |inside, remote| -> [Named<'_>; 2] {
+            [("traffic.inside".to_owned(), "inside", inside), ("traffic.remote".to_owned(), "remote", remote)]
+        };
+        let [inside, remote] = flows.ends();
+        let ends = named(inside, remote);
         let nats: Vec<Nat> = self.scenario.duts.iter().filter_map(Nat::of).collect();
         let pool = |nat: &Nat| {
             let (key, beside) = (nat.outside.key, nat.outside.beside_inside);
@@ -41,7 +42,8 @@ impl Check<'_> {
         let in_kernel = self.scenario.duts.iter().any(|dut| !dut.is_in_process());
         let hosts: &[u8] = if in_kernel { &[0, 1, 255] } else { &[0, 1] };
         // Behind the ports of a bed, the box has the addresses that the bed says.
-        for end in ends.iter().filter(|_| self.scenario.bed.is_none()) {
+        let of_first_network = named(flows.inside, flows.remote);
+        for end in of_first_network.iter().filter(|_| self.scenario.bed.is_none()) {
             self.own(end, hosts);
         }
         self.ipv6();

@@ -53,10 +53,8 @@ impl Check<'_> {
 
     /// The tester's addresses are not those of the box.
     fn addresses_of_box(&mut self, bed: &Bed) {
-        let flows = &self.scenario.traffic.flows;
-        for ((side, port), (key, range)) in
-            bed.ports().into_iter().zip([("inside", flows.inside), ("remote", flows.remote)])
-        {
+        let [inside, remote] = self.scenario.traffic.flows.ends();
+        for ((side, port), (key, range)) in bed.ports().into_iter().zip([("inside", inside), ("remote", remote)]) {
             if let Some(IpAddr::V4(gateway)) = port.gateway
                 && range.contains(gateway)
             {

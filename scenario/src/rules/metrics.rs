@@ -14,7 +14,9 @@ impl Check<'_> {
         let (path, metrics) = (self.measure("metrics"), &self.scenario.measure.metrics);
         self.twice(&path, metrics, |key| format!("`{key}`"));
         let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
-        let stateless = self.scenario.duts.iter().any(|dut| !dut.is_stateful());
+        let throughput = metrics.iter().any(|key| key == "throughput");
+        let stateless = |dut: &Dut| dut.is_forwarding() || throughput && !dut.is_stateful();
+        let stateless = self.scenario.duts.iter().any(stateless);
         let mut established = false;
         for (at, key) in metrics.iter().enumerate() {
             let path = format!("{path}[{at}]");
@@ -57,6 +59,7 @@ impl Check<'_> {
             self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
         self.unused_table();
+        self.unused_ratio();
         let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
         if self.scenario.measure.phase1_rate.is_some() && self.scenario.measure.phase1_share_ppm.is_some() {
             let fault = Fault::new("phase1-rate and phase1-share both set the rate of phase 1");
@@ -87,6 +90,17 @@ impl Check<'_> {
             let fault = fault.at("traffic.direction", "the Responder receives no frame in phase 2");
             self.fault(fault.instead("remove `responder-table`, or the direction"));
         }
+    }
+
+    /// Frames in both directions are there only in throughput.
+    fn unused_ratio(&mut self) {
+        let throughput = self.scenario.measure.metrics.iter().any(|key| key.ends_with("throughput"));
+        if throughput || self.scenario.traffic.direction.ratio().is_none() {
+            return;
+        }
+        let fault = Fault::new("no metric has frames in both directions").at("traffic.direction", "not used");
+        let fault = fault.at(self.measure("metrics"), "the Initiator alone sends in phase 1");
+        self.fault(fault.instead("add \"throughput\" to the metrics, or remove the direction"));
     }
 
     /// No connection times out within a trial, and sequence numbers do not run out.

@@ -9,6 +9,7 @@ mod box_between;
 mod flows;
 mod metrics;
 mod nat;
+mod networks;
 mod ports;
 mod shares;
 
@@ -31,6 +32,7 @@ pub(crate) struct Check<'a> {
 pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     let mut check = Check { scenario, spans, faults: Vec::new() };
     check.addresses();
+    check.networks();
     check.bed();
     check.box_between();
     check.axes();

@@ -52,7 +52,7 @@ impl Technology for Toy {
     fn view(&self, _: Plays, setting: &Setting<'_>) -> Result<View, String> {
         let ports = PortRange { first: 1024, last: 65_535 };
         let outside = OuterRange { addrs: self.pool, ports };
-        Ok(view::nat44(&setting.bed(setting.flows.space()?), outside))
+        Ok(view::nat44(&setting.bed(setting.flows.space().map_err(|e| e.to_string())?), outside))
     }
 }
 

@@ -91,6 +91,7 @@ impl Run {
         self.outcomes.push(Outcome {
             measurement: m.clone(),
             directions,
+            direction_ratio: None,
             shares_core: false,
             attempt: None,
             visit: None,
@@ -356,6 +357,7 @@ fn calibration(header: &Header) -> Calibration {
             ceilings.push(Ceiling {
                 over: Over::of(&header.scenario.link),
                 workers: header.scenario.tester.workers,
+                direction_ratio: header.scenario.traffic.direction.ratio(),
                 connections: n,
                 axes: point.axes.clone(),
                 frames: Rate(15_600_000 - n.min(4_000_000)),

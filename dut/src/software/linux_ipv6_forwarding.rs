@@ -1,0 +1,16 @@
+//! IPv6 forwarding by the Linux kernel without translation: the baseline of what the same kernel does with IPv6 (RFC 5180).
+
+use super::{Software, linux_forwarding};
+use crate::step::{Action, Step};
+
+/// Forwarding without connection tracking or rules.
+pub const SOFTWARE: Software = Software {
+    name: "linux-ipv6-forwarding",
+    about: "IPv6 forwarding by the Linux kernel, no translation: the baseline (RFC 5180)",
+    ipv6: true,
+    steps: |_| {
+        let forward = Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1));
+        vec![forward.undone_by(Action::sysctl("net/ipv6/conf/all/forwarding", 0))]
+    },
+    ..linux_forwarding::SOFTWARE
+};

@@ -1,0 +1,156 @@
+//! Phases with different rates in both directions: every frame is counted in its direction, and phases without a schedule
+//! keep the ratio.
+
+use crate::common::{bed, phase};
+use engine::Lane;
+use engine::lane::back_to_sender;
+use engine::overload::Offered;
+use engine::phase::{Phase, PhaseOutcome, Stage};
+use engine::store::StateTable;
+use engine::{Engine, NoDevice, Settings};
+use method::{Direction, DirectionRatio, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec, Trials};
+use plane::view::{forwarding, nat44};
+use port::link::link;
+use port::{Clock, Pool, PoolConfig};
+use std::sync::Arc;
+use wire::{Kind, OuterRange, View};
+
+fn mixed(forward: u32, reverse: u32) -> Direction {
+    Direction::Mixed(DirectionRatio::new(forward, reverse).unwrap())
+}
+
+/// Lanes with both ends of one link, which returns each frame to the lane that sent it.
+fn lanes(n: usize, view: &View) -> Vec<Lane> {
+    let steer = || back_to_sender(&view.expect_left);
+    let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
+    let pools = Pool::for_workers(PoolConfig::compact(n, 32_768, 128)).unwrap();
+    let parts = left.into_iter().zip(right).zip(pools);
+    let lane = |((left, right), pool)| Lane {
+        core: None,
+        pool,
+        left: Some(Box::new(left) as Box<dyn port::Port>),
+        right: Some(Box::new(right) as Box<dyn port::Port>),
+        companion: None,
+        service: None,
+    };
+    parts.map(lane).collect()
+}
+
+/// A stage that ignores lateness, because test machines are busy.
+fn stage(view: View, n: usize) -> Stage {
+    let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
+    let lanes = lanes(n, &view);
+    let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), store, Nanos(0), 3, Arc::default());
+    stage.never_give_up();
+    stage
+}
+
+fn counted(out: &PhaseOutcome) -> [(u64, u64, u64, u64); 2] {
+    [&out.forward, &out.reverse].map(|leg| (leg.planned, leg.sent, leg.received, leg.faults.total()))
+}
+
+#[test]
+fn every_frame_of_a_mix_is_counted_in_its_direction() {
+    for n in 1..=3 {
+        let mut stage = stage(forwarding(&bed(64)), n);
+        for (direction, forward, reverse) in
+            [(mixed(1, 10), 700, 7_009), (mixed(10, 1), 7_009, 700), (mixed(3, 7), 3_003, 7_009)]
+        {
+            let out = stage.run(&Phase { rate: Rate(1_000_003), ..phase(7_009, direction) }).unwrap();
+            assert_eq!(counted(&out), [(forward, forward, forward, 0), (reverse, reverse, reverse, 0)]);
+        }
+    }
+}
+
+/// With fewer frames than senders, and with none in one direction.
+#[test]
+fn a_direction_may_have_fewer_frames_than_senders() {
+    let mut stage = stage(forwarding(&bed(64)), 3);
+    let out = stage.run(&phase(10, mixed(1, 10))).unwrap();
+    assert_eq!(counted(&out), [(1, 1, 1, 0), (10, 10, 10, 0)]);
+    let out = stage.run(&phase(9, mixed(1, 10))).unwrap();
+    assert_eq!(counted(&out), [(0, 0, 0, 0), (9, 9, 9, 0)]);
+}
+
+/// The last of 100 frames at 10 per second is due when the last of 1,000 at 100 is: 99 / 10 s after the start.
+#[test]
+fn both_directions_last_equally_long() {
+    let mut stage = stage(forwarding(&bed(64)), 1);
+    let out = stage.run(&Phase { rate: Rate(10_000), ..phase(1_000, mixed(1, 10)) }).unwrap();
+    assert!(out.forward.send_time >= Nanos::from_millis(99), "{:?}", out.forward.send_time);
+    assert!(out.reverse.send_time >= Nanos(99_900_000), "{:?}", out.reverse.send_time);
+}
+
+#[test]
+fn a_mix_uses_the_connections_of_phase_1() {
+    let bed = bed(64);
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
+    let mut stage = stage(nat44(&bed, outer), 2);
+    let learn = Phase {
+        kind: Kind::Establish,
+        forward_order: Order::RoundRobin,
+        learn: true,
+        ..phase(10_000, Direction::Forward)
+    };
+    assert_eq!(stage.run(&learn).unwrap().learned, 10_000);
+    let out = stage.run(&phase(5_005, mixed(10, 1))).unwrap();
+    assert_eq!(counted(&out), [(5_005, 5_005, 5_005, 0), (500, 500, 500, 0)]);
+}
+
+fn settings() -> Settings {
+    Settings {
+        start_delay: Nanos(0),
+        drain: Nanos::from_millis(20),
+        settle: Nanos(0),
+        phase1_drain: Nanos::from_millis(20),
+        seed: 1,
+        dut_loop: Loop::Inline,
+    }
+}
+
+fn engine(view: &Arc<View>) -> Engine {
+    let device = Box::new(NoDevice);
+    Engine::new(Clock::system(), lanes(1, view), Arc::clone(view), device, settings(), Arc::default()).unwrap()
+}
+
+#[test]
+fn a_trial_sends_the_frames_of_its_specification() {
+    let view = Arc::new(forwarding(&bed(64)));
+    let spec = TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(100_000),
+        load: Load::For(Nanos::from_millis(50)),
+        direction: mixed(1, 10),
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
+    };
+    let mut engine = engine(&view);
+    // A sender that is descheduled for long gives up.
+    let mut outcomes = (0..20).map(|_| engine.run(&spec).unwrap());
+    let outcome = outcomes.find(|o| [&o.forward, &o.reverse].iter().all(|leg| leg.sent == leg.planned)).unwrap();
+    assert_eq!([spec.frames_of(true), spec.frames_of(false)], [500, 5_000]);
+    assert_eq!([outcome.forward.received, outcome.reverse.received], [500, 5_000]);
+}
+
+/// Without a schedule the slower direction waits for its part: at most some bursts of 32 frames are ahead of it.
+#[test]
+fn phases_without_a_schedule_keep_the_ratio() {
+    let view = Arc::new(forwarding(&bed(64)));
+    let mut stage = stage(forwarding(&bed(64)), 1);
+    for direction in [mixed(1, 10), mixed(10, 1)] {
+        let fast = Phase { rate: Rate(1_000_000_000), ..phase(100_000_000, direction) };
+        // A lane that gets no processor in this time sends nothing.
+        let mut runs = (0..100).map(|_| stage.beside(&view, Nanos::from_millis(10), &fast).unwrap());
+        let out = runs.find(|out| out.forward.sent > 0 && out.reverse.sent > 0).unwrap();
+        let (slower, faster) =
+            if direction == mixed(1, 10) { (&out.forward, &out.reverse) } else { (&out.reverse, &out.forward) };
+        assert!(slower.sent * 10 <= faster.sent + 10 * 256, "{} and {}", slower.sent, faster.sent);
+    }
+    let offered = Offered { view: Arc::clone(&view), direction: mixed(1, 10), responder_order: Order::Random };
+    let mut engine = engine(&view);
+    assert!((0..100).any(|_| engine.overload(&offered, Nanos::from_millis(10)).unwrap().0 > 0));
+}

@@ -1,0 +1,29 @@
+//! The way from this machine to the boxes that ssh reaches: it must not lead through a port of the bed, because this machine's kernel
+//! neither sends nor receives there while natmeter measures.
+
+use super::machine::{Found, way_to};
+use crate::rig::boxes::ssh_config;
+use dut::host::ssh::first_host;
+use scenario::bed::{Bed, On};
+use std::net::{IpAddr, ToSocketAddrs};
+
+/// Names a box that ssh reaches through this interface, with a way out; none if there is no such box.
+pub fn through(found: &Found, bed: &Bed) -> Option<String> {
+    bed.boxes.iter().find_map(|(role, keys)| {
+        let On::Ssh(destination) = &keys.on else { return None };
+        let host = first_host(destination, ssh_config(bed, keys).as_deref())?;
+        let (address, way) = addresses(&host).into_iter().find_map(|address| {
+            let way = way_to(address).ok().flatten()?;
+            found.carries(&way).then_some((address, way))
+        })?;
+        Some(format!(
+            "ssh reaches the box {role} ({destination}, {address}) through {way}, a port of the bed, over which this machine's kernel \
+             neither sends nor receives while natmeter measures: reach the box through another interface, and see `ip route get {address}`"
+        ))
+    })
+}
+
+/// The addresses of a host; none if its name is not known.
+fn addresses(host: &str) -> Vec<IpAddr> {
+    (host, 22).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
+}

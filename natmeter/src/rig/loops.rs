@@ -1,0 +1,120 @@
+//! Finds loops in front of the box: frames that come back to the port that sent them, or that reach the other port without the box.
+
+use super::ports::Opened;
+use super::{Process, RigError};
+use method::TrialError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Time in which a frame must have come back.
+const TIME: Duration = Duration::from_millis(100);
+
+/// The ethertype for experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
+const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
+
+/// Broadcast frames that one port sent, and where they came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Frames that came back to the port.
+    pub back: u64,
+    /// Frames that came in at the other port.
+    pub across: u64,
+}
+
+/// Sends one broadcast frame from each port, left first, and counts where it comes in.
+///
+/// # Errors
+/// On an interrupt, or if a port fails.
+pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigError> {
+    let mut seen = [Seen::default(); 2];
+    for (at, from_left) in [true, false].into_iter().enumerate() {
+        let frame = frame(opened.own_mac(from_left), process.clock.now(), from_left);
+        opened.send(from_left, &frame)?;
+        let end = Instant::now() + TIME;
+        while Instant::now() < end {
+            if process.interrupted.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted.into());
+            }
+            opened.receive(&mut |is_left, octets| {
+                if octets.starts_with(&frame) {
+                    let seen = &mut seen[at];
+                    *if is_left == from_left { &mut seen.back } else { &mut seen.across } += 1;
+                }
+            })?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(seen)
+}
+
+/// A frame that no other tester sends: it has the time and the process in it.
+fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
+    let mut frame = [0; 60];
+    frame[..6].fill(0xff);
+    frame[6..12].copy_from_slice(&from);
+    frame[12..14].copy_from_slice(&ETHERTYPE);
+    frame[14..22].copy_from_slice(b"natmeter");
+    frame[22..30].copy_from_slice(&time.to_be_bytes());
+    frame[30..34].copy_from_slice(&std::process::id().to_be_bytes());
+    frame[34] = u8::from(from_left);
+    frame
+}
+
+/// What is wrong with a bed on which frames were seen like this, with a way out; none if nothing is.
+pub fn in_words(seen: [Seen; 2]) -> Option<String> {
+    for (side, other, seen) in [("left", "right", seen[0]), ("right", "left", seen[1])] {
+        let wrong = match seen {
+            Seen { back: 0, across: 0 } => continue,
+            Seen { back: 0, across } => format!(
+                "a broadcast frame that was sent on the {side} came in on the {other} ({across} times): both ports are in one Ethernet. \
+                 Remove the bridge, put the ports into different VLANs of the switch, or take out the cable from left to right"
+            ),
+            Seen { back, across } => {
+                let both = if across > 0 { format!(", and on the {other} ({across} times)") } else { String::new() };
+                format!(
+                    "a broadcast frame that was sent on the {side} came back to it ({back} times){both}: there is a loop. Remove the second \
+                     cable between the switches or bridges, or the loopback plug"
+                )
+            }
+        };
+        return Some(wrong);
+    }
+    None
+}
+
+/// Refuses a bed with a loop, unless the bed file knows about it. Looks once in a run.
+///
+/// # Errors
+/// If there is one, on an interrupt, or if a port fails.
+pub fn refuse(opened: &mut Opened, is_known: bool, process: &Process) -> Result<(), RigError> {
+    if is_known || process.is_check || process.has_no_loop.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    if let Some(wrong) = in_words(probe(opened, process)?) {
+        return Err(RigError::Bed(format!("{wrong}; or add i-know = [\"{BRIDGE}\"] to [bed]")));
+    }
+    process.has_no_loop.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The name of this finding in `i-know`.
+pub const BRIDGE: &str = "bridge";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_are_told_from_bridges() {
+        let none = Seen::default();
+        assert_eq!(in_words([none; 2]), None);
+        for (seen, says) in [
+            ([Seen { back: 0, across: 1 }, none], "both ports are in one Ethernet"),
+            ([none, Seen { back: 3, across: 0 }], "sent on the right came back to it (3 times): there is a loop"),
+            ([Seen { back: 2, across: 5 }, none], "and on the right (5 times): there is a loop"),
+        ] {
+            let said = in_words(seen).unwrap();
+            assert!(said.contains(says), "{said}");
+        }
+    }
+}

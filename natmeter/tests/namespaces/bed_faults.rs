@@ -1,0 +1,233 @@
+//! What can be wrong with a test bed: each fault is named with a way out, by `natmeter bed check` and where a run could do harm by the
+//! run, too.
+
+use super::beds::{Bed, LEFT, RIGHT};
+use super::run;
+use port::netns::Sight;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+/// Gives each link of the box the address of the other.
+fn exchange(bed: &Bed) {
+    for (name, old, new) in [("d-left", 18, 19), ("d-right", 19, 18)] {
+        run(&bed.device, &format!("ip addr del 198.{old}.0.1/24 dev {name}"));
+        run(&bed.device, &format!("ip addr add 198.{new}.0.1/24 dev {name}"));
+    }
+}
+
+macro_rules! faults {
+    ($($name:ident($bed:ident) $make:expr, $break:block, $says:literal;)*) => {$(
+        #[test]
+        #[ignore = "needs root"]
+        fn $name() {
+            let $bed = $make;
+            $bed.file("silence = \"10 ms\"", "", "");
+            $break
+            let said = $bed.failing();
+            assert!(said.contains($says), "{said}");
+        }
+    )*};
+}
+
+faults! {
+    an_interface_that_is_missing(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down name other"); },
+        "t-left does not exist; this machine has";
+    an_interface_that_is_down(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down"); },
+        "ip link set t-left up";
+    a_default_route_through_a_port(bed) Bed::nat44(), { run(&bed.tester, "ip route add default via 198.18.0.1"); },
+        "i-know = [\"default-route\"]";
+    a_silent_neighbour(bed) Bed::nat44(), { run(&bed.device, "ip addr del 198.18.0.1/24 dev d-left"); },
+        "198.18.0.1";
+    // Linux answers on each link for the addresses of all.
+    exchanged_cables(bed) Bed::nat44(), { exchange(&bed); }, "left and right are swapped (the cables";
+    exchanged_cables_of_a_strict_box(bed) Bed::nat44(), {
+        run(&bed.device, "sysctl -qw net.ipv4.conf.all.arp_ignore=1");
+        exchange(&bed);
+    }, "left and right are swapped: the box's address";
+    a_box_that_does_not_translate(bed) Bed::forwarding(), {}, "does not translate";
+    a_box_that_does_not_forward(bed) Bed::nat44(), { run(&bed.device, "sysctl -qw net.ipv4.ip_forward=0"); },
+        "see that the box forwards";
+}
+
+/// Starts natmeter in the tester's namespace, with a `/run` of the bed's own: other runs on this machine do not count.
+fn begun(bed: &Bed, args: &[&str]) -> Child {
+    let own = bed.folder.path().join("run");
+    std::fs::create_dir_all(&own).unwrap();
+    let mut command = bed.tester.command("unshare", Sight::Network);
+    command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /run && exec \"$@\""]).arg(own);
+    command.arg(env!("CARGO_BIN_EXE_natmeter")).args(args).current_dir(bed.folder.path());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The ports of a bed belong to one process at a time; a kill releases them.
+#[test]
+#[ignore = "needs root"]
+fn ports_in_use_by_another_process() {
+    let bed = Bed::nat44();
+    let check = ["bed", "check", "bed.toml"];
+    bed.file("silence = \"10 min\"", "", "clear = \"true\"");
+    let mut first = begun(&bed, &[&check[..], &["--beside"]].concat());
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("right port")), "the first one listens");
+    let words = format!("is in use by process {} (", first.id());
+    let scenario = super::beds::scenarios().join("kernel-nat44.toml");
+    for command in [&check[..], &["bed", "t0", "bed.toml"], &["run", scenario.to_str().unwrap(), "--bed", "bed.toml"]] {
+        let output = begun(&bed, &[command, &["--beside"]].concat()).wait_with_output().unwrap();
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{says}");
+        assert!(says.contains("the interface t-") && says.contains(&words) && says.contains("--wait"), "{says}");
+    }
+    assert!(!bed.folder.path().join("runs").exists(), "nothing was begun");
+    bed.file("silence = \"10 ms\"", "", "clear = \"true\"");
+    // The first one has the machine, too: it is waited for on account of that, and the interfaces go with it.
+    let mut waiting = begun(&bed, &[&check[..], &["--wait"]].concat());
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let words = format!("waiting for process {} (", first.id());
+    assert!(lines.any(|line| line.starts_with(&words)), "it waits");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// With `--wait`, a process waits for the interfaces also if the machine is free.
+#[test]
+#[ignore = "needs root"]
+fn ports_in_use_are_waited_for() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", "");
+    let dir = dut::RunDir::at(bed.folder.path().join("run/natmeter"));
+    std::fs::create_dir(bed.folder.path().join("run")).unwrap();
+    let locks = bed.tester.run_in(|| dut::port_lock::take(&dir, &[RIGHT])).unwrap().unwrap();
+    let mut waiting = begun(&bed, &["bed", "check", "bed.toml", "--wait"]);
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let words = format!("waiting for process {} (", std::process::id());
+    let said = lines.next().unwrap();
+    assert!(said.starts_with(&words) && said.contains("which uses the interface t-right"), "{said}");
+    drop(locks);
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// The Ethernet address of an end.
+fn mac(bed: &Bed, name: &str) -> String {
+    let path = format!("/sys/class/net/{name}/address");
+    let output = bed.tester.command("cat", Sight::NetworkAndSysfs).arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn an_ethernet_address_of_the_tester() {
+    let bed = Bed::nat44();
+    for (name, side) in [(LEFT, "left"), (RIGHT, "right")] {
+        bed.file("silence = \"10 ms\"", &format!("mac = \"{}\"", mac(&bed, name)), "");
+        let said = bed.failing();
+        assert!(said.contains(&format!("the address of the tester's own {side} port, not of the box")), "{said}");
+    }
+    // The box answers with the address of a port of the tester.
+    bed.file("silence = \"10 ms\"", "", "");
+    run(&bed.device, &format!("ip link set d-left address {}", mac(&bed, RIGHT)));
+    let said = bed.failing();
+    assert!(said.contains("198.18.0.1 answers on the left with") && said.contains("own right port"), "{said}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn zero_copy_that_cannot_be_had() {
+    let bed = Bed::nat44();
+    for io in ["af-xdp", "af-xdp-native"] {
+        bed.file("silence = \"10 ms\"", &format!("io = \"{io}\"\nzero-copy = \"required\""), "");
+        let said = bed.failing();
+        assert!(said.contains("zero-copy is required on t-left, and cannot be had (driver veth)"), "{said}");
+        assert!(said.contains("write zero-copy = \"if-possible\""), "{said}");
+    }
+}
+
+/// Connects both ends of the box with a bridge beside it.
+fn bridged(bed: &Bed) {
+    run(&bed.device, "ip link add loop type bridge");
+    for name in ["d-left", "d-right"] {
+        run(&bed.device, &format!("ip link set {name} master loop"));
+    }
+    run(&bed.device, "sysctl -qw net.ipv6.conf.loop.disable_ipv6=1");
+    run(&bed.device, "ip link set loop up");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_bridge_between_the_ports() {
+    let bed = Bed::nat44();
+    // Ethernet addresses are given, because a bridge takes the addresses of the box from its ends.
+    bed.file("silence = \"10 ms\"", "mac = \"02:00:00:00:00:77\"", "clear = \"true\"");
+    bridged(&bed);
+    let words = "both ports are in one Ethernet";
+    let said = bed.failing();
+    assert!(
+        said.contains(words) && said.contains("Remove the bridge") && said.contains("i-know = [\"bridge\"]"),
+        "{said}"
+    );
+    let scenario = super::beds::scenarios().join("kernel-nat44.toml");
+    let output = bed.natmeter(&super::beds::quick(scenario.to_str().unwrap(), &[]));
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && says.contains(words), "{says}");
+    bed.file("silence = \"10 ms\"\ni-know = \"bridge\"", "mac = \"02:00:00:00:00:77\"", "");
+    let lines = bed.check(&[]);
+    assert!(lines.iter().any(|(name, grade, _)| name == "loops" && grade == "doubt"), "{lines:?}");
+}
+
+/// Two cables between two switches: what a port sends comes back to it.
+#[test]
+#[ignore = "needs root"]
+fn a_loop_between_switches() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", "");
+    // The kernel of the box sends what comes in on the left back to it.
+    run(&bed.device, "nft add table netdev loop");
+    run(&bed.device, "nft add chain netdev loop in { type filter hook ingress device d-left priority 0 ; }");
+    run(&bed.device, "nft add rule netdev loop in ether type 0x88b5 fwd to d-left");
+    let said = bed.failing();
+    assert!(said.contains("sent on the left came back to it (1 times): there is a loop"), "{said}");
+}
+
+/// The bed of a laboratory whose box is reached over a port.
+#[test]
+#[ignore = "needs root"]
+fn ssh_over_a_port() {
+    let bed = Bed::nat44();
+    let config = bed.folder.path().join("ssh_config");
+    std::fs::write(
+        &config,
+        "Host dut\n HostName 203.0.113.9\nHost gate\n HostName 198.19.0.1\nHost far\n ProxyJump gate\n",
+    )
+    .unwrap();
+    run(&bed.tester, "ip route add 203.0.113.0/24 via 198.18.0.1");
+    for (host, words) in [("dut", "(dut, 203.0.113.9) through t-left"), ("far", "(far, 198.19.0.1) through t-right")] {
+        bed.file(
+            "silence = \"10 ms\"",
+            "",
+            &format!("on = \"ssh:{host}\"\nssh-config = \"ssh_config\"\nclear = \"true\""),
+        );
+        let said = bed.failing();
+        assert!(said.contains(words) && said.contains("through another interface"), "{said}");
+        let scenario = super::beds::scenarios().join("kernel-nat44.toml");
+        let output = bed.natmeter(&super::beds::quick(scenario.to_str().unwrap(), &[]));
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && says.contains(words), "{says}");
+    }
+}
+
+/// The default route leads through an interface above a port, as a VLAN of it is.
+#[test]
+#[ignore = "needs root"]
+fn a_default_route_through_an_interface_above_a_port() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", "");
+    run(&bed.tester, "ip link add link t-right name office type macvlan");
+    run(&bed.tester, "ip addr add 10.7.0.2/24 dev office");
+    run(&bed.tester, "ip link set office up");
+    run(&bed.tester, "ip route add default via 10.7.0.1");
+    let said = bed.failing();
+    assert!(said.contains("leads through t-right or office above it"), "{said}");
+    assert!(said.contains("i-know = [\"default-route\"]"), "{said}");
+}

@@ -1,0 +1,106 @@
+//! Plain forwarding of IPv6 by this machine's kernel in a namespace, by a box between two ports, and by `natmeter gateway`.
+
+use super::beds::{Bed, has_rates, quick_run};
+use super::{Running, address, bare, cable, config, run};
+use crate::traffic::traffic;
+use port::Netns;
+
+/// A scenario of a device of this kernel.
+fn kernel(more: &str) -> String {
+    format!(
+        "name = \"routers\"\n[dut.linux-forwarding]\n[dut.linux-ipv6-forwarding]\n{more}[measure]\nmetrics = \"throughput\"\n"
+    )
+}
+
+/// This kernel over every back-end: frames pass both ways, from several hosts of a network or between 256 networks.
+#[test]
+#[ignore = "needs root"]
+fn this_kernel_forwards_both_ip_versions() {
+    let networks = "[traffic]\nnetworks = 256\nsource-macs = 100\n";
+    let hosts = "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"\nremote = \"198.19.0.2 - 198.19.0.5\"\n";
+    let links = ["[link.tap]\n", "[link.veth]\n", "[link.veth]\nio = \"af-xdp-native\"\n"];
+    for (link, traffic) in links.into_iter().zip([networks, hosts, networks]) {
+        let report = quick_run(&kernel(&format!("{link}{traffic}")));
+        has_rates(&report, 2);
+        let named = |dut: &str, metric: &str| {
+            let results = report["results"].as_array().unwrap();
+            assert!(results.iter().any(|r| r["dut_name"] == dut && r["metric"] == metric), "{dut}: {report}");
+        };
+        named("linux-forwarding", "ipv4_forwarding_throughput");
+        named("linux-ipv6-forwarding", "throughput");
+    }
+}
+
+/// Links of a bed with the addresses of RFC 5180, and a kernel that forwards IPv6.
+fn ipv6_bed() -> Bed {
+    let bed = Bed::new();
+    for (end, own, network, tester) in [
+        ("d-left", "2001:2::1/126", "2001:2::/64", "2001:2::2"),
+        ("d-right", "2001:2:0:8000::1/126", "2001:2:0:8000::/64", "2001:2:0:8000::2"),
+    ] {
+        // Without link-local addresses the box sends nothing by itself.
+        let conf = format!("net.ipv6.conf.{end}");
+        run(&bed.device, &format!("sysctl -qw {conf}.addr_gen_mode=1 {conf}.disable_ipv6=0"));
+        run(&bed.device, &format!("ip addr add {own} dev {end} nodad"));
+        run(&bed.device, &format!("ip route add {network} via {tester} dev {end}"));
+    }
+    bed
+}
+
+/// A bed file with IPv6 addresses.
+fn ipv6_file(bed: &Bed, of_box: &str) {
+    let side = |side: &str, group: &str| {
+        format!(
+            "[bed.{side}]\ninterface = \"t-{side}\"\naddresses = [\"2001:2:0:{group}::2/64\"]\n\
+             gateway = \"2001:2:0:{group}::1\"\n"
+        )
+    };
+    let text = format!("[bed]\nname = \"IPv6\"\n{}{}[dut]\n{of_box}", side("left", "0"), side("right", "8000"));
+    std::fs::write(bed.folder.path().join("bed.toml"), text).unwrap();
+}
+
+/// A box of the user: natmeter finds it by Neighbor Discovery, and answers its solicitations in trials.
+#[test]
+#[ignore = "needs root"]
+fn a_box_that_forwards_ipv6_is_measured() {
+    let bed = ipv6_bed();
+    run(&bed.device, "sysctl -qw net.ipv6.conf.all.forwarding=1");
+    ipv6_file(&bed, "");
+    let scenario = bed.folder.path().join("ipv6.toml");
+    let traffic = "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"\n[measure]\nmetrics = \"throughput\"\n";
+    for device in ["[dut.external]\n[technology.ipv6-forwarding]\n", "[dut.linux-ipv6-forwarding]\n"] {
+        std::fs::write(&scenario, format!("name = \"f\"\n{device}{traffic}")).unwrap();
+        if device.contains("external") {
+            let lines = bed.check(&["ipv6.toml"]);
+            // The kernel of the box may speak by itself, for example report multicast groups.
+            let good = |(name, grade, _): &(String, String, String)| grade == "ok" || name.ends_with("silence");
+            assert!(lines.iter().all(good), "{lines:?}");
+        }
+        has_rates(&bed.run(&scenario, &[]), 1);
+    }
+}
+
+/// `natmeter gateway` as a router: ping, TCP with path MTU discovery, and fragments pass in both directions.
+#[test]
+#[ignore = "needs root"]
+fn the_gateway_is_an_ipv6_router() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, box_, server) = (Netns::new().unwrap(), Netns::new().unwrap(), Netns::new().unwrap());
+    cable(&host, "lan", &box_, "g-lan");
+    cable(&server, "wan", &box_, "g-wan");
+    for (ns, name) in [(&box_, "g-lan"), (&box_, "g-wan")] {
+        bare(ns, name);
+    }
+    address(&host, "lan", "2001:2::2/64");
+    run(&host, "ip -6 route add default via 2001:2::1");
+    address(&server, "wan", "2001:2:0:8000::2/64");
+    run(&server, "ip -6 route add default via 2001:2:0:8000::1");
+    let left = ("g-lan", "2001:2::1", "2001:2::2");
+    let right = ("g-wan", "2001:2:0:8000::1", "2001:2:0:8000::2");
+    let file = config("dual", left, right, "[technology.ipv6-forwarding]\n");
+    let mut gateway = Running::start(&box_, folder.path(), "gateway", &file);
+    gateway.wait();
+    traffic(&host, &server, "2001:2:0:8000::2", "2001:2:0:8000::2");
+    traffic(&server, &host, "2001:2::2", "2001:2::2");
+    gateway.stop();
+}

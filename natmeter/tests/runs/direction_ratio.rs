@@ -1,0 +1,59 @@
+//! A run with different rates in both directions: each frame of its trials and each rate of its reports is that of its direction.
+
+use method::TrialRecord;
+use record::store::{TRIALS, read_lines};
+use std::path::Path;
+use std::process::Command;
+
+const SET: [&str; 9] = [
+    "direction=1:10",
+    "metrics=throughput",
+    "phase1-rate=200k",
+    "connections=10k",
+    "repetitions=1",
+    "duration=50 ms",
+    "max-rate=20k",
+    "error=20 %",
+    "settle=10 ms",
+];
+
+fn natmeter(args: &[&str], path: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(args).arg(path);
+    let output = command.output().unwrap();
+    // The current speed of this machine decides whether the value is only a bound.
+    assert!([0, 3].contains(&output.status.code().unwrap()), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_run_with_a_direction_ratio_reports_both_rates() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut args = vec!["run", "scenarios/quickstart.toml", "--beside", "--quiet"];
+    args.extend(SET.iter().flat_map(|set| ["--set", set]));
+    args.push("--runs");
+    natmeter(&args, runs.path());
+    let run = std::fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap().path();
+    let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+    assert!(!trials.is_empty());
+    for trial in &trials {
+        let [forward, reverse] = [&trial.outcome.forward, &trial.outcome.reverse].map(|leg| leg.planned);
+        assert_eq!(forward, reverse / 10, "{trial:?}");
+    }
+    let csv = natmeter(&["report", "--format", "csv"], &run);
+    let rate = |stat: &str, unit: &str| {
+        let line = csv.lines().find(|line| line.contains(&format!(",throughput,{stat},\"fps, {unit}\"")));
+        let line = line.unwrap_or_else(|| panic!("{stat} {unit}: {csv}"));
+        // Behind the quoted unit: axis, its value, the rate.
+        line.split("\",").nth(1).unwrap().split(',').nth(2).unwrap().parse::<f64>().unwrap()
+    };
+    let faster = rate("median", "right to left");
+    assert!(faster > 0.0);
+    for (unit, share) in [("left to right", 0.1), ("both directions", 1.1)] {
+        assert!((rate("median", unit) / faster - share).abs() < 1e-6, "{unit}: {csv}");
+    }
+    let text = natmeter(&["report"], &run);
+    for words in ["Throughput, frames/s in the faster direction", "median, left to right", "median, right to left"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
