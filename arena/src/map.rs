@@ -212,6 +212,12 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
     }
 
+    /// All words as plain values, while no other thread has them.
+    pub fn values_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`; AtomicU64 has the layout of u64, and `&mut self` excludes other references.
+        unsafe { std::slice::from_raw_parts_mut(self.map.base.as_ptr().cast(), self.len) }
+    }
+
     /// How many words.
     pub fn len(&self) -> usize {
         self.len

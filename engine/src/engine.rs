@@ -2,9 +2,11 @@
 //! defines their order.
 
 use crate::lane::Lane;
+use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
+use method::trial::Stamps;
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -168,12 +170,14 @@ impl Engine {
     }
 
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-        let p = self.phase(&self.data_phase(spec))?;
+        self.stage.end_early(spec.options.early_end);
+        let p = self.phase_with(&self.data_phase(spec), self.extra(spec))?;
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
             host: p.host,
             hop_limit: p.hop_limit,
+            observed: p.observed,
             ..TrialOutcome::default()
         })
     }
@@ -225,9 +229,15 @@ impl Engine {
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.entries()?;
-        let p = self.phase(&self.data_phase(spec))?;
+        let extra = self.extra(spec);
+        self.stage.end_early(spec.options.early_end);
+        self.stage.set_churn(spec.options.churn);
+        let p = self.phase_with(&self.data_phase(spec), extra);
+        self.stage.set_churn(None);
+        let p = p?;
         store.dut_entries_after = self.entries()?;
         Ok(TrialOutcome {
+            observed: p.observed,
             forward: p.forward,
             reverse: p.reverse,
             host: p.host,
@@ -272,13 +282,14 @@ impl Engine {
     /// threads poll in these, too, which counts towards the kernel's limit.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
+        let data = self.settings.start_delay.0 + spec.send_time().0 + self.drain(spec).0;
         match spec.kind {
-            PhaseKind::Stateless => last(spec.rate),
+            PhaseKind::Stateless => data,
             PhaseKind::Establish => last(spec.rate) + spec.validate_rate.map_or(0, last),
-            PhaseKind::Established if spec.keep_table => last(spec.rate),
+            PhaseKind::Established if spec.keep_table => data,
             PhaseKind::Established => {
                 let rate = spec.phase1_rate.unwrap_or(spec.rate);
-                self.phase_lasts(rate, spec.connections, self.settings.phase1_drain) + last(spec.rate)
+                self.phase_lasts(rate, spec.connections, self.settings.phase1_drain) + data
             }
         }
     }
@@ -325,16 +336,35 @@ impl Engine {
             forward_order: Order::Random,
             reverse_order: spec.responder_order,
             learn: false,
-            update: spec.kind == PhaseKind::Established && spec.responder_table == ResponderTable::Update,
+            update: spec.kind == PhaseKind::Established
+                && (spec.responder_table == ResponderTable::Update || spec.options.churn.is_some()),
             only_missing: false,
-            drain: self.settings.drain,
+            drain: self.drain(spec),
         }
+    }
+
+    fn drain(&self, spec: &TrialSpec) -> Nanos {
+        Nanos(self.settings.drain.0 + spec.options.drain.unwrap_or_default().0)
+    }
+
+    /// What the options of a trial add to its phase of data. A lost frame counts as if it arrived at the end of the drain.
+    fn extra(&self, spec: &TrialSpec) -> Extra {
+        let ends = spec.send_time().0 + self.drain(spec).0;
+        let stamps = spec.options.stamps.map(|stamps| {
+            let from = if let Stamps::Some { from, .. } = stamps { from.0 } else { 0 };
+            (stamps, Nanos(ends.saturating_sub(from)))
+        });
+        Extra { stamps, step: spec.step() }
     }
 
     /// Runs one phase and adds the device's stalls and run delays.
     fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        self.phase_with(phase, Extra::default())
+    }
+
+    fn phase_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, TrialError> {
         self.device.away()?;
-        let mut outcome = self.stage.run(phase)?;
+        let mut outcome = self.stage.run_with(phase, extra)?;
         let Away { stall, stalled, run_delay } = self.device.away()?;
         (outcome.host.dut_stall, outcome.host.dut_stalled, outcome.host.dut_run_delay) = (stall, stalled, run_delay);
         Ok(outcome)
@@ -427,6 +457,7 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_lo
         keep_table: false,
         responder_order: Order::RoundRobin,
         responder_table: ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     let (forward, host) = (phase.forward.clone(), phase.host.clone());
     let outcome = TrialOutcome { forward, host, dut_loop, ..TrialOutcome::default() };

@@ -1,6 +1,7 @@
 //! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
 //! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
+use crate::observe::Row;
 pub use crate::seen::Seen;
 use crate::service::{Desk, Service};
 use crate::store::StateTable;
@@ -65,6 +66,10 @@ pub struct Judge<'a> {
     burst: Burst,
     desk: Desk<'a>,
     work: Work,
+    /// Connections that must keep the outside addresses and ports that phase 1 learned, although others are learned.
+    held: u32,
+    /// Where receive times are noted.
+    stamps: Option<&'a Row>,
     /// Counters so far.
     pub findings: Findings,
 }
@@ -73,7 +78,24 @@ impl<'a> Judge<'a> {
     /// Creates a receiver with one [`Seen`] per sender, each reset for this phase.
     pub fn new(plan: JudgePlan<'a>, clock: Clock, seen: &'a mut [Seen]) -> Judge<'a> {
         let (burst, desk) = (port::burst(), Desk::default());
-        Judge { plan, clock, seen, burst, desk, work: Work::default(), findings: Findings::default() }
+        Judge {
+            plan,
+            clock,
+            seen,
+            burst,
+            desk,
+            work: Work::default(),
+            held: 0,
+            stamps: None,
+            findings: Findings::default(),
+        }
+    }
+
+    /// Holds frames on connections with indices below `held` against what phase 1 learned, also while others are learned.
+    #[must_use]
+    pub fn holding(mut self, held: u32) -> Judge<'a> {
+        self.held = held;
+        self
     }
 
     /// Gives frames without a tag to a service, which is told whether this receiver is at Left.
@@ -81,6 +103,12 @@ impl<'a> Judge<'a> {
     pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
         self.desk = Desk::of(service, left);
         self
+    }
+
+    /// Notes the receive times of right frames here.
+    #[must_use]
+    pub fn stamping(self, stamps: Option<&'a Row>) -> Judge<'a> {
+        Judge { stamps, ..self }
     }
 
     /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
@@ -97,7 +125,11 @@ impl<'a> Judge<'a> {
         let received = self.clock.now();
         for at in (0..got).step_by(BATCH) {
             let n = (got - at).min(BATCH);
-            if !self.judge_batch(at, n) && !self.judge_slowly(at, n, port, pool) {
+            if self.judge_batch(at, n) {
+                if let Some(stamps) = self.stamps {
+                    self.note(stamps, at, n);
+                }
+            } else if !self.judge_slowly(at, n, port, pool) {
                 return Err(self.desk.error());
             }
         }
@@ -113,21 +145,32 @@ impl<'a> Judge<'a> {
     /// they are not the usual case.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) -> bool {
-        let Judge { plan, seen, burst, findings, work, .. } = self;
+        let Judge { plan, seen, burst, findings, work, held, .. } = self;
         let frames = &burst[at..at + n];
-        if plan.learn {
-            plan.judge_row::<true>(frames, work, seen, findings)
-        } else {
-            plan.judge_row::<false>(frames, work, seen, findings)
+        match (plan.learn, *held) {
+            (true, 0) => plan.judge_row::<true, false>(frames, 0, work, seen, findings),
+            (true, held) => plan.judge_row::<true, true>(frames, held, work, seen, findings),
+            (false, _) => plan.judge_row::<false, false>(frames, 0, work, seen, findings),
+        }
+    }
+
+    /// Notes the receive times of `n` right frames of the burst from `at`, which are of one sender and in sequence.
+    #[inline(never)]
+    fn note(&self, stamps: &Row, at: usize, n: usize) {
+        let frames = &self.burst[at..at + n];
+        let tag = frames.first().and_then(|frame| StreamId::words(frame.bytes(), self.plan.expect.tag_at()));
+        let Some(tag) = tag else { return };
+        for (frame, sequence) in frames.iter().zip(StreamId::sequence(tag)..) {
+            stamps.received(StreamId::sender(tag), sequence, frame.stamp);
         }
     }
 
     /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
     #[inline(never)]
     fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
-        let Judge { plan, seen, burst, findings, work, desk, clock } = self;
+        let Judge { plan, seen, burst, findings, work, desk, clock, held, stamps } = self;
         let frames = &mut burst[at..at + n];
-        let untagged = plan.judge_each(frames, work, seen, findings);
+        let untagged = plan.judge_each(frames, *held, work, (seen, *stamps), findings);
         if untagged == 0 {
             return true;
         }
@@ -181,9 +224,10 @@ impl JudgePlan<'_> {
     /// Judges frames with consecutive sequence numbers of one sender, the usual case, at once. Returns false and counts
     /// nothing if they are not consecutive or one is not right.
     #[inline(always)]
-    fn judge_row<const LEARN: bool>(
+    fn judge_row<const LEARN: bool, const HELD: bool>(
         &self,
         frames: &[Frame],
+        held: u32,
         work: &mut Work,
         seen: &mut [Seen],
         findings: &mut Findings,
@@ -204,6 +248,12 @@ impl JudgePlan<'_> {
         };
         if !right {
             return false;
+        }
+        if HELD {
+            let outer = |j| work.values.outer(j);
+            if work.indices[..count].iter().enumerate().any(|(j, &index)| self.has_moved(index, held, outer(j))) {
+                return false;
+            }
         }
         if !seen.arrive_in_a_row(first, count) {
             return false;
@@ -249,16 +299,23 @@ impl JudgePlan<'_> {
 
     /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
     #[inline(never)]
-    fn judge_each(&self, frames: &[Frame], work: &mut Work, seen: &mut [Seen], findings: &mut Findings) -> u32 {
-        let mut kept: [(&[u8], [u64; 2]); BATCH] = [(&[], [0; 2]); BATCH];
+    fn judge_each(
+        &self,
+        frames: &[Frame],
+        held: u32,
+        work: &mut Work,
+        (seen, stamps): (&mut [Seen], Option<&Row>),
+        findings: &mut Findings,
+    ) -> u32 {
+        let mut kept: [(&[u8], [u64; 2], Ticks); BATCH] = [(&[], [0; 2], 0); BATCH];
         let (mut count, mut untagged) = (0, 0);
-        let mut rest = frames.iter().map(Frame::bytes);
+        let mut rest = frames.iter().map(|frame| (frame.bytes(), frame.stamp));
         // The position of a frame is computed for those without a tag only.
         #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
-        while let Some(frame) = rest.next() {
+        while let Some((frame, stamp)) = rest.next() {
             match StreamId::words(frame, self.expect.tag_at()) {
                 Some(tag) if self.id.owns(tag) && (StreamId::index(tag) as u64) < self.connections => {
-                    kept[count] = (frame, tag);
+                    kept[count] = (frame, tag, stamp);
                     work.indices[count] = StreamId::index(tag);
                     count += 1;
                 }
@@ -269,17 +326,19 @@ impl JudgePlan<'_> {
             }
         }
         self.expect_all(count, work);
-        for (j, &(frame, tag)) in kept[..count].iter().enumerate() {
+        for (j, &(frame, tag, stamp)) in kept[..count].iter().enumerate() {
             let outcome = match planned(seen, StreamId::sender(tag), StreamId::sequence(tag)) {
                 None => Err(Fault::Unexpected),
-                Some(seen) if self.learn => self.learn_one(frame, (&work.words, j), tag, seen, findings),
+                Some(seen) if self.learn => self.learn_one(frame, (&work.words, j), (tag, held), seen, findings),
                 Some(seen) => match self.expect.check_words(frame, &work.words, j) {
                     Ok(hops) => findings.count(hops, seen, StreamId::sequence(tag)),
                     Err(mismatch) => Err(fault_of(mismatch)),
                 },
             };
-            if let Err(fault) = outcome {
-                findings.faults.add(fault);
+            match (outcome, stamps) {
+                (Err(fault), _) => findings.faults.add(fault),
+                (Ok(()), Some(stamps)) => stamps.received(StreamId::sender(tag), StreamId::sequence(tag), stamp),
+                (Ok(()), None) => {}
             }
         }
         untagged
@@ -295,16 +354,26 @@ impl JudgePlan<'_> {
         }
     }
 
+    /// Whether one of the held connections has another outside address or port than in phase 1: the DUT has forgotten it.
+    #[inline(always)]
+    fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
+        let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
+        index < held && of_phase1().is_some_and(|known| known != outer)
+    }
+
     /// Judges a frame of phase 1, and learns from a right one.
     fn learn_one(
         &self,
         frame: &[u8],
         (words, j): (&Words, usize),
-        tag: [u64; 2],
+        (tag, held): ([u64; 2], u32),
         seen: &mut Seen,
         findings: &mut Findings,
     ) -> Result<(), Fault> {
         let (addr, port, hops) = self.expect.learn_words(frame, words, j).map_err(fault_of)?;
+        if self.has_moved(StreamId::index(tag), held, (addr, port)) {
+            return Err(Fault::WrongPort);
+        }
         let counted = findings.count(hops, seen, StreamId::sequence(tag));
         // Which hop limit is wrong is decided at the end of the phase.
         if let Err(fault) = counted

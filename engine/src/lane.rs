@@ -1,6 +1,7 @@
 //! A lane: one tester thread with its core, its frame pool and its ports. It polls its send and receive tasks in turn.
 //! One lane can do all tasks on one core; many lanes share them on many cores.
 
+use crate::early::{Early, Watch};
 use crate::judge::{Findings, Judge};
 use crate::sender::Sender;
 use crate::service::Service;
@@ -53,6 +54,8 @@ pub struct Shared {
     pub sent_at: AtomicU64,
     /// The direction ratio that the senders of each lane must keep without a schedule: the slower direction waits for the faster one.
     pub held: Option<DirectionRatio>,
+    /// Ends the sending early; none without this option.
+    pub early: Option<Early>,
     /// Whether the trial is short enough for lanes to keep real-time priority to its end.
     pub short: bool,
     /// Set to end the phase at once.
@@ -162,6 +165,7 @@ pub fn run(
         companion,
         in_process,
         gaps: Gaps::new(clock),
+        early: Watch::new(shared.early.as_ref(), start),
         beside: 0,
         ran: false,
         got: 0,
@@ -207,6 +211,8 @@ struct Round<'r, 'a> {
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
     gaps: Gaps,
+    /// Its part in ending the phase early.
+    early: Watch,
     /// Time spent in the companion.
     beside: Ticks,
     /// Whether frames were sent or received in this round.
@@ -261,6 +267,13 @@ impl Round<'_, '_> {
                 self.got += got;
             }
             self.ran |= self.got > 0;
+            if now >= self.early.next && self.ends_early(now) {
+                for (sending, is_left) in [(&mut left_sending, true), (&mut right_sending, false)] {
+                    if std::mem::take(sending) {
+                        self.end_sender(is_left);
+                    }
+                }
+            }
             // Acquire: a lane that reads 0 senders must also see the time at which the last one finished.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
@@ -300,6 +313,26 @@ impl Round<'_, '_> {
         let (slower, faster) = if is_left { (left, right) } else { (right, left) };
         let is_slower = ratio.is_faster_forward() != is_left;
         is_slower && slower.progress() * u64::from(ratio.faster()) >= faster.progress() * u64::from(ratio.slower())
+    }
+
+    /// Tells the other lanes what this one sent and received. Returns whether the phase has ended.
+    #[inline(never)]
+    fn ends_early(&mut self, now: Ticks) -> bool {
+        let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;
+        let sent = |sender: &Option<Sender<'_>>| sender.as_ref().map_or(0, Sender::progress);
+        let received = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, |judge| judge.findings.received);
+        let counts = [(sent(left_sender), received(right_judge)), (sent(right_sender), received(left_judge))];
+        self.early.ends(self.shared.early.as_ref(), counts, now)
+    }
+
+    /// Ends a sender that has not sent all frames.
+    fn end_sender(&mut self, is_left: bool) {
+        let sender = if is_left { &mut self.tasks.left_sender } else { &mut self.tasks.right_sender };
+        if let Some(sender) = sender {
+            sender.end();
+        }
+        self.shared.sent_at.fetch_max(self.clock.now(), Ordering::Relaxed);
+        self.shared.sending.fetch_sub(1, Ordering::Release);
     }
 
     fn poll_sender(&mut self, is_left: bool) -> Result<bool, PortError> {

@@ -7,9 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod calibrate;
+pub mod churn;
+pub mod early;
 pub mod engine;
 pub mod judge;
 pub mod lane;
+pub mod observe;
 pub mod overload;
 pub mod phase;
 pub mod schedule;

@@ -1,13 +1,19 @@
 //! Runs one phase on all lanes: creates tasks, runs them in threads and adds up their reports. A trial consists of one
 //! to three phases.
 
+mod observed;
+
+use crate::churn::ChurnPlan;
+use crate::early::{self, Early};
 use crate::judge::{Findings, HopTally, Seen};
 use crate::lane::{self, Lane, Report, Shared, Tasks};
+use crate::observe::{Extra, Row};
 use crate::schedule::Departures;
 use crate::service;
 use crate::store::StateTable;
 use crate::tasks::TaskMaker;
-use method::{Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
+use method::trial::{EarlyEnd, Observed};
+use method::{Churn, Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
 use port::{Clock, PortError, PortFacts};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -58,6 +64,8 @@ pub struct PhaseOutcome {
     pub hop_limit: [Option<u8>; 2],
     /// The tester's time by task, over both directions and all lanes.
     pub cost: Cost,
+    /// What it observed beside that.
+    pub observed: Observed,
 }
 
 /// Time of the tester's threads by task.
@@ -93,8 +101,14 @@ pub struct Stage {
     give_up: Nanos,
     /// Whether phases send as fast as they can, so that no schedule keeps the ratio of their directions.
     unpaced: bool,
+    /// New connections of phases of data; none without churn.
+    churn: Option<Churn>,
     /// Planned duration of the current trial, if it was announced.
     lasts: Nanos,
+    /// Whether the next phase may end early.
+    early: Option<EarlyEnd>,
+    /// When the last phase ended early, from its start.
+    ended: Option<Nanos>,
     /// Ends the current phase when set.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -129,7 +143,10 @@ impl Stage {
             seen,
             give_up: GIVE_UP,
             unpaced: false,
+            churn: None,
             lasts: Nanos(0),
+            early: None,
+            ended: None,
             interrupted,
         }
     }
@@ -188,6 +205,13 @@ impl Stage {
         outcome
     }
 
+    /// Lets new connections come among those of the last phase 1, from the next phase on; with `None` they stay away again. Their
+    /// indices follow those of [`Phase::connections`]. Right learns their outside addresses and ports, if the phase updates what
+    /// it learned, and holds frames on the others against what phase 1 learned.
+    pub fn set_churn(&mut self, churn: Option<Churn>) {
+        self.churn = churn;
+    }
+
     /// Forgets what the last phase 1 learned.
     pub fn forget(&mut self) {
         self.learned_in = 0;
@@ -199,11 +223,24 @@ impl Stage {
         self.lasts = lasts;
     }
 
+    /// Lets the next phase end early.
+    pub fn end_early(&mut self, option: Option<EarlyEnd>) {
+        self.early = option;
+    }
+
     /// Runs one phase, from start to the end of the drain.
     ///
     /// # Errors
     /// When it was interrupted or a port failed.
     pub fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+        self.run_with(phase, Extra::default())
+    }
+
+    /// Runs one phase that does more than [`Stage::run`].
+    ///
+    /// # Errors
+    /// As [`Stage::run`]; when there is no memory for time stamps.
+    pub fn run_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
@@ -211,11 +248,15 @@ impl Stage {
         let planned = [self.shares(phase, true), self.shares(phase, false)];
         self.reset_seen(&planned);
         let before = self.own_side();
-        let reports = self.on_all_lanes(phase, &planned).map_err(|e| TrialError::Tester(e.to_string()))?;
+        let rows = observed::rows(phase, extra, &planned)?;
+        let reports = self.on_all_lanes((phase, extra), &planned, &rows);
+        let reports = reports.map_err(|e| TrialError::Tester(e.to_string()))?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
         let mut outcome = self.collect(&reports, &planned);
+        outcome.observed = self.observe((phase, extra), &planned, rows);
+        outcome.observed.ended_early = self.ended;
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
         outcome.host.link_lost = after.1;
@@ -309,7 +350,12 @@ impl Stage {
         (known.map(|frames| rate.time_for(frames as Count * lanes)), in_front)
     }
 
-    fn on_all_lanes(&mut self, phase: &Phase, planned: &[Vec<Count>; 2]) -> Result<Vec<Report>, PortError> {
+    fn on_all_lanes(
+        &mut self,
+        (phase, extra): (&Phase, Extra),
+        planned: &[Vec<Count>; 2],
+        rows: &[Option<Row>; 2],
+    ) -> Result<Vec<Report>, PortError> {
         let clock = self.clock;
         let alone = self.start_delay.0 + phase.rate.time_for(phase.frames).0 + phase.drain.0;
         let shared = Shared {
@@ -319,6 +365,9 @@ impl Stage {
             sending: AtomicUsize::new(planned.iter().flatten().count()),
             sent_at: AtomicU64::new(u64::MAX),
             held: phase.direction.ratio().filter(|_| self.unpaced),
+            early: self.early.take().map(|option| {
+                Early::new(option, phase.direction, phase.rate, phase.frames, clock.ticks(early::INTERVAL))
+            }),
             short: Duration::from(self.lasts.max(Nanos(alone))) <= PREEMPT_AT_MOST,
             stop: Arc::clone(&self.interrupted),
             broken: AtomicBool::new(false),
@@ -335,6 +384,13 @@ impl Stage {
             give_up: clock.ticks(self.give_up.0),
             planned,
             missing: phase.only_missing.then_some(&self.missing),
+            churn: self.churn.map(|churn| ChurnPlan {
+                churn,
+                rate: phase.direction.pace(true, phase.rate).per_second(),
+                held: phase.connections,
+            }),
+            extra,
+            rows: rows.each_ref().map(Option::as_ref),
         };
         let (mut next_left, mut next_right) = (0, 0);
         let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
@@ -358,6 +414,8 @@ impl Stage {
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
         });
+        let since_start = |at: u64| Nanos(clock.nanos(at.saturating_sub(shared.start.load(Ordering::Relaxed))));
+        self.ended = shared.early.as_ref().and_then(Early::ended_at).map(since_start);
         for (lane, service) in self.lanes.iter_mut().zip(services) {
             lane.service = service.map(|service| service.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
@@ -392,6 +450,10 @@ impl Stage {
             out.host.tester_stalled.0 += r.stalled.0;
             out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
         }
+        out.forward.arrived =
+            by_queue(self.lanes.iter().zip(reports).filter(|(l, _)| l.right.is_some()).map(|(_, r)| &r.at_right));
+        out.reverse.arrived =
+            by_queue(self.lanes.iter().zip(reports).filter(|(l, _)| l.left.is_some()).map(|(_, r)| &r.at_left));
         out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];
         // If two receivers of one direction counted a frame, it is one right frame and one duplicate.
         for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
@@ -451,6 +513,12 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     leg.reordered += found.reordered;
     leg.faults.merge(&found.faults);
     hops.count(found);
+}
+
+/// Frames that each of several receivers took from its queue; empty with one receiver.
+fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
+    let arrived: Vec<Count> = found.map(|f| f.received + f.faults.total()).collect();
+    if arrived.len() > 1 { arrived } else { Vec::new() }
 }
 
 /// If right frames differ only in their hop limits, counts those with the less frequent hop limits as wrong, regardless

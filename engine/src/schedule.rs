@@ -1,6 +1,7 @@
 //! The schedule of a phase: departure times from a rate, and the order of connection indices. It is pure arithmetic on
 //! ticks, so that tests need no clock.
 
+use crate::churn::ChurnOrder;
 use method::{Count, Order, Pace};
 use port::Ticks;
 use wire::perm::splitmix;
@@ -139,6 +140,8 @@ pub enum Indices {
         /// The remaining indices, the last first.
         left: Vec<u32>,
     },
+    /// Held connections, and new ones among them.
+    Churn(Box<ChurnOrder>),
 }
 
 impl Indices {
@@ -174,6 +177,7 @@ impl Indices {
                     }
                 }
             }
+            Indices::Churn(order) => order.fill(out),
             // The sender draws one batch more than it uses, so the list may be empty.
             Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
             Indices::Random { state, n } => {

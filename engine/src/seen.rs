@@ -50,6 +50,16 @@ impl Seen {
         true
     }
 
+    /// Whether `sequence` has been received.
+    pub(crate) fn has(&self, sequence: u64) -> bool {
+        self.bits.get((sequence / 64) as usize).is_some_and(|word| word & 1 << (sequence % 64) != 0)
+    }
+
+    /// Whether all 64 frames from `sequence`, a multiple of 64, have been received.
+    pub(crate) fn all_of(&self, sequence: u64) -> bool {
+        self.bits.get((sequence / 64) as usize) == Some(&u64::MAX)
+    }
+
     /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, sequence: u64) -> Option<bool> {

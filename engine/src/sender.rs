@@ -1,6 +1,7 @@
 //! The sender: one hot loop for every kind of trial. Flows, order, departure times and tags are data; the sender builds
 //! frames in place and transmits them on time.
 
+use crate::observe::Row;
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
@@ -33,6 +34,16 @@ pub struct Sender<'a> {
     plan: SenderPlan<'a>,
     clock: Clock,
     next: u64,
+    /// Frames of the schedules that are over.
+    done: u64,
+    /// Frames of all schedules.
+    frames: u64,
+    /// Start of the first schedule.
+    start: Ticks,
+    /// The schedule after a change of the rate, and how long after the start it begins.
+    then: Option<(Ticks, Departures)>,
+    /// Where send times are noted.
+    stamps: Option<&'a Row>,
     /// Connection indices of the next burst, drawn early so that cache lines of the state table can be prefetched.
     ahead: [u32; BATCH],
     /// Their flows.
@@ -45,6 +56,8 @@ pub struct Sender<'a> {
     worst_late: Ticks,
     last_handed: Ticks,
     give_up_late: Ticks,
+    /// Whether it was ended on purpose.
+    ended: bool,
     own: Ticks,
     backend: Ticks,
 }
@@ -70,10 +83,16 @@ impl<'a> Sender<'a> {
         plan.view.order.fill(&ahead, &mut ahead_flows);
         let timing =
             Timing { burst: plan.departures.burst(), worst_burst: plan.departures.burst(), ..Timing::default() };
+        let frames = plan.departures.frames();
         Sender {
             plan,
             clock,
             next: 0,
+            done: 0,
+            frames,
+            start: 0,
+            then: None,
+            stamps: None,
             ahead,
             ahead_flows,
             burst: port::burst(),
@@ -84,9 +103,38 @@ impl<'a> Sender<'a> {
             worst_late: 0,
             last_handed: 0,
             give_up_late,
+            ended: false,
             own: 0,
             backend: 0,
         }
+    }
+
+    /// Notes the send times of frames here.
+    #[must_use]
+    pub fn stamping(self, stamps: Option<&'a Row>) -> Sender<'a> {
+        Sender { stamps, ..self }
+    }
+
+    /// Continues with another schedule, which begins so long after the start.
+    #[must_use]
+    pub fn then(self, then: Option<(Ticks, Departures)>) -> Sender<'a> {
+        let more = then.map_or(0, |(_, departures)| departures.frames());
+        Sender { frames: self.frames + more, then, ..self }
+    }
+
+    /// Whether frames are left; the next schedule begins when one is over.
+    #[inline(always)]
+    fn more(&mut self) -> bool {
+        self.next < self.done + self.plan.departures.frames() || self.change_rate()
+    }
+
+    #[cold]
+    fn change_rate(&mut self) -> bool {
+        let Some((after, mut departures)) = self.then.take() else { return false };
+        departures.start_at(self.start + after);
+        self.done += self.plan.departures.frames();
+        self.plan.departures = departures;
+        self.next < self.frames
     }
 
     /// Sends the frames that are due at `now`. Returns false once all frames are sent or it has given up.
@@ -95,12 +143,12 @@ impl<'a> Sender<'a> {
     /// When the port fails.
     #[inline]
     pub fn poll(&mut self, now: Ticks, port: &mut impl Port, pool: &mut Pool) -> Result<bool, PortError> {
-        let due = self.plan.departures.due_count(now);
+        let due = self.done + self.plan.departures.due_count(now);
         if due == self.next {
-            return Ok(self.next < self.plan.departures.frames());
+            return Ok(self.more());
         }
         let behind = due - self.next;
-        let late = now.saturating_sub(self.plan.departures.due(self.next));
+        let late = now.saturating_sub(self.plan.departures.due(self.next - self.done));
         self.worst_late = self.worst_late.max(late);
         if behind > self.timing.burst as u64 {
             self.timing.catch_ups += 1;
@@ -119,13 +167,18 @@ impl<'a> Sender<'a> {
         let before = self.clock.now();
         let sent = port.transmit(pool, &mut self.burst)?;
         let after = self.clock.now();
+        let first = self.next;
         self.next += (offered - self.burst.len()) as u64;
+        if let Some(stamps) = self.stamps {
+            // The moment of the call: what happens inside may be the device's work.
+            stamps.sent(self.plan.tag.sender.into(), first..self.next, before);
+        }
         self.accepted += sent.accepted as u64;
         self.refused += sent.refused as u64;
         self.last_handed = after;
         self.own += before - now;
         self.backend += after - before;
-        Ok(self.next < self.plan.departures.frames())
+        Ok(self.more())
     }
 
     /// Builds the next `n` frames in slots of the pool.
@@ -190,6 +243,7 @@ impl<'a> Sender<'a> {
 
     /// Sets the start, once all lanes are ready.
     pub fn start_at(&mut self, start: Ticks) {
+        self.start = start;
         self.plan.departures.start_at(start);
     }
 
@@ -199,20 +253,30 @@ impl<'a> Sender<'a> {
         self.next
     }
 
+    /// Ends it before its last frame, on purpose.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
     /// Returns the report of this sender, as its part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let d = &self.plan.departures;
         let ns = |t: Ticks| Nanos(self.clock.nanos(t));
-        let last_due = d.due(d.frames().saturating_sub(1));
+        // Of a sender that was ended on purpose, the last frame that it sent.
+        let frames = if self.ended { self.next } else { d.frames() };
+        let last_due = d.due(frames.saturating_sub(1));
         // A sender that gave up reports its maximum lateness.
-        let finished_late =
-            if self.next < d.frames() { self.worst_late } else { self.last_handed.saturating_sub(last_due) };
+        let finished_late = if !self.ended && self.next < self.frames {
+            self.worst_late
+        } else {
+            self.last_handed.saturating_sub(last_due)
+        };
         Leg {
-            planned: d.frames(),
+            planned: self.frames,
             sent: self.accepted + self.refused,
             refused: self.refused,
-            send_time: ns(self.last_handed.saturating_sub(d.start())),
+            send_time: ns(self.last_handed.saturating_sub(self.start)),
             timing: Timing {
                 finished_late: ns(finished_late),
                 worst_late: ns(self.worst_late),

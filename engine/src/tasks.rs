@@ -1,6 +1,8 @@
 //! Creates the tasks of a phase: senders with their shares of its frames, and judges.
 
+use crate::churn::{ChurnOrder, ChurnPlan};
 use crate::judge::{Judge, JudgePlan, Seen};
+use crate::observe::{Extra, Row};
 use crate::phase::Phase;
 use crate::schedule::{Departures, Indices};
 use crate::sender::{Sender, SenderPlan};
@@ -21,6 +23,10 @@ pub(crate) struct TaskMaker<'a> {
     pub give_up: Ticks,
     pub planned: &'a [Vec<Count>; 2],
     pub missing: Option<&'a Vec<u32>>,
+    pub churn: Option<ChurnPlan>,
+    pub extra: Extra,
+    /// Time stamps, Left to Right and Right to Left.
+    pub rows: [Option<&'a Row>; 2],
 }
 
 impl<'a> TaskMaker<'a> {
@@ -39,6 +45,8 @@ impl<'a> TaskMaker<'a> {
         };
         let Phase { rate, frames, direction, .. } = *self.phase;
         let (rate, frames) = (direction.pace(left, rate), direction.frames(left, frames));
+        let then = self.after_step(left, (which, of));
+        let frames = then.map_or(frames, |(before, ..)| before);
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
             view: self.view,
@@ -46,9 +54,10 @@ impl<'a> TaskMaker<'a> {
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
             growth: self.view.growth(left),
             departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
-            indices: match self.missing {
-                Some(missing) => Indices::these(missing, which, of),
-                None => Indices::new(order, self.phase.connections, seed, which, of),
+            indices: match (self.missing, &self.churn) {
+                (Some(missing), _) => Indices::these(missing, which, of),
+                (None, Some(churn)) if left => Indices::Churn(Box::new(ChurnOrder::new(churn, (which, of)))),
+                (None, _) => Indices::new(order, self.phase.connections, seed, which, of),
             },
             tag: Tag {
                 trial: self.number,
@@ -58,7 +67,21 @@ impl<'a> TaskMaker<'a> {
                 index: 0,
             },
         };
-        Some(Sender::new(plan, self.clock, self.give_up))
+        let then = then.map(|(_, at, departures)| (at, departures));
+        Some(Sender::new(plan, self.clock, self.give_up).stamping(self.rows[usize::from(!left)]).then(then))
+    }
+
+    /// Returns the part of sender `which` of `of` in the schedule after a change of the rate, with the frames of all senders before
+    /// it, and the time of the change.
+    pub(crate) fn after_step(&self, left: bool, (which, of): (u64, u64)) -> Option<(Count, Ticks, Departures)> {
+        let (step, before, rate) = self.extra.step?;
+        let Phase { frames, direction, .. } = *self.phase;
+        let (all, before) = (direction.frames(left, frames), direction.frames(left, before));
+        // The senders take turns across the change.
+        let turn = (which + of - before % of) % of;
+        let (at, frequency) = (self.clock.ticks(step.at.0), self.clock.frequency());
+        let pace = direction.pace(left, rate);
+        Some((before, at, Departures::shared(0, frequency, pace, all - before, (turn, of))))
     }
 
     /// Creates the judge for frames that arrive at a side.
@@ -73,6 +96,8 @@ impl<'a> TaskMaker<'a> {
             id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
             connections: self.view.connections(),
         };
-        Judge::new(plan, self.clock, seen)
+        let held = self.churn.map_or(0, |churn| churn.held);
+        let judge = Judge::new(plan, self.clock, seen).holding(u32::try_from(held).unwrap_or(u32::MAX));
+        judge.stamping(self.rows[usize::from(at_left)])
     }
 }

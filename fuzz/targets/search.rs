@@ -7,7 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use method::judged::{HOST_REPEATS, PHASE1_LOWERINGS, PHASE1_TRIALS, TESTER_TRIALS};
 use method::procedure::establishment::{self, Phase1};
-use method::procedure::{Verify, throughput};
+use method::procedure::{Phase2, Verify, throughput};
 use method::trial::{HostNoise, Leg, Loop, PhaseKind, StoreFacts, TrialOutcome, TrialSpec};
 use method::{
     Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, Trials,
@@ -112,7 +112,7 @@ impl Input {
                 Some(width) => Precision::Absolute(Rate(width)),
                 None => Precision::Relative(share(self.error_ppm)),
             },
-            verify: self.verify.map(|tries| Verify { tries: (tries % 5).into() }),
+            verify: self.verify.map(|tries| Verify { tries: (tries % 5).into(), at_most: None }),
             criteria: Criteria { acceptance: share(self.acceptance[0]), phase1_acceptance: share(self.acceptance[1]) },
             duration: Nanos(self.nanos),
             direction: [Direction::Both, Direction::Forward, Direction::Reverse][usize::from(self.direction % 3)],
@@ -169,8 +169,8 @@ fuzz_target!(|input: Input| {
         last = p.hi;
     };
     let found = match input.kind % 3 {
-        0 => throughput::stateless(&mut script, &settings, watch),
-        1 => throughput::established(&mut script, &settings, n, rate, watch),
+        0 => throughput::measure(&mut script, &settings, None, watch),
+        1 => throughput::measure(&mut script, &settings, Some(Phase2 { connections: n, phase1_rate: rate }), watch),
         _ => establishment::measure(&mut script, &settings, phase1, watch),
     };
     if let Ok(result) = found {

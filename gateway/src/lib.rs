@@ -22,5 +22,5 @@ pub use embedded::{Away, Embedded, EmbeddedConfig, EmbeddedError};
 pub use null::Switch;
 pub use own::{Own, Owns};
 pub use steer::steer;
-pub use truth::{Truth, TruthConfig};
+pub use truth::{Truth, TruthConfig, WhenFull};
 pub use worker::Worker;

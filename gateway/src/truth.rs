@@ -1,9 +1,14 @@
 //! The known-truth device: any plane function with exactly injected faults and limits around it. It knows
 //! nothing of the tester's judge, clock or counters, so that it can prove them right or wrong.
 
+mod spells;
+mod table;
+
 use plane::{Drops, Function, Packet, Side, Spare, Verdict, Wrapper};
-use std::collections::HashSet;
+use spells::Spells;
 use std::time::{Duration, Instant};
+use table::Table;
+pub use table::WhenFull;
 
 /// What is injected. Everything is off at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,10 +31,28 @@ pub struct TruthConfig {
     pub capacity: u64,
     /// New flows per second; frames that would open more are lost.
     pub set_up_rate: u64,
+    /// Connections that its table holds; frames of connections that have left it are lost in both directions.
+    pub table: usize,
+    /// What it does when its table is full.
+    pub when_full: WhenFull,
+    /// For this long from the first frame of a trial, every second frame is lost.
+    pub slow_start: Duration,
+    /// For this long from `stall_at` after the first frame of a trial, every frame is lost.
+    pub stall: Duration,
+    /// When the stall begins.
+    pub stall_at: Duration,
+    /// For this long after a frame above the capacity, every frame is lost.
+    pub recovery: Duration,
+    /// Time that deleting the table takes, also if it is empty.
+    pub tear_down: Duration,
+    /// Further time for each connection in it.
+    pub tear_down_each: Duration,
     /// Let every k-th frame be overtaken by the rest of its batch, by the next frame of its direction at least.
     pub overtake_every: u64,
     /// Keep every batch back for so long after it is done, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
+    /// Keep it back for up to so much longer: a uniform random time, the same series in every device.
+    pub random_delay: Duration,
     /// Only frames from this side are lost, duplicated, changed, overtaken and delayed; `None`: both.
     pub only: Option<Side>,
 }
@@ -92,8 +115,11 @@ pub struct Truth {
     set_up: Bucket,
     /// Capacities are by the system's clock: the workers' own is the tester's, and could not prove itself wrong.
     began: Instant,
-    /// Flows seen from the customers' side, for the set-up rate.
-    known: HashSet<[u8; 12]>,
+    /// Flows seen from the customers' side.
+    table: Table,
+    spells: [Spells; 2],
+    /// State of the random delays.
+    random: u64,
     seen: u64,
     forwarded: u64,
     lost: u64,
@@ -119,7 +145,9 @@ impl Truth {
             capacity: [bucket(config.capacity); 2],
             set_up: bucket(config.set_up_rate),
             began: Instant::now(),
-            known: HashSet::new(),
+            table: Table::new(config.table, config.when_full),
+            spells: [Spells::default(); 2],
+            random: 1,
             seen: 0,
             forwarded: 0,
             lost: 0,
@@ -160,21 +188,53 @@ impl Truth {
 
     /// Whether a limit or the loss takes this frame before the function sees it.
     fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
-        if !self.capacity[usize::from(from == Side::Internet)].take(now) {
+        let side = usize::from(from == Side::Internet);
+        let overload = !self.capacity[side].take(now);
+        if now > 0 && self.spells[side].take(now, &self.config, overload) {
             return true;
         }
-        if self.config.set_up_rate > 0
+        if self.tracks()
             && from == Side::Customer
-            && let Some(flow) = frame.get(26..38).and_then(|f| <[u8; 12]>::try_from(f).ok())
-            && !self.known.contains(&flow)
+            && let Some(flow) = table::flow_of(frame)
+            && !self.table.has(&flow)
+            && !(self.set_up.take(now) && self.table.open(flow))
         {
-            if !self.set_up.take(now) {
-                return true;
-            }
-            self.known.insert(flow);
+            return true;
         }
         self.seen += u64::from(self.touches(from));
         self.touches(from) && self.hits(self.seen, self.config.lose_every)
+    }
+
+    /// Whether it remembers connections.
+    fn tracks(&self) -> bool {
+        self.config.set_up_rate > 0 || self.config.tear_down_each > Duration::ZERO || self.table.is_limited()
+    }
+
+    /// Whether anything depends on the time.
+    fn is_timed(&self) -> bool {
+        let TruthConfig { capacity, set_up_rate, slow_start, stall, .. } = self.config;
+        capacity > 0 || set_up_rate > 0 || slow_start + stall > Duration::ZERO
+    }
+
+    /// Whether a frame to the customers' side belongs to a connection that is no longer in the table.
+    fn has_left(&self, to: Side, frame: &[u8]) -> bool {
+        let known = || table::flow_back(frame).is_some_and(|flow| self.table.has(&flow));
+        self.table.is_limited() && to == Side::Customer && !known()
+    }
+
+    /// Waits for the constant and the random delay of a batch.
+    fn wait(&mut self) {
+        let mut delay = self.config.delay;
+        if self.config.random_delay > Duration::ZERO {
+            // SplitMix64.
+            self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.random;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let most = self.config.random_delay.as_nanos();
+            delay += Duration::from_nanos(((u128::from(z ^ (z >> 31)) * most) >> 64) as u64);
+        }
+        wait(delay);
     }
 
     fn touches(&self, from: Side) -> bool {
@@ -220,8 +280,7 @@ impl Wrapper for Truth {
     ) {
         self.let_go(spare);
         let frames = batch.len();
-        let limited = self.config.capacity > 0 || self.config.set_up_rate > 0;
-        let by_system = if limited { self.began.elapsed().as_nanos() as u64 + 1 } else { 0 };
+        let by_system = if self.is_timed() { self.began.elapsed().as_nanos() as u64 + 1 } else { 0 };
         for (packet, verdict) in batch.iter_mut().zip(verdicts) {
             if self.takes(by_system, from, packet.bytes()) {
                 self.lost += 1;
@@ -230,6 +289,11 @@ impl Wrapper for Truth {
             }
             function.process(now, from, std::slice::from_mut(packet), std::slice::from_mut(verdict), spare);
             let Verdict::Forward(to) = *verdict else { continue };
+            if self.has_left(to, packet.bytes()) {
+                self.lost += 1;
+                *verdict = Verdict::Drop;
+                continue;
+            }
             if !self.touches(from) {
                 continue;
             }
@@ -246,11 +310,8 @@ impl Wrapper for Truth {
                 *verdict = Verdict::Drop;
             }
         }
-        if frames > 0 && self.config.delay > Duration::ZERO && self.touches(from) {
-            let done = Instant::now();
-            while done.elapsed() < self.config.delay {
-                std::hint::spin_loop();
-            }
+        if frames > 0 && self.touches(from) {
+            self.wait();
         }
     }
 
@@ -264,7 +325,9 @@ impl Wrapper for Truth {
     }
 
     fn clear(&mut self) {
-        self.known.clear();
+        let each = self.config.tear_down_each.as_nanos() * self.table.len() as u128;
+        wait(self.config.tear_down + Duration::from_nanos(each as u64));
+        self.table.clear();
         self.held = None;
     }
 
@@ -298,6 +361,16 @@ fn sum_after(sum: u16, old: u16, new: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (total & 0xffff) + (total >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// Waits without giving up the core.
+fn wait(time: Duration) {
+    if time > Duration::ZERO {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 fn turn_bit(octet: Option<&mut u8>) {
@@ -370,6 +443,30 @@ mod tests {
             truth.wrapper.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
         };
         assert_eq!((0..36_000).map(taken).filter(|&taken| taken).count(), 0);
+    }
+
+    /// The time for an empty table, and more for each connection.
+    #[test]
+    fn a_tear_down_takes_its_time() {
+        let config = TruthConfig {
+            tear_down: Duration::from_millis(2),
+            tear_down_each: Duration::from_micros(10),
+            ..TruthConfig::default()
+        };
+        let mut truth = Truth::new(config);
+        let mut timed = |connections: u32| {
+            for n in 0..connections {
+                let mut frame = [0; 60];
+                frame[26..30].copy_from_slice(&n.to_be_bytes());
+                assert!(!truth.takes(0, Side::Customer, &frame));
+            }
+            let began = Instant::now();
+            truth.clear();
+            began.elapsed()
+        };
+        assert!(timed(0) >= Duration::from_millis(2));
+        assert!(timed(1_000) >= Duration::from_millis(12));
+        assert!(truth.table.len() == 0);
     }
 
     fn limited(capacity: u64) -> Wrapped<Router, Truth> {

@@ -181,6 +181,9 @@ impl<T: Trials> Judged<T> {
                 Verdict::Fail(failure) => return Ok(Judgement { decision: Decision::Fail(failure), attempts }),
                 Verdict::Invalid(reason) => reason,
             };
+            if matches!(reason, Invalid::EndedEarly { .. }) && spec.options.early_end.take().is_some() {
+                continue;
+            }
             self.invalid_time.0 = self.invalid_time.0.saturating_add(wall.0);
             let in_time =
                 patience == Patience::Repeat && self.invalid_at_most.is_none_or(|most| self.invalid_time < most);

@@ -30,8 +30,8 @@ pub use record::{Replay, TrialRecord};
 pub use rules::RULES;
 pub use stats::Summary;
 pub use trial::{
-    Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, Order, Pace, PhaseKind, ResponderTable,
-    StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec, Trials,
+    Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, Order, Pace, PhaseKind,
+    ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials, starved_queue,
 };
 pub use units::{Count, Nanos, Rate};
 pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};

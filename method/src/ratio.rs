@@ -53,6 +53,11 @@ impl Ratio {
         Rate(self.floor_of(rate.0))
     }
 
+    /// Returns numerator and denominator.
+    pub fn parts(self) -> (u64, u64) {
+        (self.num, self.den)
+    }
+
     /// Whether it is 0.
     pub fn is_zero(self) -> bool {
         self.num == 0

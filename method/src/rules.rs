@@ -4,5 +4,6 @@
 /// Version of the code that turns recorded trials into verdicts and results: [`crate::judge`], [`crate::Judged`] and
 /// the procedures. Raise it with every change that could give recorded trials another verdict or result. Records
 /// without a version are of natmeter 0.1.0, whose rules are version 1. Until version 2, host noise excused a fail only;
-/// since version 3 it invalidates a pass, too.
-pub const RULES: u32 = 3;
+/// since version 3 it invalidates a pass, too. Since version 4 a search for an establishment rate tries no rate whose trial
+/// takes longer than all its invalid trials may.
+pub const RULES: u32 = 4;

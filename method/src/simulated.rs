@@ -3,9 +3,12 @@
 //!
 //! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
 
+mod timing;
+
 use crate::ratio::Ratio;
 use crate::trial::{
-    Fault, HostNoise, Leg, Loop, Pace, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec, Trials,
+    EarlyEnd, Fault, HostNoise, Leg, Loop, Pace, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec,
+    Trials,
 };
 use crate::units::{Count, Nanos, Rate};
 
@@ -16,6 +19,22 @@ pub enum WhenFull {
     KeepOld,
     /// Replaces the oldest: every frame passes, but only the last connections can be validated.
     ReplaceOldest,
+    /// Removes this many of the oldest at once (at least 1, at most all): every frame passes, and the table is then not full
+    /// for a while.
+    Collect(Count),
+}
+
+impl WhenFull {
+    /// Returns the connections in a table of this size after `opened` connections have passed an empty one.
+    fn left(self, size: Count, opened: Count) -> Count {
+        match self {
+            WhenFull::Collect(at_once) if opened > size => {
+                let at_once = at_once.clamp(1, size.max(1));
+                size.saturating_sub(at_once) + 1 + (opened - size - 1) % at_once
+            }
+            _ => opened.min(size),
+        }
+    }
 }
 
 /// Injected properties of a device and its tester.
@@ -31,12 +50,28 @@ pub struct Truth {
     pub loss: Ratio,
     /// Share of the frames that it sends to a wrong port.
     pub misrouted: Ratio,
+    /// Share of the frames that it forwards with a wrong checksum.
+    pub corrupted: Ratio,
+    /// Share of the frames that it sends twice.
+    pub duplicated: Ratio,
+    /// Share of the frames that arrive after a later one.
+    pub reordered: Ratio,
+    /// Once in each stream it forwards nothing for this long: frames that its queue does not hold are lost.
+    pub stall: Nanos,
     /// Entries that its connection tracking table holds.
     pub table_size: Count,
     /// Its behaviour when the table is full.
     pub when_full: WhenFull,
+    /// Connections that it forgets between two trials that keep the table.
+    pub forgets: Count,
     /// Its queue depth: that many more frames pass an overloaded trial.
     pub queue: Count,
+    /// The delay of every frame.
+    pub delay: Nanos,
+    /// Each frame is delayed by at most this much more, evenly distributed.
+    pub delay_spread: Nanos,
+    /// How long it loses all frames after an overload has ended.
+    pub recovery: Nanos,
     /// Each trial's capacities vary by at most this share, up or down.
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
@@ -65,9 +100,17 @@ impl Truth {
             setup_rate,
             loss: Ratio::ZERO,
             misrouted: Ratio::ZERO,
+            corrupted: Ratio::ZERO,
+            duplicated: Ratio::ZERO,
+            reordered: Ratio::ZERO,
+            stall: Nanos(0),
             table_size: Count::MAX,
             when_full: WhenFull::KeepOld,
+            forgets: 0,
             queue: 0,
+            delay: Nanos(0),
+            delay_spread: Nanos(0),
+            recovery: Nanos(0),
             jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
             dies_at: None,
@@ -121,9 +164,17 @@ impl SimulatedDut {
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
+    /// In keep-table mode, the connections that time out before this trial.
+    fn age(&mut self, spec: &TrialSpec) {
+        if spec.keep_table {
+            self.table -= self.truth.forgets.min(self.table);
+        }
+    }
+
     /// Simulates one stream: `frames` at a rate through a capacity of `capacity`.
     fn stream(&mut self, rate: impl Into<Pace>, frames: Count, capacity: Rate) -> Leg {
-        let planned_time = rate.into().time_for(frames);
+        let pace: Pace = rate.into();
+        let planned_time = pace.time_for(frames);
         let limit = match self.truth.dut_loop {
             Loop::Open => self.truth.tester_ceiling,
             Loop::Closed | Loop::Inline => self.truth.tester_ceiling.min(capacity),
@@ -131,16 +182,19 @@ impl SimulatedDut {
         let send_time = planned_time.max(limit.time_for(frames));
         let carried = match self.truth.dut_loop {
             _ if capacity.0 == 0 => 0,
-            Loop::Open => capacity.frames_in(send_time).saturating_add(self.truth.queue),
+            Loop::Open => self.carried(pace, frames, capacity, send_time),
             Loop::Closed | Loop::Inline => frames,
         };
         let carried = carried.min(frames);
         let lost = self.rng.hits(carried, self.truth.loss);
         let misrouted = self.rng.hits(carried - lost, self.truth.misrouted);
+        let corrupted = self.rng.hits(carried - lost - misrouted, self.truth.corrupted);
+        let received = carried - lost - misrouted - corrupted;
         let mut leg = Leg {
             planned: frames,
             sent: frames,
-            received: carried - lost - misrouted,
+            received,
+            reordered: self.rng.hits(received, self.truth.reordered),
             send_time,
             timing: Timing {
                 burst: 1,
@@ -154,7 +208,17 @@ impl SimulatedDut {
             ..Leg::default()
         };
         leg.faults.0[Fault::WrongPort as usize] = misrouted;
+        leg.faults.0[Fault::BadChecksum as usize] = corrupted;
+        leg.faults.0[Fault::Duplicate as usize] = self.rng.hits(received, self.truth.duplicated);
         leg
+    }
+
+    /// Frames that a device of this capacity carries while `frames` are sent.
+    fn carried(&self, pace: Pace, frames: Count, capacity: Rate, send_time: Nanos) -> Count {
+        let Truth { stall, queue, .. } = self.truth;
+        let in_stall = pace.frames_in(stall).min(frames).saturating_sub(queue);
+        let working = Nanos(send_time.0.saturating_sub(stall.0));
+        capacity.frames_in(working).saturating_add(queue).min(frames - in_stall)
     }
 
     /// Simulates phase 1: fills the table and returns the frames that arrived at the Responder.
@@ -164,7 +228,7 @@ impl SimulatedDut {
             leg.received = leg.received.min(self.truth.table_size);
         }
         self.learned = leg.received;
-        self.table = leg.received.min(self.truth.table_size);
+        self.table = self.truth.when_full.left(self.truth.table_size, leg.received);
         leg
     }
 
@@ -184,15 +248,37 @@ impl SimulatedDut {
     /// Simulates frames in the active directions on the connections of the table.
     fn forward(&mut self, spec: &TrialSpec, condition: &Condition) -> (Leg, Leg) {
         let (mut forward, mut reverse) = (Leg::default(), Leg::default());
-        if spec.direction.forward() {
-            let capacity = condition.of(self.truth.forward_capacity);
-            forward = self.stream(spec.pace_of(true), spec.frames_of(true), capacity);
+        for (leg, is_forward) in [(&mut forward, true), (&mut reverse, false)] {
+            let (is_active, capacity) = if is_forward {
+                (spec.direction.forward(), self.truth.forward_capacity)
+            } else {
+                (spec.direction.reverse(), self.truth.reverse_capacity)
+            };
+            if is_active {
+                let capacity = condition.of(capacity);
+                *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
+                self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);
+            }
         }
-        if spec.direction.reverse() {
-            let capacity = condition.of(self.truth.reverse_capacity);
-            reverse = self.stream(spec.pace_of(false), spec.frames_of(false), capacity);
+        if let Some(churn) = spec.options.churn
+            && spec.direction.forward()
+        {
+            self.refuse(&mut forward, &churn, condition);
+        }
+        if spec.direction.reverse() && spec.keep_table {
+            // Frames are drawn from all connections of the state table.
+            let held = Ratio::new(self.table.min(self.learned), self.learned.max(1)).unwrap_or(Ratio::ONE);
+            reverse.received = reverse.received.min(held.floor_of(reverse.sent));
         }
         (forward, reverse)
+    }
+
+    /// Loses the frames of new connections that arrive faster than the DUT sets them up.
+    fn refuse(&mut self, leg: &mut Leg, churn: &crate::trial::Churn, condition: &Condition) {
+        let frames = |rate: Rate| rate.frames_in(leg.send_time).saturating_mul(churn.frames);
+        let (arrived, set_up) = (frames(churn.arrivals), frames(condition.of(self.truth.setup_rate)));
+        leg.received -= arrived.saturating_sub(set_up).min(leg.received);
+        self.table += (arrived / churn.frames.max(1)).min(churn.different).min(self.truth.table_size - self.table);
     }
 
     /// Simulates one frame on each learned connection; frames on connections that left the table are lost.
@@ -235,17 +321,22 @@ impl Trials for SimulatedDut {
         let condition = self.condition();
         let mut outcome = TrialOutcome { dut_loop: self.truth.dut_loop, ..TrialOutcome::default() };
         let phase1_rate = spec.phase1_rate.unwrap_or(spec.rate);
+        self.age(spec);
         if spec.kind == PhaseKind::Established && !spec.keep_table {
             let leg = self.establish(phase1_rate, spec.connections, &condition);
             outcome.phase1 = (self.learned < spec.connections).then_some(leg);
         }
         match spec.kind {
+            // After an incomplete phase 1 nothing follows.
+            PhaseKind::Established if spec.keep_table && self.learned < spec.connections => {}
             PhaseKind::Stateless | PhaseKind::Established => {
                 (outcome.forward, outcome.reverse) = self.forward(spec, &condition);
             }
             PhaseKind::Establish => {
                 outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
-                if let Some(rate) = spec.validate_rate {
+                // Of an incomplete phase 1 nothing is validated.
+                let is_complete = outcome.forward.received == outcome.forward.planned;
+                if let Some(rate) = spec.validate_rate.filter(|_| is_complete) {
                     outcome.validation = Some(self.validate(rate, &condition));
                 }
             }
@@ -254,6 +345,10 @@ impl Trials for SimulatedDut {
             outcome.store = Some(self.store(phase1_rate, spec.connections));
         }
         self.disturb(&mut outcome, spec);
+        if !spec.options.are_off() {
+            outcome.observed = self.observe(spec, [&outcome.forward, &outcome.reverse]);
+        }
+        end_early(&mut outcome, spec);
         outcome.wall = outcome.forward.send_time.max(outcome.reverse.send_time);
         Ok(outcome)
     }
@@ -264,6 +359,35 @@ impl Trials for SimulatedDut {
         let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         self.series = Some((series.bytes().fold(0xcbf2_9ce4_8422_2325, hash), before));
     }
+}
+
+/// Ends the trial when the loss of a direction, which is the same at all times, is too large.
+fn end_early(outcome: &mut TrialOutcome, spec: &TrialSpec) {
+    let Some(early) = spec.options.early_end else { return };
+    let end = [(&outcome.forward, true), (&outcome.reverse, false)].into_iter().filter_map(|(leg, forward)| {
+        let most = early.missing_at_most(leg.planned, spec.pace_of(forward));
+        // In mid-trial, the lost part of the frames sent so far.
+        let (mut never, mut ended) = (0u64, 1u64 << 20);
+        let lost = |part: u64| {
+            let of = |frames: Count| ((u128::from(frames) * u128::from(part)) >> 20) as Count;
+            EarlyEnd::is_lost(of(leg.sent), of(leg.received), most)
+        };
+        if !lost(ended) {
+            return None;
+        }
+        while ended - never > 1 {
+            let part = u64::midpoint(never, ended);
+            if lost(part) { ended = part } else { never = part }
+        }
+        Some(ended)
+    });
+    let Some(part) = end.min().filter(|part| *part < 1 << 20) else { return };
+    let of = |count: u64| ((u128::from(count) * u128::from(part)) >> 20) as u64;
+    for leg in [&mut outcome.forward, &mut outcome.reverse] {
+        (leg.sent, leg.received, leg.send_time) = (of(leg.sent), of(leg.received), Nanos(of(leg.send_time.0)));
+        leg.timing.finished_late = Nanos(of(leg.timing.finished_late.0));
+    }
+    outcome.observed.ended_early = Some(outcome.forward.send_time.max(outcome.reverse.send_time));
 }
 
 /// State of the DUT in one trial.

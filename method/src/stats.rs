@@ -28,8 +28,8 @@ pub struct Summary {
 
 impl Summary {
     /// Summarises values; `None` without values.
-    pub fn of(values: &[u64]) -> Option<Summary> {
-        let mut sorted = values.to_vec();
+    pub fn of<T: Copy + Ord + Into<i128>>(values: &[T]) -> Option<Summary> {
+        let mut sorted: Vec<i128> = values.iter().map(|&value| value.into()).collect();
         sorted.sort_unstable();
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let n = sorted.len();
@@ -49,12 +49,12 @@ impl Summary {
 }
 
 /// Returns the median of sorted values.
-pub fn median(sorted: &[u64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
+pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
+    let upper: i128 = (*sorted.get(sorted.len() / 2)?).into();
     if sorted.len() % 2 == 1 {
         return Some(upper as f64);
     }
-    let lower = sorted[sorted.len() / 2 - 1];
+    let lower: i128 = sorted[sorted.len() / 2 - 1].into();
     Some(f64::midpoint(lower as f64, upper as f64))
 }
 
@@ -65,7 +65,7 @@ pub fn median_of(sorted: &[f64]) -> Option<f64> {
 }
 
 /// Returns a percentile of sorted values, by the empirical distribution (RFC 2330 section 11.3).
-pub fn percentile(sorted: &[u64], share: Ratio) -> Option<u64> {
+pub fn percentile<T: Copy>(sorted: &[T], share: Ratio) -> Option<T> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()
 }
 
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_has_no_summary() {
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::of::<u64>(&[]), None);
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! One trial as data: its specification ([`TrialSpec`]), its outcome ([`TrialOutcome`]), and the trait that carries it
 //! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
 
+mod delays;
 mod direction;
 mod named;
+mod observed;
+mod options;
 
 use crate::units::{Count, Nanos, Rate};
+pub use delays::{Drawn, LOST, Sample};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
+pub use observed::{Delays, Differences, Losses, Observed, PerDirection};
+pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, TrialOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,24 +96,44 @@ pub struct TrialSpec {
     /// What the Responder does with its state table in phase 2.
     #[serde(default, skip_serializing_if = "ResponderTable::is_kept")]
     pub responder_table: ResponderTable,
+    /// What the trial does beside that.
+    #[serde(default, skip_serializing_if = "TrialOptions::are_off")]
+    pub options: TrialOptions,
 }
 
 impl TrialSpec {
     /// Returns the number of frames of the trial in each active direction; of two with different rates, in the faster one.
     pub fn frames(&self) -> Count {
         match self.load {
-            Load::For(duration) => self.rate.frames_in(duration),
+            Load::For(duration) => match self.options.step {
+                Some(RateStep { at, to }) if at < duration => {
+                    self.rate.frames_in(at) + to.of(self.rate).frames_in(Nanos(duration.0 - at.0))
+                }
+                _ => self.rate.frames_in(duration),
+            },
             Load::Frames(frames) => frames,
         }
+    }
+    /// Returns the frames that are due before a change of the rate, and the rate afterwards; none without a change.
+    pub fn step(&self) -> Option<(RateStep, Count, Rate)> {
+        let step = self.options.step?;
+        Some((step, self.rate.frames_in(step.at).min(self.frames()), step.to.of(self.rate).max(Rate(1))))
     }
     /// Returns the number of frames that one direction must send: Left to Right if `forward`. The judge compares with
     /// this number, not with the sender's own plan.
     pub fn frames_of(&self, forward: bool) -> Count {
         self.direction.frames(forward, self.frames())
     }
+    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames.
+    pub fn searched_rate(&self) -> Rate {
+        self.options.churn.map_or(self.rate, |churn| churn.arrivals)
+    }
     /// Returns the planned send time.
     pub fn send_time(&self) -> Nanos {
-        self.rate.time_for(self.frames())
+        match self.step() {
+            Some((step, before, rate)) => Nanos(step.at.0 + rate.time_for(self.frames() - before).0),
+            None => self.rate.time_for(self.frames()),
+        }
     }
     /// Returns the rate of one direction: Left to Right if `forward`.
     pub fn pace_of(&self, forward: bool) -> Pace {
@@ -212,6 +238,10 @@ pub struct Leg {
     pub reordered: Count,
     /// All other frames that arrived, by fault.
     pub faults: FaultCounts,
+    /// Frames that each receiver of this direction took from its queue, right or not, in the order of the queues. Their sum
+    /// is that of `received` and `faults`. Empty with one receiver.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrived: Vec<Count>,
     /// Time from the due time of the first frame to the transmission of the last.
     pub send_time: Nanos,
     /// Timing of the sender.
@@ -223,6 +253,14 @@ impl Leg {
     pub fn lost(&self) -> Count {
         self.sent.saturating_sub(self.received)
     }
+}
+
+/// Returns the number of the queue that received the fewest frames, with these frames, if they are less than half of an
+/// equal share. Fewer than 100 frames per queue show nothing.
+pub fn starved_queue(arrived: &[Count]) -> Option<(usize, Count)> {
+    let share = arrived.iter().sum::<Count>() / arrived.len().max(1) as Count;
+    let least = arrived.iter().copied().enumerate().min_by_key(|&(_, frames)| frames)?;
+    (share >= 100 && least.1 * 2 < share).then_some(least)
 }
 
 /// Timing of a sender, against its schedule.
@@ -351,6 +389,9 @@ pub struct TrialOutcome {
     #[serde(with = "named::directions")]
     #[schemars(with = "named::HopLimits")]
     pub hop_limit: [Option<u8>; 2],
+    /// What the options of the trial observed.
+    #[serde(default, skip_serializing_if = "Observed::is_empty")]
+    pub observed: Observed,
     /// Wall time of the whole trial, phase 1, waits and drain included.
     pub wall: Nanos,
 }
@@ -382,6 +423,9 @@ pub enum TrialError {
     /// The settings cannot give a meaningful result, so the measurement was not started.
     #[error("refused: {0}")]
     Refused(String),
+    /// This value cannot be measured at this point, such as one that needs the throughput where none was found.
+    #[error("not measured: {0}")]
+    NotMeasurable(String),
     /// Phase 1 stayed incomplete, so nothing after it can be measured.
     #[error("phase 1 does not complete: {0}")]
     Phase1(String),

@@ -189,6 +189,9 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     }
     let parts = parts(spec, outcome, criteria);
     parts.iter().try_for_each(|part| counters_agree(part).map_err(Verdict::Invalid))?;
+    if outcome.observed.ended_early.is_some() {
+        return Err(ended_early(&parts, outcome));
+    }
     let noise = match late_or_short(&parts, outcome) {
         Some(Verdict::Invalid(reason)) if reason.spoiler() == Spoiler::Host => Some(reason),
         Some(verdict) => return Err(verdict),
@@ -256,6 +259,21 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
         return Err(Invalid::MoreReceivedThanSent { stream, sent: leg.sent, received: leg.received });
     }
     Ok(())
+}
+
+/// The verdict on a trial that ended early: a fail if a stream lost more frames than a full-length trial may, and more than the
+/// noise can have touched. Otherwise it shows nothing.
+fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
+    if let Some(part) = parts.iter().find(|part| part.late()) {
+        return late(part, parts, outcome);
+    }
+    let too_many = |part: &&Part<'_>| part.leg.lost() > part.frames - part.acceptance.ceil_of(part.frames);
+    if let Some(part) = parts.iter().find(too_many).filter(|_| exceeds_noise(parts, outcome)) {
+        loss(part, outcome)
+    } else {
+        let sum = |of: &dyn Fn(&Leg) -> Count| parts.iter().map(|part| of(part.leg)).fold(0, Count::saturating_add);
+        Verdict::Invalid(Invalid::EndedEarly { lost: sum(&Leg::lost), sent: sum(&|leg| leg.sent) })
+    }
 }
 
 /// Rules 1 and 4: returns the verdict on a trial in which a sender was late or sent too few frames.

@@ -171,6 +171,24 @@ pub enum Invalid {
         /// Connections that it had to learn.
         needed: Count,
     },
+    /// The trial ended before its full length, but its loss does not exceed every frame that noise can have touched.
+    EndedEarly {
+        /// Frames lost.
+        lost: Count,
+        /// Frames sent.
+        sent: Count,
+    },
+    /// In keep-table mode, connections were lost or opened between the first and the last trial.
+    TableNotKept {
+        /// Connections of the sample.
+        sampled: Count,
+        /// Of these: without an answer after the last trial.
+        lost: Count,
+        /// Entries of the DUT's table before, if it can count them.
+        before: Option<Count>,
+        /// Entries after.
+        after: Option<Count>,
+    },
     /// Frames were lost in a trial with catch-up bursts. Only in records of rules before 3.
     HostBurst {
         /// The stream.
@@ -239,6 +257,8 @@ impl Invalid {
             Invalid::TesterDrops { .. } => {
                 "enlarge the tester's receive rings, or pin its receiver to an isolated core"
             }
+            Invalid::TableNotKept { .. } => "use longer time-outs of the DUT, or remove keep-table",
+            Invalid::EndedEarly { .. } => "it is repeated at full length",
             Invalid::MoreReceivedThanSent { .. } | Invalid::ValidationMissing => {
                 "this is a defect of the tester: please report it with the run folder"
             }
@@ -276,6 +296,14 @@ impl fmt::Display for Invalid {
             Invalid::ValidationMissing => f.write_str("the connections were not validated"),
             Invalid::Phase1Incomplete { learned, needed } => {
                 write!(f, "phase 1 established {learned} connections, {needed} needed")
+            }
+            Invalid::TableNotKept { sampled, lost, before, after } => {
+                write!(f, "the kept table changed: {lost} of {sampled} sampled connections did not answer at the end")?;
+                let count = |entries: Option<Count>| entries.map_or("unknown".to_owned(), |count| count.to_string());
+                write!(f, "; entries before {}, after {}", count(before), count(after))
+            }
+            Invalid::EndedEarly { lost, sent } => {
+                write!(f, "it ended early, and noise may have touched the {lost} of {sent} frames that were lost")
             }
             Invalid::HostBurst { stream, declared, worst } => {
                 write!(

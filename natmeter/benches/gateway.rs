@@ -137,6 +137,7 @@ fn measure(process: &Process, row: &Row) -> Result<String, String> {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     let mut new = String::new();
     let mut kind = PhaseKind::Stateless;

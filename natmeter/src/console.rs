@@ -6,7 +6,7 @@ use crate::event::{Event, Listener};
 use crate::term;
 use anstyle::{AnsiColor, Style};
 use live::Live;
-use method::metric::is_establishment;
+use method::metric::{Unit, by_key};
 use method::trial::of_rate;
 use method::{Rate, ResultKind};
 use record::folder::Outcome;
@@ -60,7 +60,7 @@ impl Console {
             ResultKind::Exact if result.tester_limit.is_some() => {
                 format!("  {BAD}+ {} at most, every trial in between was invalid{BAD:#}", short(result.error.0))
             }
-            ResultKind::Exact => String::new(),
+            ResultKind::Exact | ResultKind::Observed => String::new(),
             ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
             ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
             ResultKind::Between => {
@@ -79,8 +79,10 @@ impl Console {
             _ if result.at_least() => ("≥ ", short(result.rate.0)),
             _ => ("", short(result.rate.0)),
         };
-        let is_cps = is_establishment(&o.measurement.metric);
-        let unit = if is_cps { "connections/s".to_owned() } else { format!("frames/s {}", of_rate(o.direction_ratio)) };
+        let unit = match by_key(&o.measurement.metric).map(|metric| metric.unit) {
+            None | Some(Unit::FramesPerSecond) => format!("frames/s {}", of_rate(o.direction_ratio)),
+            Some(unit) => unit.symbol().to_owned(),
+        };
         let m = &o.measurement;
         self.line(&format!(
             "  {GOOD}{}{GOOD:#} {:<18} {sign:2}{figure:>7} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",

@@ -76,7 +76,11 @@ impl Exit {
     /// of the device, wherever the others lie. So noise in single repetitions does not change the exit code.
     pub fn of_results(outcomes: &[Outcome], is_upper_end_the_testers: impl Fn(&Outcome) -> bool) -> Exit {
         let is_figure = |outcome: &&Outcome| match outcome.result.kind {
-            ResultKind::Exact | ResultKind::Strict | ResultKind::Between | ResultKind::NothingPassed => true,
+            ResultKind::Exact
+            | ResultKind::Observed
+            | ResultKind::Strict
+            | ResultKind::Between
+            | ResultKind::NothingPassed => true,
             ResultKind::AtUpperLimit => !is_upper_end_the_testers(outcome),
             ResultKind::TesterLimit | ResultKind::HostLimit | ResultKind::Below | ResultKind::NothingMeasured => false,
         };

@@ -1,12 +1,17 @@
 //! Predicts time and memory of a plan before anything is known of the machine. The predictions use assumed rates, which
 //! `natmeter plan` prints.
 
+mod saved;
 mod text;
+mod timing;
 
+pub use saved::refused;
 pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
+use method::metric::{CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, is_of_phase1, is_throughput};
+use method::procedure::mlr::Goal;
 use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
@@ -28,12 +33,12 @@ fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
     for m in &mut plan.measurements {
         let scenario = &*m.point.of(scenario);
         let dut = &scenario.duts[m.point.dut];
-        m.predicted = search_time(scenario, &m.point, &m.metric);
+        m.predicted = saved::time(scenario, m, search_time(scenario, &m.point, &m.metric));
         if visited.as_ref() != Some(&m.point) {
             m.predicted.0 = m.predicted.0.saturating_add(2 * null_time(scenario, &m.point)).min(LONGEST.0);
             visited = Some(m.point.clone());
         }
-        if !method::metric::is_establishment(&m.metric) && !costs.contains(&m.point) {
+        if is_throughput(&m.metric) && !costs.contains(&m.point) {
             m.predicted.0 = m.predicted.0.saturating_add(cost_time(scenario, &m.point)).min(LONGEST.0);
             costs.push(m.point.clone());
         }
@@ -138,16 +143,18 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
         (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
     };
-    // The tester ceiling grows with the tester's workers; the rate of the device does not.
-    let top = Rate(guess.top.0 * u64::from(scenario.tester.workers));
+    // The tester ceiling grows with the tester's workers; the rates of the device and of a link do not.
+    let workers = if matches!(dut, Dut::External { .. }) { 1 } else { scenario.tester.workers };
+    let top = Rate(guess.top.0 * u64::from(workers));
     let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }
 }
 
-/// The assumed rates of a box: half the line rate of the slower port, or of 1 Gbit/s if the bed does not say.
+/// The assumed rates of a box: half the rate at which a search begins, which is the line rate of the slower port, or of 1 Gbit/s
+/// if the bed does not say, and at most that of the scenario.
 fn of_ports(scenario: &Scenario) -> Guess {
-    let line = scenario.bed.as_ref().and_then(|bed| bed.line_rate(scenario.widest_frame()));
-    let top = Rate(line.unwrap_or(1_488_095));
+    let line = scenario.bed.as_ref().and_then(|bed| bed.line_rate(scenario.widest_frame())).unwrap_or(1_488_095);
+    let top = Rate(scenario.max_rate().map_or(line, |most| line.min(most)));
     let half = top.scaled(1, 2);
     Guess { set_up: half, forward: half, top }
 }
@@ -155,21 +162,60 @@ fn of_ports(scenario: &Scenario) -> Guess {
 /// Maximum prediction of one month, so that sums over a plan cannot overflow.
 const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 
-/// Predicted duration of one search: its trials, each as long as near the assumed rate.
+/// A box may be this many times slower than assumed.
+pub const SLOWER: u64 = 100;
+
+/// Predicted time of a plan for boxes, whose rates are not known: if every box passes the first rate of each search, and if it is
+/// [`SLOWER`]. `None` for devices of this machine.
+pub fn of_boxes(scenario: &Scenario, plan: &Plan) -> Option<[Nanos; 2]> {
+    let is_box = |m: &&Measurement| matches!(scenario.duts[m.point.dut], Dut::External { .. });
+    plan.measurements.iter().find(is_box)?;
+    let ends = plan.measurements.iter().map(|m| {
+        let scenario = &*m.point.of(scenario);
+        let guess = guess(scenario, &scenario.duts[m.point.dut]);
+        let [set_up, forward] = [guess.set_up, guess.forward].map(|rate| rate.scaled(1, SLOWER).max(Rate(1)));
+        let slow = search_time_at(scenario, &m.point, &m.metric, &Guess { set_up, forward, ..guess });
+        let (_, trials) = trials_of(scenario, &m.point, &m.metric, &guess);
+        let all = search_time_at(scenario, &m.point, &m.metric, &guess).0;
+        [m.predicted.0.saturating_sub(all) + all / u64::from(trials), m.predicted.0.max(slow.0)]
+    });
+    Some(ends.fold([0u64; 2], |sum, end| [0, 1].map(|i| sum[i].saturating_add(end[i]))).map(Nanos))
+}
+
+/// Predicted duration of one search at the assumed rates.
 fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
-    let guess = guess(scenario, &scenario.duts[point.dut]);
+    search_time_at(scenario, point, metric, &guess(scenario, &scenario.duts[point.dut]))
+}
+
+/// Predicted duration of one search: its trials, each as long as near the assumed rate.
+fn search_time_at(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) -> Nanos {
+    let (trial, trials) = trials_of(scenario, point, metric, guess);
+    Nanos(trial.saturating_mul(u64::from(trials)).min(LONGEST.0))
+}
+
+/// Predicted duration of a trial of a search in nanoseconds, and the number of its trials.
+fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) -> (u64, u32) {
     let (n, m) = (point.connections, &scenario.measure);
-    let phase2 = m.start_delay.0 + m.duration.0 + m.drain.0 + m.settle.0;
+    if metric == CONN_TABLE_CAPACITY.key {
+        return (capacity_time(scenario, point, guess.set_up).0, 1);
+    }
+    let of_its_own = timing::trials_of(scenario, metric, guess);
+    let length = of_its_own.map_or(m.duration, |(length, _)| length);
+    let phase2 = m.start_delay.0 + length.0 + m.drain.0 + m.settle.0;
+    if metric == CHURN_RATE.key {
+        return churn_trials(scenario, point, phase2, guess);
+    }
     let (trial, around) = match metric {
         "max_conn_est_rate" => (phase1(scenario, n, guess.set_up), guess.set_up),
         "max_conn_est_rate_validated" => {
-            let back = guess.set_up.scaled(u64::from(m.alpha_ppm.unwrap_or(1_000_000)), 1_000_000);
+            let back = guess.set_up.scaled(u64::from(scenario.alpha_ppm().unwrap_or(1_000_000)), 1_000_000);
             (
                 phase1(scenario, n, guess.set_up).saturating_add(back.time_for(n).0).saturating_add(m.drain.0),
                 guess.set_up,
             )
         }
         "ipv4_forwarding_throughput" => (phase2, guess.forward),
+        _ if n == 0 => (phase2, guess.forward),
         // Phase 1 at 0.8 of the rate found, and T once more before phase 2 (siitperf: D = N/R + 2T).
         _ => {
             let rate = scenario.phase1_rate().map_or(guess.set_up.scaled(8, 10), Rate);
@@ -177,7 +223,50 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
             (before.saturating_add(m.phase1_drain.0).saturating_add(phase2), guess.forward)
         }
     };
-    Nanos(trial.saturating_mul(u64::from(trials(guess.top, around, scenario.precision()))).min(LONGEST.0))
+    if metric == FRAME_LOSS_RATE.key {
+        let loads = scenario.procedures.frame_loss.loads(guess.top, scenario.widest_frame());
+        return (trial, loads.len() as u32);
+    }
+    if let Some((_, count)) = of_its_own {
+        return (trial, count);
+    }
+    if is_of_phase1(metric) || scenario.goals().is_empty() {
+        return (trial, trials(guess.top, around, scenario.precision()));
+    }
+    let before_each = trial.saturating_sub(m.duration.0);
+    let goals = scenario.goals().into_iter().map(|goal| mlr_time(&goal, before_each));
+    (goals.fold(0u64, u64::saturating_add), 1)
+}
+
+/// Predicted duration of a trial with churn whose phase 2 takes so long, and the number of trials.
+fn churn_trials(scenario: &Scenario, point: &Point, phase2: u64, guess: &Guess) -> (u64, u32) {
+    let (held, limits) = scenario.churn(&scenario.duts[point.dut], point.connections);
+    let rate = scenario.phase1_rate().map_or(guess.set_up.scaled(8, 10), Rate);
+    let m = &scenario.measure;
+    let before = phase1(scenario, held, rate) - m.settle.0 + m.phase1_drain.0;
+    let top = Rate(guess.top.0 / limits.frames.max(1)).min(limits.most_arrivals(m.duration));
+    (before.saturating_add(phase2), trials(top, guess.set_up.min(top), scenario.precision()))
+}
+
+/// Predicted time of the search for a capacity near half of the connections: four doublings, then halvings down to the error.
+/// Each number of connections that is safe takes one trial at the last safe rate, and each that is not two at lower ones.
+fn capacity_time(scenario: &Scenario, point: &Point, set_up: Rate) -> Nanos {
+    const TRIALS: u64 = 2;
+    const DOUBLINGS: u64 = 4;
+    let (n, m) = (point.connections / 2, &scenario.measure);
+    let back = set_up.scaled(u64::from(scenario.alpha_ppm().unwrap_or(1_000_000)), 1_000_000);
+    let trial = phase1(scenario, n, set_up).saturating_add(back.time_for(n).0).saturating_add(m.drain.0);
+    let halvings = u64::from(u64::BITS - (n / m.capacity_error.max(1)).leading_zeros());
+    Nanos(trial.saturating_mul(TRIALS * (DOUBLINGS + halvings)).min(LONGEST.0))
+}
+
+/// Predicted time of MLRsearch for one goal: at each of its three targets trials of twice the duration sum, and three at least.
+fn mlr_time(goal: &Goal, before_each: u64) -> u64 {
+    let of_target = |target: &Goal| {
+        let trials = (2 * target.duration_sum.0.div_ceil(target.final_duration.0.max(1))).max(3);
+        trials.saturating_mul(before_each.saturating_add(target.final_duration.0))
+    };
+    goal.targets().iter().map(of_target).fold(0, u64::saturating_add)
 }
 
 /// Threads start, drain and pause around each window.
@@ -233,14 +322,19 @@ fn trials(top: Rate, result: Rate, precision: Precision) -> u32 {
 }
 
 /// Bytes of the tester at a point: the Responder's store (8 B a connection), the bitmaps of sequence numbers
-/// that tell a duplicate (a bit a frame), and the frame pools.
+/// that tell a duplicate (a bit a frame), time stamps (16 B a frame), and the frame pools.
 fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     let guess = guess(scenario, &scenario.duts[point.dut]);
     let frames = scenario.traffic.direction.all_frames(guess.top.frames_in(scenario.measure.duration));
+    let frames = frames.max(timing::frames(scenario, &guess));
     // IPv6 addresses of the subscribers, 16 B each.
     let rows =
         if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
-    8 * point.connections + frames.max(point.connections).div_ceil(8) + pools(scenario, point) + rows
+    8 * point.connections
+        + frames.max(point.connections).div_ceil(8)
+        + pools(scenario, point)
+        + rows
+        + timing::stamps(scenario, &guess)
 }
 
 /// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each

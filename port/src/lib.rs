@@ -90,6 +90,9 @@ pub struct PortFacts {
     pub own_queues: usize,
     /// The DUT does its work inside our transmit call.
     pub inline: bool,
+    /// Whether the kernel stamps received frames. Otherwise this port does, when it takes them from its queue.
+    #[serde(default)]
+    pub stamped_by_kernel: bool,
 }
 
 /// One side of a link: a queue pair that one thread owns.

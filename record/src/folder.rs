@@ -16,6 +16,7 @@
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
+use method::metric::{is_establishment, is_of_phase1, is_throughput};
 use method::{Count, DirectionRatio, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
@@ -257,9 +258,14 @@ fn is_one(workers: &u32) -> bool {
 }
 
 impl Ceiling {
-    /// Returns the ceiling of a metric: connections per second for establishment rates, else frames per second.
+    /// Returns the ceiling of a metric's trials: connections per second of phase 1, else frames per second.
+    pub fn of_trials(&self, metric: &str) -> Option<Rate> {
+        if is_of_phase1(metric) { self.set_up } else { Some(self.frames) }
+    }
+
+    /// Returns the ceiling of a metric; none of a metric that is no rate.
     pub fn of(&self, metric: &str) -> Option<Rate> {
-        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+        self.of_trials(metric).filter(|_| is_establishment(metric) || is_throughput(metric))
     }
 }
 
@@ -282,9 +288,14 @@ pub struct NullDevice {
 }
 
 impl NullDevice {
-    /// Returns its rate for a metric: connections per second for establishment rates, else frames per second.
+    /// Returns its rate for a metric: connections per second for establishment rates, frames per second for throughputs; none
+    /// for any other metric.
     pub fn of(&self, metric: &str) -> Option<Rate> {
-        if method::metric::is_establishment(metric) { self.set_up } else { Some(self.frames) }
+        match metric {
+            _ if is_establishment(metric) => self.set_up,
+            _ if is_throughput(metric) => Some(self.frames),
+            _ => None,
+        }
     }
 }
 

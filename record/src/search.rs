@@ -4,17 +4,26 @@
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
-use method::metric::{MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment};
-use method::procedure::{Progress, SearchResult, SearchSettings, Verify, establishment, throughput};
-use method::{Criteria, Direction, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
-use scenario::{Dut, Point, Scenario};
+use method::metric::{
+    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment, is_of_phase1, is_throughput,
+};
+use method::procedure::back_to_back::{self, Bursts};
+use method::procedure::delay::{self, Timed, Values};
+use method::procedure::recovery::{self, Overload};
+use method::procedure::{
+    Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
+    churn, establishment, frame_loss, of, throughput, validation,
+};
+use method::trial::Stamps;
+use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
+use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
 
 /// Share of the calibrated ceiling up to which natmeter attributes a rate to the device (METHODOLOGY.md, the tester's own
 /// ceiling), in tenths.
 const USABLE_TENTHS: u64 = 9;
 
-/// One search with its settings.
+/// One measurement with the settings of its procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search<'a> {
     /// The measurement.
@@ -23,17 +32,136 @@ pub struct Search<'a> {
     pub settings: SearchSettings,
     /// Frames that the path can buffer; 0 if that is not known.
     pub buffered: u64,
-    /// Highest rate of the validation.
-    validate_at_most: Option<Rate>,
+    /// Its procedure, with the parameters that only this one has.
+    job: Job,
+    /// Whether the rate of validation has a measured limit, and that limit if an earlier search measured it.
+    cap: Cap,
     /// Rate of phase 1 before phase 2: that of the scenario, or a share of the establishment rate.
     phase1_rate: Option<Rate>,
+    /// The throughput of the point: that of the scenario, or as measured.
+    throughput: Option<Rate>,
+}
+
+/// The limit on the rate of validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cap {
+    /// None is measured.
+    Off,
+    /// It is measured before the search.
+    Measured,
+    /// An earlier search of the point measured it.
+    Known(ValidationCap),
+}
+
+/// A procedure with its own parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Job {
+    Throughput,
+    Establishment { validate_at_most: Option<Rate> },
+    Capacity(capacity::Limits),
+    CapacityKnown(capacity_known::Policy, capacity::Limits),
+    FrameLoss { loads: Vec<Rate> },
+    Churn { held: u64, limits: churn::Limits },
+    Delay { values: Values, duration: Nanos, stamps: Stamps },
+    BackToBack { longest: Nanos },
+    Recovery { overload: Nanos, after: Nanos },
+}
+
+impl Job {
+    /// Returns the job of a measurement. `settings` are those of all procedures.
+    fn new(m: &Measurement, scenario: &Scenario, settings: &SearchSettings) -> Result<Job, TrialError> {
+        Ok(match procedure(m)?.key {
+            key if key == throughput::PROCEDURE.key => Job::Throughput,
+            key if key == establishment::PROCEDURE.key => {
+                Job::Establishment { validate_at_most: scenario.validate_at_most().map(Rate) }
+            }
+            key if key == capacity::PROCEDURE.key => match scenario.measure.policy {
+                Some(policy) => Job::CapacityKnown(policy, limits(m, scenario)),
+                None => Job::Capacity(limits(m, scenario)),
+            },
+            key if key == frame_loss::PROCEDURE.key => {
+                Job::FrameLoss { loads: scenario.procedures.frame_loss.loads(settings.hi, scenario.widest_frame()) }
+            }
+            key if key == churn::PROCEDURE.key => {
+                let dut = scenario.duts.get(m.point.dut);
+                let dut =
+                    dut.ok_or_else(|| TrialError::Refused(format!("the scenario has no device {}", m.point.dut)))?;
+                let (held, limits) = scenario.churn(dut, m.point.connections);
+                Job::Churn { held, limits }
+            }
+            key => match at_throughput(key, scenario) {
+                Some(job) => job,
+                None => return Err(TrialError::Refused(format!("this natmeter has no procedure `{key}`"))),
+            },
+        })
+    }
+}
+
+/// The job of a procedure that runs at the throughput of the point.
+fn at_throughput(procedure: &str, scenario: &Scenario) -> Option<Job> {
+    let of = &scenario.procedures;
+    let delay = |values, duration, stamps| Some(Job::Delay { values, duration, stamps });
+    match procedure {
+        key if key == delay::LATENCY.key => {
+            let stamps = Stamps::Some { frames: of.latency.tags, from: of.latency.from };
+            delay(Values::Latency, of.latency.duration, stamps)
+        }
+        key if key == delay::PDV.key => delay(Values::Pdv, of.pdv.duration, Stamps::All { timeout: of.pdv.timeout }),
+        key if key == delay::IPDV.key => delay(Values::Ipdv, of.ipdv.duration, Stamps::All { timeout: None }),
+        key if key == back_to_back::PROCEDURE.key => Some(Job::BackToBack { longest: of.back_to_back.longest }),
+        key if key == recovery::PROCEDURE.key => {
+            let of = &of.system_recovery;
+            Some(Job::Recovery { overload: of.overload, after: of.after })
+        }
+        _ => None,
+    }
+}
+
+/// The lower of two limits on the rate of validation.
+fn lower(written: Option<Rate>, measured: Option<ValidationCap>) -> Option<Rate> {
+    written.into_iter().chain(measured.map(|cap| cap.cap)).min()
+}
+
+/// The limit on the rate of validation of a measurement.
+fn cap(m: &Measurement, scenario: &Scenario, known: &[Outcome]) -> Cap {
+    if !scenario.alpha_is_auto() || !is_validated(&m.metric) {
+        return Cap::Off;
+    }
+    let of = |o: &&Outcome| o.measurement.point == m.point;
+    let earlier = known.iter().filter(of).find_map(|o| o.result.evidence.validation_cap);
+    earlier.map_or(Cap::Measured, |cap| Cap::Known(cap.again()))
+}
+
+/// The bounds of an earlier search at which this one begins: of the last repetition, or of the last point of the device.
+fn warm(m: &Measurement, scenario: &Scenario, known: &[Outcome]) -> Option<Warm> {
+    let is_searched = is_throughput(&m.metric) || is_establishment(&m.metric);
+    if scenario.measure.warm_start == WarmStart::Off || !is_searched {
+        return None;
+    }
+    let exact = |o: &&Outcome| o.measurement.metric == m.metric && o.result.kind == ResultKind::Exact;
+    let here = known.iter().filter(exact).rfind(|o| o.measurement.point == m.point);
+    let near =
+        |o: &&Outcome| scenario.measure.warm_start == WarmStart::Points && o.measurement.point.dut == m.point.dut;
+    let from = here.or_else(|| known.iter().filter(exact).rfind(near))?;
+    Some(Warm { passed: from.result.rate, failed: Rate(from.result.rate.0.saturating_add(from.result.error.0)) })
+}
+
+/// Whether connections are validated.
+fn is_validated(metric: &str) -> bool {
+    [MAX_CONN_EST_RATE_VALIDATED.key, CONN_TABLE_CAPACITY.key].contains(&metric)
+}
+
+/// The procedure of a measurement.
+fn procedure(m: &Measurement) -> Result<&'static Procedure, TrialError> {
+    of(&m.metric).ok_or_else(|| TrialError::Refused(format!("this natmeter does not measure `{}`", m.metric)))
 }
 
 impl<'a> Search<'a> {
     /// Returns the search for a measurement, given the earlier results in `known`.
     ///
     /// # Errors
-    /// [`TrialError::Tester`] if its point was not calibrated.
+    /// [`TrialError::Tester`] if its point was not calibrated; [`TrialError::Refused`] if its procedure has no settings
+    /// for it.
     pub fn new(
         measurement: &'a Measurement,
         scenario: &Scenario,
@@ -41,13 +169,28 @@ impl<'a> Search<'a> {
         known: &[Outcome],
     ) -> Result<Search<'a>, TrialError> {
         let scenario = &*measurement.point.of(scenario);
-        let settings = settings(measurement, scenario, calibration)?;
+        let mut settings = settings(measurement, scenario, calibration)?;
+        settings.warm = warm(measurement, scenario, known);
         Ok(Search {
             measurement,
             buffered: 0,
-            validate_at_most: scenario.validate_at_most().map(Rate),
+            job: Job::new(measurement, scenario, &settings)?,
+            cap: cap(measurement, scenario, known),
             phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(known, &measurement.point, &settings)),
+            throughput: given(measurement, scenario)
+                .or_else(|| throughput_of(known, &measurement.point))
+                .map(|rate| rate.min(settings.hi)),
             settings,
+        })
+    }
+
+    /// The throughput at which its trials run.
+    fn throughput(&self) -> Result<Rate, TrialError> {
+        self.throughput.ok_or_else(|| {
+            let metric = &self.measurement.metric;
+            TrialError::NotMeasurable(format!(
+                "{metric} is measured at the throughput, which has no result at this point"
+            ))
         })
     }
 
@@ -61,22 +204,100 @@ impl<'a> Search<'a> {
     /// # Errors
     /// Those of the procedure; [`TrialError::Phase1`] without a rate for phase 1.
     pub fn run(&self, trials: &mut impl Trials, watch: &mut dyn FnMut(&Progress)) -> Result<SearchResult, TrialError> {
+        let (connections, buffered, settings) = (self.measurement.point.connections, self.buffered, &self.settings);
+        let cap = self.measured_cap(trials, watch)?;
+        match &self.job {
+            Job::Throughput => throughput::measure(trials, settings, self.phase2()?, watch),
+            Job::Establishment { validate_at_most } => {
+                let validate_at_most = lower(*validate_at_most, cap);
+                let phase1 = establishment::Phase1 { connections, buffered, validate_at_most };
+                let result = establishment::measure(trials, settings, phase1, watch)?;
+                let rate = result.rate;
+                Ok(self.beside(cap, rate, result))
+            }
+            Job::Capacity(limits) => {
+                let validate_at_most = lower(limits.validate_at_most, cap);
+                let limits = capacity::Limits { buffered, validate_at_most, ..*limits };
+                let result = capacity::measure(trials, settings, limits, watch)?;
+                let safe = result.capacity.map_or(Rate(0), |rates| rates.safe);
+                Ok(self.beside(cap, safe, result))
+            }
+            Job::CapacityKnown(policy, limits) => {
+                let rate = self.phase1_rate()?;
+                let validate_at_most = lower(limits.validate_at_most, cap);
+                let known =
+                    capacity_known::Known { connections, policy: *policy, rate, error: limits.error, validate_at_most };
+                let result = capacity_known::measure(trials, settings, known, watch)?;
+                Ok(self.beside(cap, rate, result))
+            }
+            Job::FrameLoss { loads } => frame_loss::measure(trials, settings, self.phase2()?, loads, watch),
+            Job::Churn { held, limits } => match self.phase2()? {
+                Some(phase2) => {
+                    churn::measure(trials, settings, Phase2 { connections: *held, ..phase2 }, *limits, watch)
+                }
+                None => Err(TrialError::Refused("without connections there is no churn".to_owned())),
+            },
+            Job::Delay { values, duration, stamps } => {
+                let (values, duration, stamps) = (*values, *duration, *stamps);
+                let timed = Timed { values, rate: self.throughput()?, duration, stamps };
+                delay::measure(trials, settings, self.phase2()?, &timed, watch)
+            }
+            Job::BackToBack { longest } => {
+                let bursts = Bursts { throughput: self.throughput()?, longest: *longest };
+                back_to_back::measure(trials, settings, self.phase2()?, bursts, watch)
+            }
+            Job::Recovery { overload, after } => {
+                let overload = Overload { throughput: self.throughput()?, overload: *overload, after: *after };
+                recovery::measure(trials, settings, self.phase2()?, overload, watch)
+            }
+        }
+    }
+
+    /// Phase 2 of its trials; none for a stateless device.
+    fn phase2(&self) -> Result<Option<Phase2>, TrialError> {
         let connections = self.measurement.point.connections;
-        if is_establishment(&self.measurement.metric) {
-            let (buffered, validate_at_most) = (self.buffered, self.validate_at_most);
-            let phase1 = establishment::Phase1 { connections, buffered, validate_at_most };
-            return establishment::measure(trials, &self.settings, phase1, watch);
-        }
         if connections == 0 {
-            return throughput::stateless(trials, &self.settings, watch);
+            return Ok(None);
         }
-        let rate = self.phase1_rate.ok_or_else(|| {
+        Ok(Some(Phase2 { connections, phase1_rate: self.phase1_rate()? }))
+    }
+
+    fn phase1_rate(&self) -> Result<Rate, TrialError> {
+        self.phase1_rate.ok_or_else(|| {
             let metric = MAX_CONN_EST_RATE.key;
             TrialError::Phase1(format!(
                 "no rate for phase 1: phase 2 takes it from {metric}, which has no result at this point"
             ))
-        })?;
-        throughput::established(trials, &self.settings, connections, rate, watch)
+        })
+    }
+
+    /// The limit on the rate of validation, measured now if no earlier search did.
+    fn measured_cap(
+        &self,
+        trials: &mut impl Trials,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<ValidationCap>, TrialError> {
+        // The table surely holds the connections with which the search for its capacity begins.
+        let connections = match &self.job {
+            Job::Capacity(limits) | Job::CapacityKnown(_, limits) => limits.from,
+            _ => self.measurement.point.connections,
+        };
+        match self.cap {
+            Cap::Off => Ok(None),
+            Cap::Known(cap) => Ok(Some(cap)),
+            Cap::Measured => {
+                let phase2 = Phase2 { connections, phase1_rate: self.phase1_rate()? };
+                validation::measure(trials, &self.settings, phase2, watch).map(Some)
+            }
+        }
+    }
+
+    /// Files the limit with a result that was validated at alpha times `rate`, or at the limit.
+    fn beside(&self, cap: Option<ValidationCap>, rate: Rate, mut result: SearchResult) -> SearchResult {
+        if let (Some(cap), Some(alpha)) = (cap, self.settings.alpha) {
+            cap.beside(rate, alpha, &mut result);
+        }
+        result
     }
 }
 
@@ -100,24 +321,44 @@ pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&s
 
 fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {
     let (measure, traffic) = (&scenario.measure, &scenario.traffic);
-    let direction = if is_establishment(&m.metric) { Direction::Forward } else { traffic.direction };
-    let validated = m.metric == MAX_CONN_EST_RATE_VALIDATED.key;
+    let direction = if is_of_phase1(&m.metric) { Direction::Forward } else { traffic.direction };
+    let validated = is_validated(&m.metric);
     let defaults = SearchSettings::default();
     Ok(SearchSettings {
         lo: Rate(scenario.min_rate().unwrap_or(0)),
         hi: upper_end(scenario, calibration, m)?,
-        verify: measure.verify.map(|tries| Verify { tries }),
+        verify: scenario.tries().map(|tries| Verify { tries, at_most: scenario.measure.verify_at_most }),
+        warm: None,
+        early_end: scenario.measure.early_end && scenario.goals().is_empty(),
+        keep_table: scenario.measure.keep_table,
+        goals: scenario.goals(),
         phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
         precision: scenario.precision(),
         criteria: criteria(scenario),
         repetitions: measure.repetitions,
         duration: measure.duration,
         direction,
-        alpha: measure.alpha_ppm.filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
+        alpha: scenario.alpha_ppm().filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
         responder_table: traffic.responder_table,
         invalid_at_most: Some(m.invalid_at_most()),
     })
+}
+
+/// The search for the capacity begins, by default, at this part of the connections.
+const CAPACITY_FROM_PART: u64 = 16;
+
+fn limits(m: &Measurement, scenario: &Scenario) -> capacity::Limits {
+    let (measure, most) = (&scenario.measure, m.point.connections);
+    capacity::Limits {
+        from: measure.capacity_from.unwrap_or((most / CAPACITY_FROM_PART).max(1)),
+        most,
+        beta: Ratio::from_ppm(measure.beta_ppm.into()),
+        gamma: Ratio::from_ppm(measure.gamma_ppm.into()),
+        error: measure.capacity_error,
+        buffered: 0,
+        validate_at_most: scenario.validate_at_most().map(Rate),
+    }
 }
 
 /// Returns the acceptance criteria of a scenario's trials.
@@ -142,6 +383,22 @@ fn phase1_rate(outcomes: &[Outcome], point: &Point, settings: &SearchSettings) -
     safe.map(|r| r.min(failed.unwrap_or(r))).map(|r| settings.phase1_share.of(r).max(Rate(1)))
 }
 
+/// Returns the rate that the scenario gives to the procedure of a measurement.
+fn given(m: &Measurement, scenario: &Scenario) -> Option<Rate> {
+    let rate = scenario.procedures.rate(of(&m.metric)?.key)?;
+    Some(Rate(rate.frames_per_second(scenario.widest_frame())))
+}
+
+/// Returns the rate that the device forwards without loss: the smallest exact throughput of this point; without one the largest
+/// lower bound, because the device reaches each of them.
+fn throughput_of(outcomes: &[Outcome], point: &Point) -> Option<Rate> {
+    let found = outcomes.iter().filter(|o| o.measurement.point == *point && is_throughput(&o.measurement.metric));
+    let (exact, bounded): (Vec<&Outcome>, Vec<&Outcome>) =
+        found.filter(|o| o.result.rate.0 > 0).partition(|o| o.result.kind == ResultKind::Exact);
+    let exact = exact.into_iter().map(|o| o.result.rate).min();
+    exact.or_else(|| bounded.into_iter().map(|o| o.result.rate).max())
+}
+
 /// Returns the highest rate of a search: the lower of the scenario's limit and the usable share of the tester ceiling at this
 /// number of connections.
 fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
@@ -150,7 +407,7 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
     let ceiling = match scenario.duts.get(m.point.dut) {
         // A simulated device has no frames, so the tester is no limit.
         Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
-        _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of(&m.metric)).ok_or_else(unknown)?,
+        _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of_trials(&m.metric)).ok_or_else(unknown)?,
     };
     Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
 }

@@ -199,7 +199,7 @@ key::table! {
         clear: Option<String> = "clear", maybe(text()), computed("natmeter waits until connections have timed out");
         /// Prints the number of entries in its table.
         count: Option<String> = "count", maybe(text()), computed("only the tester counts connections");
-        /// Sets the cores that forward packets.
+        /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`; without, the same at every point.
         cores: Option<String> = "cores", maybe(text()), computed("the cores cannot vary");
         /// Restores the box after a point or an error. It must be safe to run twice.
         restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");
@@ -564,6 +564,11 @@ impl BoxKeys {
     /// Whether a hook or a program of the user configures it for each point.
     pub fn is_configured_by_user(&self) -> bool {
         self.prepare.is_some() || self.start.is_some()
+    }
+
+    /// Whether a hook or its program gets the number of cores of the point.
+    pub fn has_varying_cores(&self) -> bool {
+        [&self.cores, &self.prepare, &self.start].into_iter().flatten().any(|line| line.contains("{cores}"))
     }
 
     /// Whether a hook or natmeter empties its table.

@@ -4,8 +4,9 @@
 
 use crate::quantity::{show_duration, show_share};
 use crate::summary::{impair_in_words, subsets_in_words};
-use crate::{Dut, Scenario};
+use crate::{Dut, Scenario, WarmStart};
 use method::metric::{self, Origin, THROUGHPUT};
+use method::procedure::mlr::Goal;
 use method::{Direction, Nanos, ResponderTable};
 use serde::Serialize;
 
@@ -107,21 +108,27 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         }
     }
     let required = measure.metrics.iter().filter_map(|key| match metric::by_key(key)?.origin {
-        Origin::Measured { repetitions } => Some(repetitions),
-        Origin::Derived => None,
+        Origin::Measured { repetitions } => Some((repetitions, required_by(key))),
+        Origin::Part { .. } | Origin::Derived => None,
     });
-    if let Some(required) = required.max().filter(|&required| measure.repetitions < required) {
+    if let Some((required, by)) = required.max().filter(|&(required, _)| measure.repetitions < required) {
         let repetitions = match measure.repetitions {
             1 => "1 repetition".to_owned(),
             n => format!("{n} repetitions"),
         };
-        departures.push(format!("{repetitions}, below {required} (published practice of RFC 9693)"));
+        departures.push(format!("{repetitions}, below {required} ({by})"));
     }
-    if let Some(tries) = measure.verify.filter(|&tries| tries > 1) {
+    let goals = scenario.goals();
+    let is_strict = |goal: &Goal| goal.loss.is_zero() && goal.exceed.is_zero();
+    if !goals.is_empty() && !goals.iter().any(is_strict) {
+        departures.push("MLRsearch has no goal without loss (RFC 9971; RFC 2544, section 26.1)".to_owned());
+    }
+    if let Some(tries) = scenario.tries().filter(|&tries| tries > 1) {
         departures.push(format!(
             "a rate fails only after {tries} failed trials (ETSI GS NFV-TST 009; RFC 2544, section 26.1)"
         ));
     }
+    departures.extend(of_searches(scenario));
     if let Some(limit) = scenario.time_limit {
         departures.push(format!("repetitions are skipped if {} do not suffice for all", show_duration(limit)));
     }
@@ -139,8 +146,41 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
+    departures.extend(crate::procedure::departures(scenario));
     departures.extend(of_connections(scenario));
     departures
+}
+
+/// Departures of searches that save time.
+fn of_searches(scenario: &Scenario) -> Vec<String> {
+    let measure = &scenario.measure;
+    let mut departures = Vec::new();
+    let mut departs = |departs: bool, words: &str| departures.extend(departs.then(|| words.to_owned()));
+    departs(
+        measure.warm_start != WarmStart::Off,
+        "searches begin at the bounds of earlier ones, so that repetitions are not independent (published practice of RFC 9693)",
+    );
+    departs(
+        measure.early_end,
+        "trials that have failed beyond doubt end before their full length (RFC 2544, section 24)",
+    );
+    departs(
+        measure.keep_table,
+        "the trials of a search in phase 2 share one phase 1 (RFC 9693, section 4.4: an empty table for each)",
+    );
+    departs(
+        measure.policy.is_some(),
+        "the capacity is the count of one trial, because the policy of the table is given (RFC 9693, section 4.9, searches)",
+    );
+    departures
+}
+
+/// What requires the repetitions of a metric.
+fn required_by(metric: &str) -> &'static str {
+    match metric::by_key(metric) {
+        Some(metric) if metric.reference.starts_with("RFC 8219") => metric.reference,
+        _ => "published practice of RFC 9693",
+    }
 }
 
 /// Departures of a scenario whose devices keep connections.

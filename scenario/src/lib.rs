@@ -16,10 +16,13 @@ pub mod gateway;
 mod over_bed;
 mod overrides;
 mod point;
+mod procedure;
 mod ranges;
 mod reader;
 mod rules;
+mod search;
 mod search_error;
+mod search_keys;
 mod settle;
 mod summary;
 mod tables;
@@ -29,9 +32,12 @@ pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
+pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
+pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;
+pub use search_keys::{Alpha, WarmStart};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, show_ends, show_range, technologies};
 pub use tables::{
@@ -40,6 +46,7 @@ pub use tables::{
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 
+use method::metric::CONN_TABLE_CAPACITY;
 use method::{Count, Nanos};
 use wire::AddrRange;
 
@@ -78,6 +85,8 @@ pub struct Scenario {
     pub axes: Vec<axis::Swept>,
     /// What is measured and how.
     pub measure: Measure,
+    /// Parameters of single procedures.
+    pub procedures: Procedures,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     pub time_limit: Option<Nanos>,
     /// The technology's parameters as they are given: keys and values.
@@ -255,6 +264,11 @@ impl Scenario {
     /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.
     pub fn most_connections(&self) -> Count {
         self.sweep.connections.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether the capacity of tables is all that is measured, so that a table may have fewer entries than there are connections.
+    pub fn fills_tables(&self) -> bool {
+        self.measure.metrics.iter().all(|key| key == CONN_TABLE_CAPACITY.key)
     }
 
     /// Returns the largest number of cores of the sweep, which is that of a gateway's workers.

@@ -6,6 +6,7 @@ use crate::axis::Swept;
 use crate::bed::{self, Bed, BedText};
 use crate::over_bed;
 use crate::overrides;
+use crate::procedure::{self, Procedures};
 use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::settle::settle;
@@ -293,17 +294,28 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     true
 }
 
-/// Gives `[full]` the keys that it takes from `[measure]` and `[sweep]` where it has none of its own.
+/// Gives `[full]` and its tables the keys that they take from `[measure]`, its tables and `[sweep]` where they have none of
+/// their own.
 fn inherit(tree: &mut Tree, book: &Book) {
-    let conforms = |name: &str| book.key(&format!("measure.{name}")).is_none_or(|key| key.default.conforming);
-    let is_of_full = |name: &str| book.key(&format!("full.{name}")).is_some();
-    let measure = tree.root.table("measure").map_or(&[][..], TreeTable::entries);
     let connections = tree.root.table("sweep").and_then(|sweep| sweep.get("connections"));
+    let connections = connections.cloned();
+    inherit_table(tree, book, "", connections);
+    for table in procedure::TABLES {
+        inherit_table(tree, book, &format!(".{table}"), None);
+    }
+}
+
+/// Does so for one table: that with this path below `[measure]`.
+fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<Entry>) {
+    let (from, to) = (format!("measure{below}"), format!("full{below}"));
+    let conforms = |name: &str| book.key(&format!("{from}.{name}")).is_none_or(|key| key.default.conforming);
+    let is_of_full = |name: &str| book.key(&format!("{to}.{name}")).is_some();
+    let measure = tree.table(&from).map_or(&[][..], TreeTable::entries);
     let from_measure = measure.iter().filter(|entry| is_of_full(&entry.name) && !conforms(&entry.name));
-    let all: Vec<Entry> = from_measure.chain(connections).cloned().collect();
+    let all: Vec<Entry> = from_measure.cloned().chain(connections).collect();
     for Entry { name, key, node } in all {
-        if tree.table("full").is_none_or(|full| full.get(&name).is_none()) {
-            tree.insert(&format!("full.{name}"), key, node);
+        if tree.table(&to).is_none_or(|full| full.get(&name).is_none()) {
+            tree.insert(&format!("{to}.{name}"), key, node);
         }
     }
 }
@@ -330,6 +342,7 @@ impl Reading<'_, '_> {
         let quick = self.sections.table::<Measure>("measure");
         let time_limit = self.sections.table::<TimeLimit>("measure");
         let full = self.sections.table::<Measure>("full");
+        let [procedures, full_procedures] = ["measure", "full"].map(|table| Procedures::read(self.sections, table));
         let full_connections = self.sections.table::<FullConnections>("full");
         let impair = self.beside::<Impair>("link.impair");
         let capture = self.beside::<Capture>("link.capture");
@@ -356,6 +369,7 @@ impl Reading<'_, '_> {
             sweep,
             axes: axes.into_iter().collect::<Option<_>>()?,
             measure: quick?,
+            procedures: procedures?,
             time_limit: time_limit?.time_limit,
             parameters: Vec::new(),
             full: false,
@@ -364,7 +378,8 @@ impl Reading<'_, '_> {
             scenario.keep_carried_frame_sizes();
         }
         scenario.take_largest_frame_size();
-        let mut conforming = Scenario { measure: full?, time_limit: None, full: true, ..scenario.clone() };
+        let mut conforming =
+            Scenario { measure: full?, procedures: full_procedures?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;
         Some((with_ranges(scenario), with_ranges(conforming)))
     }

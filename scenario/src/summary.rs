@@ -3,7 +3,7 @@
 use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped};
-use crate::{Dut, Impair, Link, Plays, Scenario, VethIo};
+use crate::{Dut, Impair, Link, Method, Plays, Scenario, VethIo};
 use method::{Count, Direction};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, Serializer};
@@ -61,6 +61,11 @@ impl Summary {
         let error = scenario.precision_in_words();
         let error = error.strip_suffix(" of the result").unwrap_or(&error);
         rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));
+        if scenario.search() == Method::Mlr {
+            let goals: Vec<String> = scenario.goals().into_iter().map(|goal| goal.name).collect();
+            rows.push(("search", format!("MLRsearch; goals {}", goals.join(", "))));
+        }
+        rows.extend(scenario.shortened_in_words().map(|words| ("searches", words)));
         rows.push(("trials", format!("{} each", show_duration(measure.duration))));
         let departures = conformance(scenario);
         Summary { rows, label: label(scenario, departures.len()), departures }

@@ -2,14 +2,19 @@
 //! their own (`tech`).
 
 use crate::Technologies;
+use crate::procedure::Procedures;
+use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
-use crate::words::{Directions, ORDERS, SEQUENCES, TABLES};
+use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
+use crate::words::{Directions, ORDERS, SEQUENCES, TABLES, WHEN_FULL};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
+use method::procedure::capacity_known::Policy;
+use method::simulated::WhenFull;
 use method::{Count, Direction, Nanos, Order, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
@@ -138,6 +143,32 @@ key::table! {
         capacity: WrittenRate = "capacity", rate(), or("5M");
         /// Connections that it sets up.
         set_up_rate: WrittenRate = "set-up-rate", rate(), or("1M");
+        /// Frames that it forwards from right to left, where that is another capacity.
+        reverse_capacity: Option<WrittenRate> = "reverse-capacity", maybe(rate()), computed("`capacity`");
+        /// Connections that its table holds.
+        table: Option<Count> = "table", maybe(number(1..=1 << 32)), computed("unlimited");
+        /// What it does when its table is full.
+        when_full: WhenFull = "when-full", choice(WHEN_FULL), or("refuse");
+        /// Connections that it removes at once with `when-full = "collect"`.
+        collect: Count = "collect", number(1..=1 << 32), or("64");
+        /// Frames that it loses at random, in both phases.
+        loss_ppm: u32 = "loss", share_or_none(), or("0");
+        /// Frames that it sends to a wrong port.
+        misrouted_ppm: u32 = "misrouted", share_or_none(), or("0");
+        /// Frames that it sends with a wrong checksum.
+        corrupted_ppm: u32 = "corrupted", share_or_none(), or("0");
+        /// Frames that it sends twice.
+        duplicated_ppm: u32 = "duplicated", share_or_none(), or("0");
+        /// Frames that arrive after a later one.
+        reordered_ppm: u32 = "reordered", share_or_none(), or("0");
+        /// Once in each phase it forwards nothing for this long; frames that its queue does not hold are lost.
+        stall: Nanos = "stall", duration(Nanos(0)..=Nanos::from_secs(60)), or("0 s");
+        /// Frames that its queue holds: so many more pass an overload.
+        queue: Count = "queue", number(0..=1 << 32), or("0");
+        /// Its capacity and set-up rate vary by up to this share from trial to trial.
+        jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
+        /// Trials that noise of a simulated host disturbs.
+        host_noise_ppm: u32 = "host-noise", share_or_none(), or("5 %");
         /// Seed of its noise.
         seed: u64 = "seed", any_number(), or("1");
     }
@@ -274,16 +305,41 @@ key::table! {
         acceptance_ppm: u32 = "acceptance", share(), or("100 %").conforms();
         /// The same of phase 1.
         phase1_acceptance_ppm: u32 = "phase1-acceptance", share(), or("100 %").conforms();
-        /// Connections are validated at this share of the rate at which they were set up (RFC 9693, section 4.6).
-        alpha_ppm: Option<u32> = "alpha", maybe(share()), computed("no validation");
+        /// Connections are validated at this share of the rate at which they were set up (RFC 9693, section 4.6). `auto`: at that rate,
+        /// but at most at 0.9 of the reverse one-way throughput, which is measured before.
+        alpha: Option<Alpha> = "alpha", maybe(ShareOrAuto), computed("no validation");
+        /// Connections that the table surely holds, where the search for its capacity begins (C0 of RFC 9693).
+        capacity_from: Option<Count> = "capacity-from", maybe(number(1..=1 << 32)), computed("a sixteenth of the connections");
+        /// Width of the interval at which the search for the capacity stops, in connections (E of RFC 9693).
+        capacity_error: Count = "capacity-error", number(1..=1 << 32), or("1");
+        /// The exponential search for the capacity ends below this share of the last safe rate (RFC 9693, section 4.9).
+        beta_ppm: u32 = "beta", share(), or("20 %");
+        /// In the binary search for the capacity, connections fail below this share of the last safe rate.
+        gamma_ppm: u32 = "gamma", share(), or("40 %");
+        /// What a full table does with a new connection, if that is known: then one trial of all connections shows the capacity.
+        policy: Option<Policy> = "policy", maybe(Policies), computed("not known: the capacity is searched");
         /// Connections are validated at no higher rate.
         validate_at_most: Option<WrittenRate> = "validate-at-most", maybe(rate()), computed("no limit");
         /// Lower end of every search.
         min_rate: Option<WrittenRate> = "min-rate", maybe(rate()), computed("one frame a trial");
         /// Upper end of every search.
         max_rate: Option<WrittenRate> = "max-rate", maybe(rate()), computed("what calibration allows");
+        /// How throughputs are searched. Establishment rates have binary searches.
+        search: Option<Method> = "search", maybe(choice(METHODS)), computed("binary; with `verify` above 1 binary-verify").conforms();
+        /// Goals of `mlr`, the first one for the figure (RFC 9971): presets, or final trial duration, duration sum, loss ratio, exceed
+        /// ratio and width. `rfc2544`, `tst009` and `loss99.99` have trials of `duration`, and `error` as width.
+        goals: Vec<WrittenGoal> = "goals", list(Goals), computed("rfc2544").conforms();
         /// Trials at a rate before it has failed; more than one is not RFC 2544.
         verify: Option<u32> = "verify", maybe(number(1..=100)), computed("1").conforms();
+        /// Trials that lost more frames than this in all directions are not tried again (Z of ETSI GS NFV-TST 009).
+        verify_at_most: Option<Count> = "verify-at-most", maybe(number(0..=u64::MAX)), computed("no limit");
+        /// Where binary searches begin: at their upper end, or at bounds that earlier ones found, which they prove anew.
+        warm_start: WarmStart = "warm-start", choice(WARM_STARTS), or("off").conforms();
+        /// Whether trials of binary searches for throughputs end when their loss is certainly too large (RFC 2544, section 24, has full
+        /// length).
+        early_end: bool = "early-end", yes_or_no(), or("false").conforms();
+        /// Whether the trials of a search in phase 2 share one phase 1 (RFC 9693, section 4.4, has an empty table for each).
+        keep_table: bool = "keep-table", yes_or_no(), or("false").conforms();
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
         /// Preparing phases 1 run at this rate, so that the establishment rate need not be measured; the device must set up every
@@ -430,7 +486,11 @@ pub fn book(technologies: Technologies) -> Book {
         Chapter::of::<Traffic>("traffic"),
         sweep,
         measure,
-        full,
+    ]);
+    chapters.extend(Procedures::chapters("measure"));
+    chapters.push(full);
+    chapters.extend(Procedures::chapters("full"));
+    chapters.extend([
         Chapter::of::<GatewayKeys>("gateway"),
         Chapter::of::<SideKeys>("gateway.left"),
         Chapter::of::<SideKeys>("gateway.right"),

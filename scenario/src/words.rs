@@ -3,6 +3,7 @@
 use crate::tables::Sequence;
 use key::kind::{Choice, Kind, Shape, choice};
 use key::{Value, Wrong};
+use method::simulated::WhenFull;
 use method::{Direction, DirectionRatio, Order, ResponderTable};
 use serde_json::json;
 
@@ -11,6 +12,13 @@ const DIRECTIONS: &[Choice<Direction>] = &[
     ("both", Direction::Both, ""),
     ("forward", Direction::Forward, "Initiator to Responder only"),
     ("reverse", Direction::Reverse, "Responder to Initiator only"),
+];
+
+/// What a simulated device does when its table is full.
+pub(crate) const WHEN_FULL: &[Choice<WhenFull>] = &[
+    ("refuse", WhenFull::KeepOld, "new connections are refused"),
+    ("drop-oldest", WhenFull::ReplaceOldest, "the oldest is replaced"),
+    ("collect", WhenFull::Collect(1), "`collect` of the oldest are removed at once"),
 ];
 
 /// The kind of `direction`: a word, or the rates of both directions as a ratio.

@@ -26,7 +26,7 @@ pub(crate) fn print(clock: Clock) {
     }
 }
 
-fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
+pub(crate) fn bed(subscribers: u32, ports: u16, remotes: u16) -> Bed {
     let flows = FlowSpace::new(
         AddrRange { first: [10, 0, 0, 2].into(), count: subscribers },
         PortRange { first: 1024, last: 1023 + ports },

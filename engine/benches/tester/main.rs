@@ -7,6 +7,7 @@
 mod layouts;
 mod lists;
 mod parts;
+mod service;
 mod whole;
 mod yardstick;
 
@@ -36,5 +37,8 @@ fn main() {
     }
     if on("layouts") {
         layouts::print(clock);
+    }
+    if on("service") {
+        service::print(clock, &wanted);
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     }
 }
 

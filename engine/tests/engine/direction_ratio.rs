@@ -127,6 +127,7 @@ fn a_trial_sends_the_frames_of_its_specification() {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     let mut engine = engine(&view);
     // A sender that is descheduled for long gives up.

@@ -3,8 +3,10 @@
 mod calibrate;
 mod common;
 mod direction_ratio;
+mod early;
 mod judge;
 mod layouts;
+mod observe;
 mod phase;
 mod ports;
 mod sender;

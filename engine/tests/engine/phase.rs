@@ -76,6 +76,7 @@ fn what_a_lane_has_sent_comes_back_to_it() {
         let received = [&mut lane.left, &mut lane.right].map(|p| p.as_mut().unwrap().counters().received);
         assert_eq!(received, [2000, 2000]);
     }
+    assert_eq!((out.forward.arrived, out.reverse.arrived), (vec![2000; 3], vec![2000; 3]));
 }
 
 /// More senders than frames per second, and than frames in total: no sender waits for a frame that is never due.
@@ -131,6 +132,7 @@ fn a_frame_at_two_receivers_counts_once() {
     let out = stage(forwarding(&bed(64)), lanes.collect()).run(&phase(1001, Direction::Forward)).unwrap();
     assert_eq!((out.forward.sent, out.forward.received), (1001, 1001));
     assert_eq!((out.forward.faults.get(Fault::Duplicate), out.forward.faults.total()), (1001, 1001));
+    assert_eq!(out.forward.arrived, [1001, 1001]);
 }
 
 /// An unknown queue depth is not 0, and does not affect the known ones.

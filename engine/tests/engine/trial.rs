@@ -209,6 +209,37 @@ fn a_table_that_is_updated_holds_the_latest_four_tuples() {
     }
 }
 
+/// 4,000 connections are held while 6,000 others come, with two frames each, and 100,000 frames in all.
+fn churn() -> TrialSpec {
+    let churn = method::Churn { arrivals: Rate(30_000), frames: 2, different: 6_000 };
+    let options = method::TrialOptions { churn: Some(churn), ..method::TrialOptions::default() };
+    let (rate, load) = (Rate(100_000), Load::Frames(10_000));
+    TrialSpec { connections: 4_000, direction: Direction::Forward, rate, load, options, ..spec() }
+}
+
+#[test]
+fn new_connections_come_while_others_are_held() {
+    let mut engine = engine(|inner| inner, Nanos(0));
+    let outcome = engine.run(&churn()).unwrap();
+    assert_eq!((outcome.forward.received, outcome.forward.faults.total()), (10_000, 0), "{outcome:?}");
+    assert_eq!(outcome.store.unwrap().learned, 4_000);
+    // Right to Left the frames are on held connections.
+    let both = engine.run(&TrialSpec { direction: Direction::Both, ..churn() }).unwrap();
+    assert_eq!((both.forward.received, both.reverse.received, both.reverse.faults.total()), (10_000, 10_000, 0));
+    // Without churn nothing of it is left.
+    assert_eq!(engine.run(&spec()).unwrap().forward.received, 2_000);
+}
+
+/// A device that gives held connections another outside port has forgotten them; a new connection may have any.
+#[test]
+fn a_held_connection_keeps_its_outside_port() {
+    let device = |inner| Remap { inner, phase1: 4_000, passed: 0, changed: HashSet::new() };
+    let outcome = engine(device, Nanos(0)).run(&churn()).unwrap();
+    let wrong = outcome.forward.faults.get(Fault::WrongPort);
+    // 6 of 10 frames are on new connections, without the second frames of those before the trial.
+    assert_eq!((outcome.forward.received, wrong), (6_000 - 64, 4_000 + 64), "{outcome:?}");
+}
+
 /// An engine over a cable with this port at its left end, on a device with this stall.
 fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> Engine {
     let bed = bed(64);

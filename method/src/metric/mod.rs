@@ -1,6 +1,11 @@
 //! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
+mod timing;
+
+use crate::procedure;
+pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
+
 /// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
@@ -9,10 +14,22 @@ pub enum Unit {
     FramesPerSecond,
     /// Connections per second.
     ConnectionsPerSecond,
+    /// Connections.
+    Connections,
     /// A plain ratio.
     Ratio,
     /// Per cent.
     Percent,
+    /// Parts per million.
+    PartsPerMillion,
+    /// Frames.
+    Frames,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// No value of its own: its values are those of its parts.
+    Parts,
 }
 
 impl Unit {
@@ -21,8 +38,13 @@ impl Unit {
         match self {
             Unit::FramesPerSecond => "frames/s per direction",
             Unit::ConnectionsPerSecond => "connections/s",
-            Unit::Ratio => "",
+            Unit::Connections => "connections",
+            Unit::Ratio | Unit::Parts => "",
             Unit::Percent => "%",
+            Unit::PartsPerMillion => "ppm",
+            Unit::Frames => "frames",
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "bytes",
         }
     }
     /// Whether the total of both directions is twice the stored value.
@@ -35,10 +57,15 @@ impl Unit {
 /// them: the ratios are those of published measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Measured by a repeated search.
+    /// Measured by a repeated procedure.
     Measured {
         /// Minimum number of repetitions; a result with fewer is printed as "not conforming".
         repetitions: u32,
+    },
+    /// A value beside that of another metric, from the same trials.
+    Part {
+        /// The metric that is measured.
+        of: &'static str,
     },
     /// Computed from medians of measured metrics.
     Derived,
@@ -69,6 +96,36 @@ pub const METRICS: &[Metric] = &[
     IPV4_FORWARDING_THROUGHPUT,
     MAX_CONN_EST_RATE,
     MAX_CONN_EST_RATE_VALIDATED,
+    CONN_TABLE_CAPACITY,
+    FRAME_LOSS_RATE,
+    CHURN_RATE,
+    CHURN_OCCUPANCY,
+    CHURN_ENTRIES,
+    LATENCY,
+    timing::PARTS[0],
+    timing::PARTS[1],
+    timing::PARTS[2],
+    timing::PARTS[3],
+    timing::PARTS[4],
+    timing::PARTS[5],
+    PDV,
+    timing::PARTS[6],
+    timing::PARTS[7],
+    timing::PARTS[8],
+    timing::PARTS[9],
+    IPDV,
+    timing::PARTS[10],
+    timing::PARTS[11],
+    timing::PARTS[12],
+    timing::PARTS[13],
+    timing::PARTS[14],
+    timing::PARTS[15],
+    BACK_TO_BACK_FRAMES,
+    timing::PARTS[16],
+    timing::PARTS[17],
+    SYSTEM_RECOVERY_TIME,
+    timing::PARTS[18],
+    timing::PARTS[19],
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,
@@ -80,9 +137,26 @@ pub fn by_key(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Whether the metric with this key counts connections set up per second.
+impl Metric {
+    /// Whether a scenario can ask for it.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.origin, Origin::Measured { .. })
+    }
+}
+
+/// Whether the metric with this key is a maximum connection establishment rate.
 pub fn is_establishment(key: &str) -> bool {
-    by_key(key).is_some_and(|metric| metric.unit == Unit::ConnectionsPerSecond)
+    [MAX_CONN_EST_RATE.key, MAX_CONN_EST_RATE_VALIDATED.key].contains(&key)
+}
+
+/// Whether the metric with this key is a throughput.
+pub fn is_throughput(key: &str) -> bool {
+    [THROUGHPUT.key, IPV4_FORWARDING_THROUGHPUT.key].contains(&key)
+}
+
+/// Whether trials of the metric with this key are phases 1 alone, with or without validation.
+pub fn is_of_phase1(key: &str) -> bool {
+    procedure::of(key).is_some_and(|procedure| procedure.phase1)
 }
 
 /// Minimum number of repetitions in published results of RFC 9693 metrics.
@@ -132,6 +206,64 @@ pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
     higher_is_better: true,
     definition: "The highest rate at which N new connections are set up and one frame on each of them, sent back at \
                  alpha times that rate, arrives too.",
+};
+
+/// The size of the connection tracking table, as it shows.
+pub const CONN_TABLE_CAPACITY: Metric = Metric {
+    key: "conn_table_capacity",
+    title: "Connection tracking table capacity",
+    unit: Unit::Connections,
+    reference: "RFC 9693 section 4.9",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The most connections that can be set up and validated at a rate that does not break down against that \
+                 of fewer connections.",
+};
+
+/// The loss at each offered load.
+pub const FRAME_LOSS_RATE: Metric = Metric {
+    key: "frame_loss_rate",
+    title: "Frame loss rate at the highest load",
+    unit: Unit::PartsPerMillion,
+    reference: "RFC 2544 section 26.3",
+    origin: TEN,
+    higher_is_better: false,
+    definition: "The share of the frames sent that are not received right, at each of a series of falling loads; the \
+                 value is that at the highest load.",
+};
+
+/// New connections among those that are held.
+pub const CHURN_RATE: Metric = Metric {
+    key: "churn_rate",
+    title: "Churn rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 4787 section 4.3",
+    origin: TEN,
+    higher_is_better: true,
+    definition: "The highest rate at which new connections arrive, have their frames and are abandoned, while no frame is lost, \
+                 neither of these connections nor of those that are held and used all the time.",
+};
+
+/// What the table must hold in the trials behind it.
+pub const CHURN_OCCUPANCY: Metric = Metric {
+    key: "churn_occupancy",
+    title: "Connections that have not timed out",
+    unit: Unit::Connections,
+    reference: CHURN_RATE.reference,
+    origin: Origin::Part { of: CHURN_RATE.key },
+    higher_is_better: true,
+    definition: "The connections that are held, and the new ones of one time-out, or of the whole trial if that is shorter.",
+};
+
+/// What the device says it holds.
+pub const CHURN_ENTRIES: Metric = Metric {
+    key: "churn_entries",
+    title: "Entries of the DUT after the trial",
+    unit: Unit::Connections,
+    reference: CHURN_RATE.reference,
+    origin: Origin::Part { of: CHURN_RATE.key },
+    higher_is_better: true,
+    definition: "The entries of the connection tracking table after the trial at the churn rate, if the DUT counts them.",
 };
 
 /// The cost of the function under test.
@@ -198,10 +330,18 @@ mod tests {
     }
 
     #[test]
+    fn a_part_belongs_to_a_measured_metric() {
+        for metric in METRICS {
+            let Origin::Part { of } = metric.origin else { continue };
+            assert!(by_key(of).is_some_and(Metric::is_measured), "{}", metric.key);
+        }
+    }
+
+    #[test]
     fn procedures_and_measured_metrics_belong_together() {
         let mut given: Vec<&str> = PROCEDURES.iter().flat_map(|p| p.metrics).copied().collect();
         let mut measured: Vec<&str> =
-            METRICS.iter().filter(|m| m.origin != Origin::Derived).map(|metric| metric.key).collect();
+            METRICS.iter().filter(|metric| metric.is_measured()).map(|metric| metric.key).collect();
         given.sort_unstable();
         measured.sort_unstable();
         assert_eq!(given, measured);

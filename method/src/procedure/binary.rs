@@ -3,6 +3,7 @@
 //! it from above.
 
 use super::strict::Literal;
+use super::warm::{Gallop, Warm};
 use super::{Precision, Progress, ResultKind, SearchResult, StepVerdict, Strict};
 use crate::judged::{Decision, Judgement, Patience};
 use crate::trial::TrialError;
@@ -14,24 +15,41 @@ pub const ONE_SIDED: usize = 8;
 
 /// Searches in `[lo, hi]`. `decide` decides one rate, and repeats invalid trials itself. `watch` receives the progress
 /// before each decision. The search tries the upper end first. If nothing above the lower end passed, it tries the
-/// lower end, too. It tries no rate below `least`, at which a trial would not have a single frame.
+/// lower end, too. It tries no rate below the first of `least`, at which a trial would not have a single frame.
 ///
 /// If host noise leaves a rate undecided, the search tries another rate of the bracket; if that is undecided too, it
 /// ends with the bracket. It then continues with one trial a rate, each judged by the letter of RFC 2544, so that the
-/// result has at least a strict rate.
+/// result has at least a strict rate; it tries no rate below the second of `least` then.
 ///
 /// # Errors
 /// Those of `decide`.
 pub fn search(
-    (lo, hi): (Rate, Rate),
+    ends: (Rate, Rate),
     least: Rate,
+    by: (Precision, &Criteria),
+    decide: impl FnMut(Rate, Patience) -> Result<Judgement, TrialError>,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    search_from(None, ends, (least, least), by, decide, watch)
+}
+
+/// The same, beginning at the bounds of an earlier search if there is one, instead of the upper end.
+///
+/// # Errors
+/// Those of `decide`.
+pub fn search_from(
+    warm: Option<Warm>,
+    (lo, hi): (Rate, Rate),
+    (least, least_strict): (Rate, Rate),
     (precision, criteria): (Precision, &Criteria),
     mut decide: impl FnMut(Rate, Patience) -> Result<Judgement, TrialError>,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let mut bracket = Bracket::new(lo, hi);
+    let warm = warm.and_then(|warm| warm.within(lo.max(least), hi));
+    let mut bracket = Bracket { gallop: warm.map(Gallop::new), ..Bracket::new(lo, hi) };
     let mut literal = Literal::new(lo, hi);
     let mut result = SearchResult::empty();
+    result.evidence.warm = warm;
     let mut ask = |(rate, patience): (Rate, Patience),
                    bracket: &mut Bracket,
                    literal: &mut Literal,
@@ -45,11 +63,13 @@ pub fn search(
         Ok::<_, TrialError>(())
     };
 
-    ask((hi, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
+    if warm.is_none() {
+        ask((hi, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
+    }
     let before = result.trace.len();
     while bracket.passed != Some(hi)
         && bracket.hi > least
-        && bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0
+        && (bracket.bound.is_none() || bracket.hi.0 - bracket.lo.0 > precision.width(bracket.lo).0)
         && bracket.stopped.is_none()
     {
         let rate = bracket.next().max(least);
@@ -61,7 +81,7 @@ pub fn search(
         ask((lowest, Patience::Repeat), &mut bracket, &mut literal, &mut result)?;
     }
     let decided = !bracket.ended_by_host();
-    while !decided && let Some(rate) = literal.next((least, bracket.hi), precision) {
+    while !decided && let Some(rate) = literal.next((least_strict, bracket.hi), precision) {
         ask((rate, Patience::Once), &mut bracket, &mut literal, &mut result)?;
     }
     Ok(bracket.conclude(result, literal.result(decided)))
@@ -80,6 +100,8 @@ struct Bracket {
     undecided: Option<Rate>,
     /// Why no further rate can be decided.
     stopped: Option<Invalid>,
+    /// The way from the bounds of an earlier search to bounds of its own.
+    gallop: Option<Gallop>,
 }
 
 enum Bound {
@@ -90,13 +112,17 @@ enum Bound {
 
 impl Bracket {
     fn new(lo: Rate, hi: Rate) -> Bracket {
-        Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None }
+        Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None, gallop: None }
     }
 
     /// Returns the next rate: the middle of the bracket; after an undecided rate, the middle below that rate, because
     /// the queues absorb longer stalls at lower rates.
-    fn next(&self) -> Rate {
-        middle(self.lo, self.undecided.unwrap_or(self.hi))
+    fn next(&mut self) -> Rate {
+        match (&mut self.gallop, self.undecided, &self.bound) {
+            (Some(gallop), None, None) => gallop.up(self.passed, self.hi),
+            (Some(gallop), None, Some(_)) if self.passed.is_none() => gallop.down(self.lo, self.hi),
+            (_, undecided, _) => middle(self.lo, undecided.unwrap_or(self.hi)),
+        }
     }
 
     /// Whether host noise left the upper end of the bracket open.
@@ -126,6 +152,7 @@ impl Bracket {
                 }
                 if before.is_some() {
                     self.stopped = self.stopped.or(Some(reason));
+                    self.bound.get_or_insert(Bound::Undecided(reason));
                 }
                 self.undecided = Some(rate);
                 return;

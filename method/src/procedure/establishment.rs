@@ -6,7 +6,7 @@ use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
 use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
-use crate::units::{Count, Rate};
+use crate::units::{Count, Nanos, Rate};
 use crate::validity::check_buffers;
 
 /// Entry in the list of procedures.
@@ -15,6 +15,9 @@ pub const PROCEDURE: Procedure = Procedure {
     title: "Maximum connection establishment rate",
     reference: "RFC 9693 sections 4.5 and 4.6",
     metrics: &["max_conn_est_rate", "max_conn_est_rate_validated"],
+    phase1: true,
+    stateful: true,
+    at_throughput: false,
     summary: "binary search for the highest rate at which each of N new connections is set up, from an empty table",
 };
 
@@ -53,7 +56,17 @@ pub fn measure<T: Trials>(
         let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, phase1.validate_at_most);
         decider.decide(&spec, &probe, patience)
     };
-    binary::search((settings.lo, settings.hi), Rate(1), (settings.precision, &settings.criteria), decide, watch)
+    let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));
+    let least = (Rate(1), least_strict(phase1.connections, settings.invalid_at_most));
+    binary::search_from(settings.warm, ends, least, by, decide, watch)
+}
+
+/// The lowest rate of the strict search: one at which the connections take all the time that invalid trials may take.
+/// Slower trials, one for each halving, would take many times as long, on a host that decided none of the faster ones.
+fn least_strict(connections: Count, at_most: Option<Nanos>) -> Rate {
+    let Some(time) = at_most.filter(|time| time.0 > 0) else { return Rate(1) };
+    let rate = (u128::from(connections) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(time.0));
+    Rate(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
 }
 
 /// Returns the validation rate of a trial at R: alpha × R, capped, at least 1.
@@ -62,7 +75,8 @@ pub fn validation_rate(rate: Rate, alpha: Ratio, at_most: Option<Rate>) -> Rate 
     wanted.min(at_most.unwrap_or(wanted)).max(Rate(1))
 }
 
-fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {
+/// A trial of `connections` new connections at a rate, validated if alpha is given.
+pub(super) fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most: Option<Rate>) -> TrialSpec {
     TrialSpec {
         kind: PhaseKind::Establish,
         rate,
@@ -74,5 +88,6 @@ fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, validate_at_most:
         keep_table: false,
         responder_order: Order::Random,
         responder_table: crate::trial::ResponderTable::Keep,
+        options: crate::trial::TrialOptions::default(),
     }
 }

@@ -2,20 +2,36 @@
 //! their common parts: the settings of a search and the probe for a dead DUT. A new procedure is one file beside this
 //! one and one entry in [`PROCEDURES`].
 
+pub mod back_to_back;
 pub mod binary;
+pub mod capacity;
+pub mod capacity_known;
+pub mod churn;
+pub mod delay;
 pub mod establishment;
+mod evidence;
+pub mod frame_loss;
+mod keep;
+pub mod mlr;
+pub mod recovery;
 mod result;
 mod strict;
 pub mod throughput;
+pub mod validation;
 mod verify;
+mod warm;
 
+pub use evidence::{Evidence, KeptTable, ValidationCap};
 pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;
+pub use warm::Warm;
 
 use crate::judged::{Judged, Judgement, Life, Patience};
 use crate::ratio::Ratio;
-use crate::trial::{Direction, Order, ResponderTable, TrialError, TrialOutcome, TrialSpec, Trials};
-use crate::units::{Nanos, Rate};
+use crate::trial::{
+    Direction, Load, Order, PhaseKind, ResponderTable, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
+};
+use crate::units::{Count, Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +46,76 @@ pub struct Procedure {
     pub reference: &'static str,
     /// Keys of the metrics that it can measure.
     pub metrics: &'static [&'static str],
+    /// Whether its trials are phases 1 alone, with or without validation.
+    pub phase1: bool,
+    /// Whether only devices that keep connections have it.
+    pub stateful: bool,
+    /// Whether its trials run at the throughput of the point, unless the scenario gives their rate.
+    pub at_throughput: bool,
     /// What it does, in one sentence.
     pub summary: &'static str,
 }
 
 /// All procedures.
-pub const PROCEDURES: &[Procedure] = &[throughput::PROCEDURE, establishment::PROCEDURE];
+pub const PROCEDURES: &[Procedure] = &[
+    throughput::PROCEDURE,
+    establishment::PROCEDURE,
+    capacity::PROCEDURE,
+    frame_loss::PROCEDURE,
+    churn::PROCEDURE,
+    delay::LATENCY,
+    delay::PDV,
+    delay::IPDV,
+    back_to_back::PROCEDURE,
+    recovery::PROCEDURE,
+];
+
+/// Returns the procedure that measures the metric with this key.
+pub fn of(metric: &str) -> Option<&'static Procedure> {
+    PROCEDURES.iter().find(|procedure| procedure.metrics.contains(&metric))
+}
+
+/// Phase 2 of a stateful test: the connections that a phase 1 establishes before each trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase2 {
+    /// Connections (N).
+    pub connections: Count,
+    /// Rate of phase 1, connections per second; below the smallest maximum connection establishment rate.
+    pub phase1_rate: Rate,
+}
+
+/// Returns the trial of a stateless device, or in phase 2: `settings.duration` long, in the directions of the settings. Its
+/// rate is 0.
+///
+/// # Errors
+/// [`TrialError::Refused`] for a phase 2 without connections or without a rate.
+pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<TrialSpec, TrialError> {
+    let stateless = TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(0),
+        load: Load::For(settings.duration),
+        direction: settings.direction,
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
+        options: TrialOptions::default(),
+    };
+    let Some(Phase2 { connections, phase1_rate }) = phase2 else { return Ok(stateless) };
+    if connections == 0 || phase1_rate.0 == 0 {
+        return Err(TrialError::Refused("phase 2 needs at least one connection and a phase 1 rate above 0".to_owned()));
+    }
+    Ok(TrialSpec {
+        kind: PhaseKind::Established,
+        connections,
+        phase1_rate: Some(phase1_rate),
+        responder_order: settings.responder_order,
+        responder_table: settings.responder_table,
+        ..stateless
+    })
+}
 
 /// The distance of the bounds at which a search stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +143,9 @@ impl Precision {
 pub struct Verify {
     /// Maximum number of trials at a rate; the first pass decides.
     pub tries: u32,
+    /// A trial that lost more frames than this in all streams decides at once (Z of TST 009); none without a limit.
+    #[serde(default)]
+    pub at_most: Option<Count>,
 }
 
 /// The settings of a search; the report prints all of them.
@@ -77,6 +160,14 @@ pub struct SearchSettings {
     pub precision: Precision,
     /// Loss verification; none is the strict search of RFC 2544.
     pub verify: Option<Verify>,
+    /// The goals of MLRsearch, which searches for the throughput; empty: binary search.
+    pub goals: Vec<mlr::Goal>,
+    /// Bounds of an earlier search, at which a binary search begins; none: at the upper end.
+    pub warm: Option<Warm>,
+    /// Whether trials of a binary search end once they have failed beyond doubt.
+    pub early_end: bool,
+    /// Whether the trials of a binary search in phase 2 share one phase 1.
+    pub keep_table: bool,
     /// The criteria for a pass.
     pub criteria: Criteria,
     /// Complete searches per result.
@@ -104,6 +195,10 @@ impl Default for SearchSettings {
             hi: Rate(0),
             precision: Precision::Relative(Ratio::from_ppm(1_000)),
             verify: None,
+            goals: Vec::new(),
+            warm: None,
+            early_end: false,
+            keep_table: false,
             criteria: Criteria::default(),
             repetitions: 10,
             duration: Nanos::from_secs(60),
@@ -136,6 +231,13 @@ impl SearchSettings {
         if self.verify.is_some_and(|verify| verify.tries == 0) {
             return refuse("loss verification needs at least one trial");
         }
+        mlr::check(&self.goals)?;
+        if !self.goals.is_empty() && (self.verify.is_some() || !self.criteria.acceptance.is_one()) {
+            return refuse("MLRsearch has goals in place of loss verification and an acceptance; remove one of them");
+        }
+        if !self.goals.is_empty() && (self.warm.is_some() || self.early_end || self.keep_table) {
+            return refuse("MLRsearch has no warm start, early end or kept table; remove them, or use a binary search");
+        }
         if self.hi.frames_in(self.duration) < self.direction.least_frames() {
             return refuse("a trial at the upper end would send no frame; use longer trials");
         }
@@ -161,18 +263,30 @@ pub struct Progress {
 struct Decider<'a, T> {
     judged: Judged<&'a mut T>,
     verify: Option<Verify>,
+    /// Whether trials use the connections of the phase 1 before them.
+    keep_table: bool,
+    /// Phases 1 so far, of trials in phase 2.
+    phases1: Count,
 }
 
 impl<'a, T: Trials> Decider<'a, T> {
     fn new(trials: &'a mut T, settings: &SearchSettings) -> Self {
         let judged = Judged::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
-        Decider { judged, verify: settings.verify }
+        Decider { judged, verify: settings.verify, keep_table: false, phases1: 0 }
+    }
+
+    /// Whether the next trials use the connections of the phase 1 before them.
+    fn keep(&mut self, keep_table: bool) {
+        self.keep_table = keep_table;
     }
 
     /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
     /// every working DUT passes at least in part.
     fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
+        let kept = |spec: &TrialSpec| TrialSpec { keep_table: self.keep_table, ..spec.clone() };
+        let (spec, probe) = (&kept(spec), &kept(probe));
         let judgement = verify::decide(&mut self.judged, spec, patience, self.verify)?;
+        self.phases1 += judgement.attempts.iter().filter(|a| !a.spec.keep_table).count() as Count;
         if !judgement.decision.passed() {
             let dark = dark_streams(&judgement.last().outcome);
             if !dark.is_empty() {

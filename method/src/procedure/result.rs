@@ -2,12 +2,17 @@
 //! and the counts of repeated trials.
 
 use super::Strict;
+use super::capacity::CapacityRates;
+use super::evidence::Evidence;
+use super::mlr::GoalResult;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
-use crate::units::{Count, Rate};
+use crate::trial::Observed;
+use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What bounds the result from above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +33,8 @@ pub enum ResultKind {
     /// Tester or host noise left all rates between the bounds undecided, before the bounds were as close as requested.
     /// The DUT's rate is between `rate` and `rate` + `error`; printed with "≥".
     Between,
+    /// The value was observed in valid trials. It was not searched, so it has no bounds.
+    Observed,
     /// Frames were received, but no rate passed, not even the lowest: there is no rate to print.
     NothingPassed,
     /// No rate passed, `error` is the lowest that failed, and every trial below it was invalid: an upper bound, and no
@@ -39,7 +46,7 @@ pub enum ResultKind {
 
 impl ResultKind {
     /// All kinds, the least informative first.
-    pub const WEAKEST_FIRST: [ResultKind; 9] = [
+    pub const WEAKEST_FIRST: [ResultKind; 10] = [
         ResultKind::NothingMeasured,
         ResultKind::Below,
         ResultKind::NothingPassed,
@@ -48,6 +55,7 @@ impl ResultKind {
         ResultKind::AtUpperLimit,
         ResultKind::Strict,
         ResultKind::Between,
+        ResultKind::Observed,
         ResultKind::Exact,
     ];
 
@@ -60,6 +68,7 @@ impl ResultKind {
             ResultKind::HostLimit => "host-limit",
             ResultKind::Strict => "strict",
             ResultKind::Between => "between",
+            ResultKind::Observed => "observed",
             ResultKind::Below => "below",
             ResultKind::NothingPassed => "nothing-passed",
             ResultKind::NothingMeasured => "nothing-measured",
@@ -114,13 +123,20 @@ pub struct SearchStep {
     /// Frames sent in that trial, in all streams; 0 in records of rules before 3.
     #[serde(default)]
     pub sent: Count,
+    /// Intended length of its trials, if the search has trials of several lengths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Nanos>,
+    /// Connections of its trials, if the search varies them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Count>,
 }
 
 /// The result of one search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
-    /// The highest rate that passed, per direction; 0 when none did; with [`ResultKind::Strict`] the strict rate. Never
-    /// the last rate tried.
+    /// The highest rate that passed, per direction; of a capacity, connections; 0 when none did; with [`ResultKind::Strict`] the strict rate; of
+    /// MLRsearch the relevant lower bound of the first goal. Never the last rate tried. Of a metric that is no rate: its value
+    /// in the unit of the metric.
     pub rate: Rate,
     /// What bounds it from above.
     pub kind: ResultKind,
@@ -156,9 +172,24 @@ pub struct SearchResult {
     /// close as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_limit: Option<Invalid>,
-    /// The strict result; `None` in records of rules before 3.
+    /// The strict result; `None` in records of rules before 3, and of MLRsearch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<Strict>,
+    /// What MLRsearch found for each goal; empty after a binary search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<GoalResult>,
+    /// The rates behind the capacity of a connection tracking table, whose connections are in `rate` and `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityRates>,
+    /// Values of the parts of the metric, by key, each in its unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, i64>,
+    /// What the options of the deciding trial observed, for figures.
+    #[serde(default, skip_serializing_if = "Observed::is_empty")]
+    pub observed: Observed,
+    /// What the search did beside its steps, such as a warm start.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
 }
 
 impl SearchResult {
@@ -181,6 +212,11 @@ impl SearchResult {
             lost_at_rate: 0,
             tester_limit: None,
             strict: None,
+            goals: Vec::new(),
+            capacity: None,
+            parts: BTreeMap::new(),
+            observed: Observed::default(),
+            evidence: Evidence::default(),
         }
     }
 
@@ -195,13 +231,27 @@ impl SearchResult {
         let trials = judgement.attempts.len() as Count;
         let invalid = judgement.invalid();
         let (lost, sent) = lost_of_sent(&judgement.last().outcome);
-        self.trace.push(SearchStep { rate, verdict, reason, closed_loop, trials, invalid, lost, sent });
+        self.trace.push(SearchStep {
+            rate,
+            verdict,
+            reason,
+            closed_loop,
+            trials,
+            invalid,
+            lost,
+            sent,
+            duration: None,
+            connections: None,
+        });
         self.trials += trials;
         self.invalid_repeats += invalid;
         for attempt in &judgement.attempts {
             let by_host = matches!(&attempt.verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host);
             self.spoiled_by_host += Count::from(by_host);
-            self.table_changes += Count::from(table_changed(&attempt.outcome));
+            self.evidence.ended_early += Count::from(attempt.outcome.observed.ended_early.is_some());
+            // Connections come and go in such a trial.
+            let stays = attempt.spec.options.churn.is_none();
+            self.table_changes += Count::from(stays && table_changed(&attempt.outcome));
             let Some(used) = attempt.spec.phase1_rate else { continue };
             let store = attempt.outcome.store.as_ref();
             self.phase1_lost = self.phase1_lost.saturating_add(store.map_or(0, |store| store.phase1_lost));

@@ -14,9 +14,10 @@ pub(super) fn decide<T: Trials>(
     verify: Option<Verify>,
 ) -> Result<Judgement, TrialError> {
     let mut judgement = judged.decide(spec, patience)?;
-    let Some(Verify { tries }) = verify else { return Ok(judgement) };
+    let Some(Verify { tries, at_most }) = verify else { return Ok(judgement) };
     for _ in 1..tries {
-        if !matches!(judgement.decision, Decision::Fail(_)) {
+        let is_certain = at_most.is_some_and(|most| lost_of_sent(&judgement.last().outcome).0 > most);
+        if is_certain || !matches!(judgement.decision, Decision::Fail(_)) {
             break;
         }
         let again = judged.decide(spec, patience)?;

@@ -28,7 +28,7 @@ fn rate(edge: u64, noise: u64, seed: u64) -> u64 {
         duration: Nanos::from_millis(100),
         ..SearchSettings::default()
     };
-    let result = throughput::stateless(&mut SimulatedDut::new(truth, seed), &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut SimulatedDut::new(truth, seed), &settings, None, &mut |_| ()).unwrap();
     assert!(matches!(result.kind, ResultKind::Exact | ResultKind::Between), "{result:?}");
     result.rate.0
 }

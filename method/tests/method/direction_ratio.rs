@@ -1,6 +1,6 @@
 //! Trials and searches with different rates in both directions.
 
-use method::procedure::throughput;
+use method::procedure::{Phase2, throughput};
 use method::simulated::{SimulatedDut, Truth};
 use method::validity::FailReason;
 use method::{
@@ -25,6 +25,7 @@ fn spec() -> TrialSpec {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     }
 }
 
@@ -79,9 +80,10 @@ fn a_search_recovers_the_capacity_of_the_direction_that_limits_it() {
     ] {
         let precision = Precision::Absolute(Rate(100));
         let settings = SearchSettings { hi: Rate(10_000_000), precision, direction, ..SearchSettings::default() };
-        let stateless = throughput::stateless(&mut SimulatedDut::new(truth.clone(), 1), &settings, &mut |_| ());
+        let stateless = throughput::measure(&mut SimulatedDut::new(truth.clone(), 1), &settings, None, &mut |_| ());
         let device = &mut SimulatedDut::new(truth.clone(), 1);
-        let established = throughput::established(device, &settings, 1_000_000, Rate(100_000), &mut |_| ());
+        let phase2 = Some(Phase2 { connections: 1_000_000, phase1_rate: Rate(100_000) });
+        let established = throughput::measure(device, &settings, phase2, &mut |_| ());
         for result in [stateless.unwrap(), established.unwrap()] {
             assert_eq!(result.kind, ResultKind::Exact, "{direction:?}");
             assert!(result.rate.0 <= rate && rate <= result.rate.0 + 100, "{direction:?}: {} for {rate}", result.rate);
@@ -108,10 +110,10 @@ fn no_trial_leaves_a_direction_without_a_frame() {
         ..SearchSettings::default()
     };
     let mut device = Least(SimulatedDut::new(Truth::new(Rate(10), Rate(10)), 1), Rate(u64::MAX));
-    let result = throughput::stateless(&mut device, &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut device, &settings, None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, device.1), (ResultKind::NothingPassed, Rate(1_000)));
     let low = SearchSettings { hi: Rate(999), ..settings };
-    assert!(matches!(throughput::stateless(&mut device, &low, &mut |_| ()), Err(TrialError::Refused(_))));
+    assert!(matches!(throughput::measure(&mut device, &low, None, &mut |_| ()), Err(TrialError::Refused(_))));
 }
 
 /// Frames of the slower direction are few; a dead direction is found nevertheless.
@@ -119,7 +121,7 @@ fn no_trial_leaves_a_direction_without_a_frame() {
 fn a_dead_slower_direction_is_an_error_that_names_it() {
     let truth = Truth { forward_capacity: Rate(0), ..Truth::new(Rate(1_000_000), Rate(1_000)) };
     let settings = SearchSettings { hi: Rate(500_000), direction: mixed(1, 1_000), ..SearchSettings::default() };
-    let error = throughput::stateless(&mut SimulatedDut::new(truth, 1), &settings, &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut SimulatedDut::new(truth, 1), &settings, None, &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("Left to Right:")), "{error}");
 }
 

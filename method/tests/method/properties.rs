@@ -27,6 +27,7 @@ fn is_honest(result: &SearchResult) -> Result<(), TestCaseError> {
         ResultKind::Exact | ResultKind::Between | ResultKind::AtUpperLimit => {
             prop_assert!(passed.contains(&result.rate));
         }
+        ResultKind::Observed => prop_assert!(false, "a search has bounds"),
         ResultKind::TesterLimit | ResultKind::HostLimit => {
             prop_assert!(result.rate == Rate(0) || passed.contains(&result.rate));
         }
@@ -54,6 +55,7 @@ fn judgement(rate: Rate, passes: bool) -> Judgement {
         keep_table: false,
         responder_order: method::Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     let outcome = device.run(&spec).unwrap();
     let verdict = judge(&spec, &outcome, &Criteria::default());
@@ -70,7 +72,7 @@ proptest! {
     #[test]
     fn a_steady_device_is_bracketed(capacity in 1u64..50_000_000, hi in 2u64..50_000_000, error in 1u64..10_000) {
         let mut dut = SimulatedDut::new(Truth::new(Rate(capacity), Rate(1)), 0);
-        let result = throughput::stateless(&mut dut, &settings(hi, error), &mut |_| ()).unwrap();
+        let result = throughput::measure(&mut dut, &settings(hi, error), None, &mut |_| ()).unwrap();
         is_honest(&result)?;
         if capacity >= hi {
             prop_assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(hi)));
@@ -111,7 +113,7 @@ proptest! {
             ..Truth::new(Rate(1_000_000), Rate(1))
         };
         let mut dut = SimulatedDut::new(truth, seed);
-        let result = throughput::stateless(&mut dut, &settings(10_000_000, 1_000), &mut |_| ()).unwrap();
+        let result = throughput::measure(&mut dut, &settings(10_000_000, 1_000), None, &mut |_| ()).unwrap();
         is_honest(&result)?;
         // Never above the capacity of DUT and tester, except for the allowed lateness.
         prop_assert!(result.rate.0 <= 1_200_000u64.min(ceiling + ceiling / 90_000 + 1));
@@ -140,7 +142,7 @@ proptest! {
             ..Truth::new(Rate(1_000_000), Rate(1))
         };
         let dut = SimulatedDut::new(truth, seed);
-        let run = |mut dut: SimulatedDut| throughput::stateless(&mut dut, &settings(10_000_000, 100), &mut |_| ());
+        let run = |mut dut: SimulatedDut| throughput::measure(&mut dut, &settings(10_000_000, 100), None, &mut |_| ());
         prop_assert_eq!(run(dut.clone()), run(dut));
     }
 }

@@ -50,7 +50,7 @@ impl Trials for Untouchable {
 
 fn recorded() -> (SearchResult, Vec<TrialRecord>) {
     let mut recording = Recording { inner: dut(), lines: Vec::new() };
-    let result = throughput::stateless(&mut recording, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut recording, &settings(), None, &mut |_| ()).unwrap();
     assert!(recording.lines.iter().all(|line| !line.contains('\n')));
     (result, recording.lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
@@ -59,7 +59,7 @@ fn recorded() -> (SearchResult, Vec<TrialRecord>) {
 fn a_complete_record_gives_the_same_result_without_a_trial() {
     let (result, records) = recorded();
     let mut replay = Replay::new(records, Untouchable).unwrap();
-    assert_eq!(throughput::stateless(&mut replay, &settings(), &mut |_| ()).unwrap(), result);
+    assert_eq!(throughput::measure(&mut replay, &settings(), None, &mut |_| ()).unwrap(), result);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_run_killed_after_any_trial_resumes_to_the_same_bytes() {
             device.run(&record.spec).unwrap();
         }
         let mut replay = Replay::new(records[..kept].to_vec(), &mut device).unwrap();
-        let resumed = throughput::stateless(&mut replay, &settings(), &mut |_| ()).unwrap();
+        let resumed = throughput::measure(&mut replay, &settings(), None, &mut |_| ()).unwrap();
         assert_eq!(serde_json::to_string(&resumed).unwrap(), bytes, "killed after {kept} trials");
         assert_eq!(device.trials(), records.len() as u64);
     }
@@ -84,9 +84,9 @@ fn records_of_other_settings_are_refused_and_kept() {
     let (result, records) = recorded();
     let mut replay = Replay::new(records, Untouchable).unwrap();
     let other = SearchSettings { hi: Rate(9_000_000), ..settings() };
-    let error = throughput::stateless(&mut replay, &other, &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut replay, &other, None, &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::Mismatch(_)));
-    assert_eq!(throughput::stateless(&mut replay, &settings(), &mut |_| ()).unwrap(), result);
+    assert_eq!(throughput::measure(&mut replay, &settings(), None, &mut |_| ()).unwrap(), result);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod spoiled;
 
 use method::procedure::establishment::{self, Phase1, validation_rate};
-use method::procedure::{StepVerdict, Verify, throughput};
+use method::procedure::{Phase2, StepVerdict, Verify, throughput};
 use method::simulated::{SimulatedDut, Truth, WhenFull};
 use method::trial::Leg;
 use method::{
@@ -30,7 +30,7 @@ fn dut() -> SimulatedDut {
 }
 
 fn forwarding(dut: &mut SimulatedDut, settings: &SearchSettings) -> SearchResult {
-    throughput::stateless(dut, settings, &mut |_| ()).unwrap()
+    throughput::measure(dut, settings, None, &mut |_| ()).unwrap()
 }
 
 fn phase1(connections: u64) -> Phase1 {
@@ -95,6 +95,11 @@ fn listening(device: SimulatedDut) -> Altered<impl FnMut(usize, &TrialSpec, &mut
     altered(device, |_, _, _| ())
 }
 
+/// Phase 2 on N connections.
+fn phase2(phase1_rate: u64) -> Phase2 {
+    Phase2 { connections: N, phase1_rate: Rate(phase1_rate) }
+}
+
 #[test]
 fn throughput_recovers_the_capacity() {
     recovers(&forwarding(&mut dut(), &settings()), CAPACITY);
@@ -110,7 +115,7 @@ fn throughput_is_that_of_the_weaker_direction() {
 
 #[test]
 fn throughput_in_phase_2_recovers_the_capacity() {
-    let result = throughput::established(&mut dut(), &settings(), N, Rate(178_800), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut(), &settings(), Some(phase2(178_800)), &mut |_| ()).unwrap();
     recovers(&result, CAPACITY);
     assert_eq!(result.phase1_rate, Some(Rate(178_800)));
     assert_eq!(result.phase1_lost, 0);
@@ -174,7 +179,7 @@ fn a_table_smaller_than_n_gives_no_rate() {
 #[test]
 fn misrouted_frames_are_not_received() {
     let mut dut = SimulatedDut::new(Truth { misrouted: Ratio::ONE, ..truth() }, 1);
-    let error = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
 }
 
@@ -232,7 +237,7 @@ fn no_trial_is_without_a_frame() {
     let mut dut = listening(SimulatedDut::new(Truth { loss: Ratio::from_ppm(990_000), ..truth() }, 1));
     let short = SearchSettings { duration: Nanos::from_millis(60), ..settings() };
     // A trial of one frame may pass by chance; the test checks that the tester is not blamed.
-    match throughput::stateless(&mut dut, &short, &mut |_| ()) {
+    match throughput::measure(&mut dut, &short, None, &mut |_| ()) {
         Ok(result) => assert!(result.trace.iter().all(|s| s.verdict != StepVerdict::TesterBound)),
         Err(error) => assert!(matches!(error, TrialError::DutDead(_)), "{error}"),
     }
@@ -252,7 +257,8 @@ fn the_result_is_the_last_rate_that_passed_and_not_the_last_tried() {
 
 #[test]
 fn a_dead_dut_is_an_error_and_not_a_low_rate() {
-    let error = throughput::stateless(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), &mut |_| ()).unwrap_err();
+    let error =
+        throughput::measure(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), None, &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.contains("Left to Right and Right to Left")));
     let error = establishment::measure(&mut SimulatedDut::new(Truth::dead(), 1), &settings(), phase1(N), &mut |_| ())
         .unwrap_err();
@@ -262,28 +268,28 @@ fn a_dead_dut_is_an_error_and_not_a_low_rate() {
 #[test]
 fn a_dead_dut_is_noticed_at_once() {
     let mut dut = SimulatedDut::new(Truth::dead(), 1);
-    throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap_err();
+    throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap_err();
     assert_eq!(dut.trials(), 2);
 }
 
 #[test]
 fn a_dut_that_is_dead_in_one_direction_is_an_error_that_names_it() {
     let mut dut = SimulatedDut::new(Truth { reverse_capacity: Rate(0), ..truth() }, 1);
-    let error = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("Right to Left:")), "{error}");
 }
 
 #[test]
 fn a_dut_that_dies_during_a_search_is_an_error_and_not_a_low_rate() {
     let mut dut = SimulatedDut::new(Truth { dies_at: Some(6), ..truth() }, 1);
-    let error = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::DutDead(_)));
 }
 
 #[test]
 fn a_dut_that_dies_before_a_phase_1_is_dead_and_not_slow() {
     let mut dut = SimulatedDut::new(Truth { dies_at: Some(6), ..truth() }, 1);
-    let error = throughput::established(&mut dut, &settings(), N, Rate(178_800), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &settings(), Some(phase2(178_800)), &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("phase 1:")), "{error}");
     assert_eq!(dut.trials(), 7, "one trial, one probe");
 }
@@ -314,7 +320,7 @@ fn rates_above_32_bits_are_searched() {
 fn eight_equal_verdicts_at_the_end_are_flagged_one_sided() {
     // One bad trial at 7.5 M pins the search just below, although the DUT carries 10 M.
     let mut dut = once_bad(SimulatedDut::new(Truth::new(Rate(9_999_999), SETUP), 1), 3);
-    let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap();
     assert_eq!(result.kind, ResultKind::Exact);
     assert!(result.rate < Rate(7_500_000) && result.one_sided);
     assert!(!forwarding(&mut self::dut(), &settings()).one_sided);
@@ -322,11 +328,11 @@ fn eight_equal_verdicts_at_the_end_are_flagged_one_sided() {
 
 #[test]
 fn loss_verification_survives_a_bad_trial() {
-    let verified = SearchSettings { verify: Some(Verify { tries: 3 }), ..settings() };
+    let verified = SearchSettings { verify: Some(Verify { tries: 3, at_most: None }), ..settings() };
     let truth = Truth::new(Rate(9_999_900), SETUP);
     // The first rate fails three times, the second passes.
     let mut dut = once_bad(SimulatedDut::new(truth.clone(), 1), 5);
-    let result = throughput::stateless(&mut dut, &verified, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &verified, None, &mut |_| ()).unwrap();
     recovers(&result, truth.forward_capacity);
     let tried_again: Vec<usize> = result
         .trace
@@ -342,7 +348,7 @@ fn loss_verification_survives_a_bad_trial() {
 fn an_incomplete_phase_1_is_repeated_and_then_slowed_down() {
     // 300 k is above the set-up rate; 300 × 0.9³ = 218.7 k is below.
     let mut dut = listening(dut());
-    let result = throughput::established(&mut dut, &settings(), N, Rate(300_000), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &settings(), Some(phase2(300_000)), &mut |_| ()).unwrap();
     recovers(&result, CAPACITY);
     assert_eq!(result.phase1_rate, Some(Rate(218_700)));
     assert_eq!(result.trace[0].invalid, 9);
@@ -354,21 +360,22 @@ fn an_incomplete_phase_1_is_repeated_and_then_slowed_down() {
 #[test]
 fn a_phase_1_that_never_completes_is_an_error() {
     let mut dut = SimulatedDut::new(Truth { table_size: N - 1, ..truth() }, 1);
-    let error = throughput::established(&mut dut, &settings(), N, Rate(1_000), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &settings(), Some(phase2(1_000)), &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::Phase1(_)));
 }
 
 #[test]
 fn every_trial_of_phase_2_has_its_own_phase_1() {
     let mut dut = listening(dut());
-    throughput::established(&mut dut, &settings(), N, Rate(100_000), &mut |_| ()).unwrap();
+    throughput::measure(&mut dut, &settings(), Some(phase2(100_000)), &mut |_| ()).unwrap();
     assert!(dut.specs.iter().all(|spec| !spec.keep_table));
 }
 
 #[test]
 fn a_slow_start_shows_in_one_repetition_only() {
     let mut dut = SimulatedDut::new(Truth { slow_start: (20, Ratio::from_ppm(500_000)), ..truth() }, 1);
-    let [first, second, third] = [(); 3].map(|()| throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap());
+    let [first, second, third] =
+        [(); 3].map(|()| throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap());
     assert!(first.rate < second.rate);
     recovers(&second, CAPACITY);
     recovers(&third, CAPACITY);
@@ -389,12 +396,12 @@ fn settings_without_a_result_are_refused() {
         SearchSettings { hi: Rate(0), ..settings() },
         SearchSettings { lo: Rate(10_000_000), ..settings() },
         SearchSettings { alpha: Some(Ratio::ZERO), ..settings() },
-        SearchSettings { verify: Some(Verify { tries: 0 }), ..settings() },
+        SearchSettings { verify: Some(Verify { tries: 0, at_most: None }), ..settings() },
         SearchSettings { duration: Nanos(0), ..settings() },
         SearchSettings { criteria: Criteria { acceptance: Ratio::ZERO, ..Criteria::default() }, ..settings() },
     ] {
         let mut dut = dut();
-        assert!(matches!(throughput::stateless(&mut dut, &bad, &mut |_| ()), Err(TrialError::Refused(_))));
+        assert!(matches!(throughput::measure(&mut dut, &bad, None, &mut |_| ()), Err(TrialError::Refused(_))));
         assert_eq!(dut.trials(), 0);
     }
 }
@@ -409,7 +416,7 @@ fn an_error_of_zero_ends_at_one_frame_a_second() {
 #[test]
 fn progress_never_promises_fewer_steps_than_follow() {
     let mut told: Vec<Progress> = Vec::new();
-    throughput::stateless(&mut dut(), &settings(), &mut |progress| told.push(*progress)).unwrap();
+    throughput::measure(&mut dut(), &settings(), None, &mut |progress| told.push(*progress)).unwrap();
     for (i, progress) in told.iter().enumerate() {
         assert!(progress.lo <= progress.rate && progress.rate <= progress.hi);
         assert!(progress.steps_left as usize >= told.len() - i, "step {i}: {progress:?}");
@@ -435,13 +442,29 @@ fn invalid_trials_are_repeated_until_their_time_is_over() {
         outcome.forward.received -= 1;
         outcome.wall = Nanos::from_secs(1);
     });
-    let patient = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    let patient = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap();
     assert_eq!((patient.kind, patient.trace[0].trials), (ResultKind::NothingMeasured, 41));
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
-    let result = throughput::stateless(&mut dut, &limited, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &limited, None, &mut |_| ()).unwrap();
     // Five at the first rate, and one at each further rate.
     assert_eq!((result.kind, result.trace[0].trials), (ResultKind::NothingMeasured, 5));
     assert!(result.trace[1..].iter().all(|step| step.trials == 1));
+}
+
+/// Host noise makes every phase 1 invalid. At low rates a trial would take minutes; the search tries none of them.
+#[test]
+fn a_noisy_host_does_not_slow_phase_1_down_without_end() {
+    let mut dut = altered(SimulatedDut::new(truth(), 1), |_, spec, outcome| {
+        outcome.host.tester_stall = Nanos::from_secs(300);
+        outcome.host.queue_lasts = Some(Nanos::from_millis(1));
+        outcome.forward.received -= 1;
+        outcome.wall = spec.rate.time_for(N);
+    });
+    let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
+    let result = establishment::measure(&mut dut, &limited, phase1(N), &mut |_| ()).unwrap();
+    assert_eq!(result.kind, ResultKind::NothingMeasured);
+    let slowest = dut.specs.iter().map(|spec| spec.rate.time_for(N)).max().unwrap();
+    assert!(slowest > Nanos::from_secs(2) && slowest <= Nanos::from_secs(5), "{slowest:?}");
 }
 
 #[test]
@@ -450,7 +473,7 @@ fn a_phase_1_that_stays_incomplete_is_slowed_down_until_its_time_is_over() {
         outcome.wall = Nanos::from_secs(1);
     });
     let limited = SearchSettings { invalid_at_most: Some(Nanos::from_secs(5)), ..settings() };
-    let error = throughput::established(&mut dut, &limited, N, Rate(1_000), &mut |_| ()).unwrap_err();
+    let error = throughput::measure(&mut dut, &limited, Some(phase2(1_000)), &mut |_| ()).unwrap_err();
     assert!(matches!(error, TrialError::Phase1(_)));
     assert_eq!(dut.specs.len(), 5);
 }

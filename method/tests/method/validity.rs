@@ -23,6 +23,7 @@ fn spec() -> TrialSpec {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     }
 }
 
@@ -633,4 +634,16 @@ fn verdicts_survive_a_file() {
         let text = serde_json::to_string(&verdict).unwrap();
         assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict, "{text}");
     }
+}
+
+#[test]
+fn a_queue_with_less_than_half_of_its_share_is_starved() {
+    assert_eq!(method::starved_queue(&[500, 500]), None);
+    assert_eq!(method::starved_queue(&[750, 250]), None);
+    assert_eq!(method::starved_queue(&[751, 249]), Some((1, 249)));
+    assert_eq!(method::starved_queue(&[900, 40, 60]), Some((1, 40)));
+    // Too few frames, one queue, and none.
+    assert_eq!(method::starved_queue(&[99, 0]), None);
+    assert_eq!(method::starved_queue(&[1000]), None);
+    assert_eq!(method::starved_queue(&[]), None);
 }

@@ -231,10 +231,17 @@ impl Check<'_> {
         let mut good = true;
         for (name, spec) in trials(point) {
             let ended = rig.run(&spec);
-            let kind = spec.kind;
-            good &= self.say(judged(name, kind, &ended));
+            good &= self.say(judged(name, spec.kind, &ended));
             if !good {
                 break;
+            }
+            if let Ok(outcome) = &ended
+                && spec.kind != PhaseKind::Establish
+            {
+                let sides = [("left queues", &outcome.reverse), ("right queues", &outcome.forward)];
+                for line in sides.into_iter().filter_map(|(name, leg)| queues(name, leg)) {
+                    self.say(line);
+                }
             }
         }
         for failure in rig.teardown() {
@@ -303,6 +310,7 @@ fn trials(point: &Point) -> Vec<(&'static str, TrialSpec)> {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     if stateful {
         vec![
@@ -346,6 +354,26 @@ fn judged(name: &str, kind: PhaseKind, ended: &Result<TrialOutcome, TrialError>)
         format!("{} of {} frames {from} to {to} were right; {why}", leg.received, leg.planned)
     });
     line(name, Grade::Bad, words.collect::<Vec<_>>().join("; "))
+}
+
+/// How the frames of a direction spread over several queues.
+fn queues(name: &str, leg: &Leg) -> Option<Line> {
+    if leg.arrived.is_empty() {
+        return None;
+    }
+    let all: Vec<String> = leg.arrived.iter().map(u64::to_string).collect();
+    let words = format!("frames received: {}", all.join(", "));
+    Some(match method::starved_queue(&leg.arrived) {
+        None => line(name, Grade::Good, words),
+        Some((queue, _)) => line(
+            name,
+            Grade::Doubt,
+            format!(
+                "{words}; queue {queue} has less than half of its share: let the card hash addresses and ports of UDP (ethtool -N \
+                 DEV rx-flow-hash udp4 sdfn), and give the scenario more addresses or ports"
+            ),
+        ),
+    })
 }
 
 /// What a fault says of the box, and what to do.

@@ -1,6 +1,6 @@
 //! `natmeter check`: checks a scenario and summarises it.
 
-use super::load::{load, name, tell};
+use super::load::{load, name, planned, tell};
 use crate::advice::{self, Machine};
 use crate::cli::{CheckArgs, Output};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use serde_json::json;
 /// `natmeter check [FILE]`.
 pub(super) fn check(args: &CheckArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
-    let plan = forecast::plan(&loaded.scenario);
+    let plan = planned(&loaded.scenario, output)?;
     let summary = Summary::new(&loaded.scenario);
     let advice = advice::advice(&loaded, &plan, Machine::here());
     if output.json {

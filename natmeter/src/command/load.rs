@@ -3,10 +3,12 @@
 use crate::cli::{Changes, Output};
 use crate::did_you_mean;
 use crate::exit::Exit;
+use crate::forecast;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
 use crate::term::{self, err, err_lines};
-use scenario::{Loaded, Options, ScenarioError};
+use record::plan::Plan;
+use scenario::{Loaded, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
 
@@ -58,6 +60,22 @@ fn checked(output: Output, loaded: Result<Loaded, ScenarioError>) -> Result<Load
         }
         Exit::Usage
     })
+}
+
+/// Plans a scenario.
+///
+/// # Errors
+/// The exit code, after printing why it cannot be carried out.
+pub(super) fn planned(scenario: &Scenario, output: Output) -> Result<Plan, Exit> {
+    let plan = forecast::plan(scenario);
+    let Some(refused) = forecast::refused(scenario, &plan) else { return Ok(plan) };
+    if output.json {
+        let errors = json!([{ "title": refused, "marks": [], "help": [] }]);
+        term::json(&json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors }));
+    } else {
+        err_lines(&format!("error: {refused}"));
+    }
+    Err(Exit::Usage)
 }
 
 /// The options that change a scenario, with the text of the bed file.

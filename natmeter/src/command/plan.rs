@@ -1,6 +1,6 @@
 //! `natmeter plan`: prints the measurements of a scenario with predicted time and memory, and changes nothing.
 
-use super::load::{load, tell};
+use super::load::{load, planned, tell};
 use crate::advice::{self, Machine};
 use crate::cli::{Output, PlanArgs};
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use serde_json::json;
 /// `natmeter plan [FILE]`.
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
     let loaded = load(args.file.as_deref(), &args.changes, output)?;
-    let plan = forecast::plan(&loaded.scenario);
+    let plan = planned(&loaded.scenario, output)?;
     let advice = advice::advice(&loaded, &plan, Machine::here());
     if output.json {
         let expected = forecast::expected(plan.measurements.iter(), loaded.scenario.time_limit);

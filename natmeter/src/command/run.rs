@@ -1,6 +1,6 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::load::{load, tell};
+use super::load::{load, planned, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, failed, privilege, report};
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
-use crate::{did_you_mean, facts, forecast, priority, selftest};
+use crate::{did_you_mean, facts, priority, selftest};
 use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::plan::Measurement;
 use record::read::header;
@@ -27,7 +27,7 @@ use std::time::SystemTime;
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
     let RunOptions { changes, turn, folder: runs } = options;
     let loaded = load(file, changes, output)?;
-    let plan = forecast::plan(&loaded.scenario);
+    let plan = planned(&loaded.scenario, output)?;
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let is_beside = turn.beside;
     let mut turn = MyTurn::take(*turn)?;

@@ -109,6 +109,7 @@ mod tests {
             keep_table: false,
             responder_order: Order::Random,
             responder_table: method::ResponderTable::Keep,
+            options: method::TrialOptions::default(),
         };
         let outcome = TrialOutcome { forward: leg, host, ..TrialOutcome::default() };
         let verdict = judge(&spec, &outcome, &Criteria::default());

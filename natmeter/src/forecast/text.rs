@@ -1,6 +1,6 @@
 //! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
 
-use super::{Expected, expected, guess, has_null_device};
+use super::{Expected, SLOWER, expected, guess, has_null_device, of_boxes, saved};
 use Side::{Left, Right};
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};
@@ -48,6 +48,7 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
         "natmeter stops repeating the invalid trials of a measurement after {INVALID_TIMES_PREDICTED} times its predicted time, \
          or after {floor} s if that is longer."
     );
+    saved::text(&mut out, scenario, plan);
     guesses(&mut out, scenario);
     out
 }
@@ -58,9 +59,17 @@ pub fn total(scenario: &Scenario, plan: &Plan) -> String {
     let tester = show_bytes(plan.tester_memory);
     let measurements = plan.measurements.len();
     let Expected { time, skipped } = expected(plan.measurements.iter(), scenario.time_limit);
-    let time = match scenario.time_limit.filter(|_| skipped > 0) {
-        None => format!("about {}", show_time(time)),
-        Some(limit) => format!(
+    let ends = of_boxes(scenario, plan).filter(|_| skipped == 0);
+    let time = match (scenario.time_limit.filter(|_| skipped > 0), ends) {
+        (None, Some([fast, slow])) => {
+            let [time, fast, slow] = [time, fast, slow].map(show_time);
+            format!(
+                "about {time}: {fast} if the box passes the first rate of every search, {slow} if it is {SLOWER} times slower than \
+                 assumed"
+            )
+        }
+        (None, None) => format!("about {}", show_time(time)),
+        (Some(limit), _) => format!(
             "about {}: the time limit of {} skips about {skipped} of them (without it: about {})",
             show_time(time),
             show_long(limit),

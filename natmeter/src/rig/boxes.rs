@@ -53,6 +53,11 @@ pub fn prepare(
         let facts = keys.facts.iter().flatten();
         boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
     }
+    let varying: Vec<&str> =
+        bed.boxes.iter().filter(|(_, keys)| keys.has_varying_cores()).map(|(role, _)| *role).collect();
+    if scenario.sweep.cores.len() > 1 && bed.boxes.len() > 1 {
+        boxes.facts.insert("box whose cores vary".to_owned(), varying.join(", "));
+    }
     let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
     let dut = &scenario.duts[point.dut];
     // The frames of a check may refresh connections of an earlier one.

@@ -40,7 +40,11 @@ const _: () = assert!(
 pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
     let config = match nat {
         Some(nat) => software::Config {
-            connections: point.connections,
+            // A search for the capacity fills a table that is too small for all connections.
+            connections: match nat.table.filter(|_| scenario.fills_tables()) {
+                Some(table) => point.connections.min(table.saturating_sub(conntrack::SLACK)),
+                None => point.connections,
+            },
             table_size: nat.table,
             hash_size: nat.hash_size,
             udp_timeout: nat.udp_timeout.0 / 1_000_000_000,

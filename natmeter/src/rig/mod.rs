@@ -11,6 +11,7 @@ pub mod null;
 pub mod place;
 pub mod ports;
 pub mod silence;
+mod simulated;
 pub mod technology;
 pub mod wires;
 
@@ -20,12 +21,12 @@ use wires::Captures;
 
 use dut::DutError;
 use engine::{Engine, Settings};
-use method::simulated::{SimulatedDut, Truth};
-use method::{Loop, Nanos, Rate, Ratio, TrialError, TrialOutcome, TrialSpec, Trials};
+use method::simulated::SimulatedDut;
+use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::view::size;
 use port::Clock;
 use record::folder::{FactTable, Figures};
-use scenario::{Dut, Point, Scenario, Simulated};
+use scenario::{Dut, Point, Scenario};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{FlowSpace, Mac, View};
@@ -135,11 +136,6 @@ impl Default for Process {
     }
 }
 
-/// Variation of a simulated device from trial to trial, and its share of trials that host noise invalidates: large enough to
-/// reveal a resumed run that differs from an uninterrupted one.
-const SIMULATED_JITTER_PPM: u64 = 5_000;
-const SIMULATED_STALLS_PPM: u64 = 50_000;
-
 /// What a frame costs a device.
 pub struct Price {
     /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call.
@@ -188,16 +184,7 @@ impl Rig {
             Dut::Gateway { plays, technology, .. } => {
                 technology::build(scenario, *plays, technology.as_ref(), point, process)
             }
-            Dut::Simulated(Simulated { capacity, set_up_rate, seed }) => {
-                let [capacity, set_up_rate] =
-                    [capacity, set_up_rate].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
-                let truth = Truth {
-                    jitter: Ratio::from_ppm(SIMULATED_JITTER_PPM),
-                    host_stalls: Ratio::from_ppm(SIMULATED_STALLS_PPM),
-                    ..Truth::new(capacity, set_up_rate)
-                };
-                Ok(Rig::simulated(SimulatedDut::new(truth, *seed)))
-            }
+            Dut::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
             Dut::External { .. } => {
                 let bed = scenario.bed.as_ref().expect("an external device has a bed");
                 ports::build(scenario, bed, point, process)

@@ -73,6 +73,8 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) ->
             _ => Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac),
         };
         let ports = ports((namespace, interface), keys, process.clock, &mut pools)?;
+        let stamps = if ports[0].facts().stamped_by_kernel { "kernel" } else { "tester, from the queue" };
+        facts.insert(format!("{name} receive time stamps"), stamps.to_owned());
         let first = ports[0].facts();
         facts.insert(
             format!("{name} port"),

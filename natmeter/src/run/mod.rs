@@ -343,7 +343,7 @@ impl<'a> Run<'a> {
             // Not Ctrl-C but the time limit: `resume` continues with the recorded trials.
             return self.leave_out(slice::from_ref(measurement), round);
         }
-        if let Err(TrialError::Phase1(text)) = &found {
+        if let Err(TrialError::Phase1(text) | TrialError::NotMeasurable(text)) = &found {
             // The other measurements continue, and `resume` repeats this one.
             return self.doubt(match round {
                 Round::Planned => format!("{key}{NO_RESULT}{text}"),

@@ -64,9 +64,7 @@ impl Run<'_> {
     pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         let is_of_point = |o: &&Outcome| {
-            o.measurement.point == *point
-                && !method::metric::is_establishment(&o.measurement.metric)
-                && o.result.rate.0 > 1
+            o.measurement.point == *point && method::metric::is_throughput(&o.measurement.metric) && o.result.rate.0 > 1
         };
         let Some(last) = self.outcomes.iter().rfind(is_of_point).filter(|_| scenario.bed.is_some()) else {
             return Ok(());
@@ -94,8 +92,9 @@ impl Run<'_> {
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
         let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;
-        let is_throughput = !method::metric::is_establishment(&measurement.metric);
-        if !is_throughput || standing(&self.outcomes).any(|o| is_other(o) && o.cost.is_some()) {
+        if !method::metric::is_throughput(&measurement.metric)
+            || standing(&self.outcomes).any(|o| is_other(o) && o.cost.is_some())
+        {
             return Ok(());
         }
         let point = measurement.point.clone();
@@ -149,6 +148,7 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
         keep_table: stateful,
         responder_order: scenario.traffic.responder_order,
         responder_table: scenario.traffic.responder_table,
+        options: method::TrialOptions::default(),
     }
 }
 
@@ -255,6 +255,7 @@ mod tests {
             keep_table: false,
             responder_order: Order::Random,
             responder_table: method::ResponderTable::Keep,
+            options: method::TrialOptions::default(),
         };
         // A thread that is descheduled for long gives up or is late; that says nothing about the device.
         let was_descheduled =

@@ -55,7 +55,7 @@ fn event_of(record: &TrialRecord) -> Event {
     Event::Trial {
         seq: record.seq,
         measurement: record.measurement.clone(),
-        rate: record.spec.rate,
+        rate: record.spec.searched_rate(),
         verdict: verdict.to_owned(),
         reason,
         sent: sum(|l| l.sent),

@@ -190,6 +190,7 @@ impl Tester<'_> {
             keep_table: false,
             responder_order: Order::Random,
             responder_table: method::ResponderTable::Keep,
+            options: method::TrialOptions::default(),
         }
     }
 }

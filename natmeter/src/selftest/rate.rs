@@ -46,7 +46,7 @@ impl Tester<'_> {
         self.near(
             Known { name: CAPACITY, truth, unit: "frames/s" },
             || self.forwarding(config, SMALLEST, &Cores::assign(1, 1)).map_err(|e| tester(&e)),
-            |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
+            |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
     }
 
@@ -258,7 +258,7 @@ mod tests {
         let settings = SearchSettings { hi: Rate(1_100_000), precision, duration, ..SearchSettings::default() };
         Comparison { known, end: None, kept: &Kept::new("x", &trials) }.make(
             || device(made.replace(made.get() + 1)),
-            |mut trials| throughput::stateless(&mut trials, &settings, &mut |_| {}),
+            |mut trials| throughput::measure(&mut trials, &settings, None, &mut |_| {}),
         )
     }
 

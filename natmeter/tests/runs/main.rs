@@ -6,6 +6,7 @@ mod direction_ratio;
 mod folder_copy;
 mod left_out;
 mod repeated;
+mod reproduce;
 mod resume;
 mod schemas;
 mod simulated;

@@ -63,6 +63,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     // A thread that is descheduled for long gives up or is late; that says nothing about the distribution of frames.
     let was_descheduled =

@@ -75,6 +75,7 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     let mut once = || {
         rig.captures.belong_to(folder, "device/n=4000", 17);

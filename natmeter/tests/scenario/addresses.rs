@@ -185,6 +185,7 @@ fn trial(table: &str, addresses: [u64; 2], astray: Astray) -> (TrialOutcome, See
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     for _ in 0..20 {

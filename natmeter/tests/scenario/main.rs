@@ -2,6 +2,7 @@
 
 mod addresses;
 mod any_text;
+mod beds;
 mod files;
 mod technologies;
 mod wrong;

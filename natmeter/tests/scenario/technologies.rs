@@ -125,6 +125,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         keep_table: false,
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
     };
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     let was_descheduled = |o: &TrialOutcome| o.host.tester_stall.max(o.host.dut_stall) > Nanos::from_millis(50);

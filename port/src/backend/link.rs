@@ -267,6 +267,7 @@ impl Port for LinkPort {
             own_queue: self.depth,
             own_queues: self.from.len(),
             inline: false,
+            stamped_by_kernel: false,
         }
     }
 }

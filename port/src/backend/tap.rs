@@ -244,6 +244,7 @@ impl Port for TapPort {
             own_queue: self.watch.at_open().queue_len as usize,
             own_queues: 1,
             inline: !self.config.steered,
+            stamped_by_kernel: false,
         }
     }
 }

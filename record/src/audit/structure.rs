@@ -5,6 +5,7 @@ use crate::folder::{Header, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
+use method::metric::{is_establishment, is_throughput};
 use method::{Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
 use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,14 +183,31 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     if result.trace.is_empty() {
         return Some("its search has no step".to_owned());
     }
-    let tried = |step: &SearchStep| trials.iter().any(|t| t.spec.rate == step.rate && agrees(&t.verdict, step.verdict));
+    let tried = |step: &SearchStep| {
+        trials.iter().any(|t| t.spec.searched_rate() == step.rate && agrees(&t.verdict, step.verdict))
+    };
     if let Some(step) = result.trace.iter().find(|step| !tried(step)) {
         return Some(format!("no trial at {}/s has the verdict that its step of the search has", step.rate));
+    }
+    let is_tried = |rate: Rate| rate.0 == 0 || result.trace.iter().any(|step| step.rate == rate);
+    let is_tried = |rate: Rate| match result.capacity {
+        Some(_) => rate.0 == 0 || result.trace.iter().any(|step| step.connections == Some(rate.0)),
+        None => is_tried(rate),
+    };
+    // Other values follow from their trials by their procedure, which the audit repeats.
+    let metric = &outcome.measurement.metric;
+    let is_rate = is_throughput(metric) || is_establishment(metric);
+    let is_of_search = is_rate && result.goals.is_empty() && result.capacity.is_none();
+    let is_counted = result.kind == ResultKind::Observed;
+    let is_of_steps = !is_counted && (!result.goals.is_empty() || result.capacity.is_some());
+    if is_of_steps && !is_tried(result.rate) {
+        return Some(format!("no step of its search tried its value of {}", result.rate));
     }
     let passed = result.trace.iter().filter(|s| s.verdict == StepVerdict::Pass).map(|s| s.rate).max();
     // A strict rate may have passed in a discarded trial only.
     let strict = result.strict.filter(|_| result.kind == ResultKind::Strict);
-    if strict.map_or(passed.unwrap_or_default(), |strict| strict.rate) != result.rate {
+    // A goal of MLRsearch may allow losses, and passes that other trials outweigh.
+    if is_of_search && strict.map_or(passed.unwrap_or_default(), |strict| strict.rate) != result.rate {
         return Some(format!(
             "its rate is {}/s, but the highest rate that passed is {}/s",
             result.rate,

@@ -93,14 +93,15 @@ impl Line<'_> {
         let (single, others) = match unit {
             Some(Unit::FramesPerSecond) => of_directions(result),
             Some(Unit::ConnectionsPerSecond) => ("cps", &[] as &[_]),
-            _ => ("", &[] as &[_]),
+            Some(unit) => (unit.symbol(), &[] as &[_]),
+            None => ("", &[] as &[_]),
         };
         for r in &result.repetitions {
             // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
             let known = match r.bound {
                 ResultKind::NothingMeasured => None,
                 ResultKind::Below => Some(r.error.0 as f64),
-                _ => Some(r.rate.0 as f64),
+                _ => Some(r.value as f64),
             };
             self.value(out, "value", single, known, Some(r));
         }
@@ -252,7 +253,7 @@ impl Line<'_> {
 /// The interval of the median over the repetitions; `None` if not all of them have a rate.
 fn interval(result: &PointResult) -> Option<Interval> {
     let mut rates: Vec<f64> =
-        result.repetitions.iter().filter(|r| r.bound.has_rate()).map(|r| r.rate.0 as f64).collect();
+        result.repetitions.iter().filter(|r| r.bound.has_rate()).map(|r| r.value as f64).collect();
     rates.sort_by(f64::total_cmp);
     if rates.len() == result.repetitions.len() { Interval::of(&rates) } else { None }
 }

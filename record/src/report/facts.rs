@@ -8,6 +8,7 @@ use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
+use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Direction, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
@@ -48,6 +49,12 @@ pub struct Judged {
     #[serde(serialize_with = "named::faults")]
     #[schemars(with = "BTreeMap<Fault, Count>")]
     pub faults: Vec<(Fault, Count)>,
+    /// Frames that each queue of the right port of a bed received, of several queues.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub right_queues: Vec<Count>,
+    /// Frames that each queue of the left port received.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_queues: Vec<Count>,
     /// A hop limit of correctly received frames that is not below the hop limit sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_hop: Option<u8>,
@@ -74,13 +81,16 @@ impl Judged {
         };
         // Compares the device's table with the tester's: a connection that is missing there was never tracked.
         let counts = || {
-            let stores = trials.iter().filter_map(|t| t.outcome.store.as_ref());
+            // A search for the capacity overfills the table.
+            let trials = trials.iter().filter(|t| !t.measurement.contains(CONN_TABLE_CAPACITY.key));
+            let stores = trials.filter_map(|t| t.outcome.store.as_ref());
             stores.filter_map(|s| Some((s.dut_entries?, s.learned))).filter(|(counted, learned)| counted < learned)
         };
         let decided_by =
             |rule: Rule| trials.iter().filter(|t| Rule::of(&t.verdict, &t.outcome) == Some(rule)).count() as u64;
         let rules: &[Rule] = if header.has_known_rules() { &Rule::ALL } else { &[] };
         let (by_host, by_tester) = (invalid(Spoiler::Host), invalid(Spoiler::Tester));
+        let [right_queues, left_queues] = queues(trials, header);
         let by_phase1 = invalid(Spoiler::Phase1);
         Judged {
             trials: trials.len() as u64,
@@ -95,9 +105,26 @@ impl Judged {
             received: sum.received,
             reordered: sum.reordered,
             faults: sum.faults.iter().collect(),
+            right_queues,
+            left_queues,
             kept_hop: trials.iter().flat_map(|t| t.outcome.hop_limit).flatten().find(|&hop| hop >= sent_with),
         }
     }
+}
+
+/// Frames that each queue of the right and of the left port of a bed received.
+fn queues(trials: &[TrialRecord], header: &Header) -> [Vec<Count>; 2] {
+    let mut queues = [Vec::new(), Vec::new()];
+    let trials = trials.iter().filter(|_| header.scenario.bed.is_some());
+    for outcome in trials.map(|t| &t.outcome) {
+        let arrived = [Some(&outcome.forward), Some(&outcome.reverse), outcome.validation.as_ref()];
+        for (at, leg) in [0, 1, 1].into_iter().zip(arrived) {
+            let arrived = leg.map_or(&[][..], |leg| &leg.arrived);
+            queues[at].resize(arrived.len().max(queues[at].len()), 0);
+            queues[at].iter_mut().zip(arrived).for_each(|(sum, frames)| *sum += frames);
+        }
+    }
+    queues
 }
 
 /// What the judge counted, in a sentence.
@@ -110,13 +137,19 @@ pub(super) fn judged_in_words(judged: &Judged) -> String {
     } else {
         format!(" Decided by the rules of validity: {}.", rules.join(", "))
     };
+    let queues = [("right", &judged.right_queues), ("left", &judged.left_queues)].into_iter();
+    let queues = queues.filter(|(_, queues)| !queues.is_empty()).map(|(side, queues)| {
+        let each: Vec<String> = queues.iter().copied().map(grouped).collect();
+        format!(" Queues of the {side} port received {}.", each.join(", "))
+    });
     format!(
-        "{} ({} invalid): {} frames sent, {} received correctly{}.{rules}",
+        "{} ({} invalid): {} frames sent, {} received correctly{}.{}{rules}",
         number::plural(judged.trials, "trial"),
         grouped(judged.invalid),
         grouped(judged.sent),
         grouped(judged.received),
-        faults.collect::<String>()
+        faults.collect::<String>(),
+        queues.collect::<String>()
     )
 }
 
@@ -179,8 +212,24 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     if scenario.tester.workers > 1 {
         conditions.push(("Tester", format!("{} workers, each in both directions", scenario.tester.workers)));
     }
-    if let Some(alpha) = m.alpha_ppm {
+    let goals: Vec<String> = scenario.goals().into_iter().map(|goal| goal.name).collect();
+    if !goals.is_empty() {
+        conditions.push(("Goals", format!("MLRsearch (RFC 9971): {}", goals.join(", "))));
+    }
+    if m.metrics.iter().any(|key| key == CONN_TABLE_CAPACITY.key) {
+        let from = m.capacity_from.map_or("a sixteenth of the".to_owned(), grouped);
+        let [beta, gamma] = [m.beta_ppm, m.gamma_ppm].map(percent);
+        let error = number::plural(m.capacity_error, "connection");
+        conditions.push(("Capacity", format!("from {from} connections; beta {beta}, gamma {gamma}, error {error}")));
+    }
+    if scenario.alpha_is_auto() {
+        let words = "alpha 1, at most 0.9 of the reverse one-way throughput";
+        conditions.push(("Validation", words.to_owned()));
+    } else if let Some(alpha) = scenario.alpha_ppm() {
         conditions.push(("Validation", format!("alpha {}", number::significant(f64::from(alpha) / 1e6, 6))));
+    }
+    if let Some(words) = scenario.shortened_in_words() {
+        conditions.push(("Searches", words));
     }
     if t.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
         let words = "reads its state table round robin; RFC 9693, section 4.10, recommends pseudo-random order";
@@ -408,6 +457,7 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
         ));
     }
     wrong_frames(report, &mut doubts);
+    starved_queues(j, &mut doubts);
     if let Some(hop) = j.kept_hop {
         let sent_with = report.header.scenario.traffic.ttl;
         doubts.push(format!(
@@ -454,6 +504,19 @@ fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
                 "Above 90 % of the tester ceiling, so the tester may be the limit: {}. Use a faster machine, or `workers` in [tester].",
                 results.join("; ")
             ));
+    }
+}
+
+fn starved_queues(judged: &Judged, doubts: &mut Vec<String>) {
+    for (side, queues) in [("right", &judged.right_queues), ("left", &judged.left_queues)] {
+        if let Some((queue, frames)) = method::starved_queue(queues) {
+            doubts.push(format!(
+                "Queue {queue} of the {side} port received {} of {} frames, less than half of its share: the tester's other \
+                 queues may be its limit.",
+                grouped(frames),
+                grouped(queues.iter().sum())
+            ));
+        }
     }
 }
 

@@ -53,11 +53,18 @@ pub(super) fn overview(report: &Report) -> Vec<Figure> {
         for axis in AXES.iter().filter(|axis| table::varies(axis, &results)) {
             figures.push(lines(metric, &results, Against::Swept(axis), &format!("{n}-{}", axis.name())));
         }
-        if figures.len() == n {
+        // Other metrics have a section of their own.
+        if figures.len() == n && is_rate(metric) {
             figures.push(side_by_side(metric, &results, n));
         }
     }
     figures
+}
+
+/// Whether its values are rates or connections, which searches find.
+fn is_rate(metric: &str) -> bool {
+    let unit = metric::by_key(metric).map(|known| known.unit);
+    matches!(unit, None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections))
 }
 
 fn title_and_unit(metric: &str) -> (String, &'static str) {
@@ -199,7 +206,7 @@ fn point(result: &PointResult, x: f64) -> Option<Point> {
 /// The repetitions that have a rate; none of a single one, which is the median.
 fn dots(result: &PointResult) -> Vec<Dot> {
     let with_rate: Vec<_> = result.repetitions.iter().filter(|r| r.bound.has_rate()).collect();
-    let dot = |r: &&super::result::Repetition| Dot { value: r.rate.0 as f64, at_least: r.bound.at_least() };
+    let dot = |r: &&super::result::Repetition| Dot { value: r.value as f64, at_least: r.bound.at_least() };
     if with_rate.len() > 1 { with_rate.iter().map(dot).collect() } else { Vec::new() }
 }
 
@@ -249,7 +256,7 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
 /// Each metric over the time of the run, with the rate of the null device; empty if the run recorded no times.
 pub(super) fn over_time(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
-    for result in &report.results {
+    for result in report.results.iter().filter(|result| is_rate(&result.metric)) {
         if !metrics.contains(&result.metric.as_str()) {
             metrics.push(&result.metric);
         }
@@ -272,7 +279,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     let results: Vec<&PointResult> = report.results.iter().filter(|c| c.metric == metric).collect();
     let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
     let point = |r: &super::result::Repetition| {
-        let at = Point::at(r.after_s? / scale, r.rate.0 as f64);
+        let at = Point::at(r.after_s? / scale, r.value as f64);
         r.bound.has_rate().then_some(Point { at_least: r.bound.at_least(), ..at })
     };
     let of = |c: &PointResult| c.repetitions.iter().filter_map(point).collect::<Vec<Point>>();
@@ -372,7 +379,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
     };
     let unit = metric::by_key(&result.metric).map_or("", |m| m.unit.symbol());
     let title = format!("Search for the {}", facts::place(result));
-    let rate = remarks::value(result, Some(shown.rate.0 as f64));
+    let rate = remarks::value(result, Some(shown.value as f64));
     let plot = Plot {
         id: format!("trace{n}"),
         title: title.clone(),
@@ -430,7 +437,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };
     let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
-        Some(Unit::ConnectionsPerSecond) => "offered rate, connections/s".to_owned(),
+        Some(Unit::ConnectionsPerSecond | Unit::Connections) => "offered rate, connections/s".to_owned(),
         _ => format!("offered rate, frames/s {}", of_rate(result.direction_ratio)),
     };
     let plot = Plot {

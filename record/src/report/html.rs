@@ -4,7 +4,7 @@
 use super::figure::{self, Figure};
 use super::svg::escaped as e;
 use super::table::{Row, Table, tables};
-use super::{Format, Report, facts, number, published, terms};
+use super::{Format, Report, facts, number, published, section, terms};
 use crate::folder::FactTable;
 use std::fmt::Write;
 
@@ -31,6 +31,7 @@ fn render(report: &Report) -> String {
     results(&mut out, &tables);
     pairs(&mut out, "Terms", &terms::of(&tables));
     beside(&mut out, report);
+    sections(&mut out, report);
     searches(&mut out, report);
     pairs(&mut out, "Conditions", &facts::conditions(report));
     pairs(&mut out, "Tester, calibrated before the run", &facts::limits(report));
@@ -208,6 +209,19 @@ fn beside(out: &mut String, report: &Report) {
     out.push_str("<ul class=\"notes\">\n");
     list(out, &published::documents(&report.beside));
     out.push_str("</ul>\n");
+}
+
+/// The parts of the page that belong to one procedure.
+fn sections(out: &mut String, report: &Report) {
+    for section in section::ALL.iter().filter_map(|of| of(report)) {
+        let _ = writeln!(out, "<h2>{}</h2>\n<p>{}</p>", e(&section.title), prose(&section.about));
+        for table in &section.tables {
+            result_table(out, table);
+        }
+        for figure in &section.figures {
+            draw(out, figure);
+        }
+    }
 }
 
 fn searches(out: &mut String, report: &Report) {

@@ -2,7 +2,7 @@
 
 use super::number::{self, plural, si};
 use super::result::PointResult;
-use super::{Report, facts};
+use super::{Report, facts, saved};
 use method::ResultKind;
 use method::metric;
 use scenario::axis::more_in_words;
@@ -42,8 +42,11 @@ const UNKNOWN: [(ResultKind, &str); 2] = [
 /// The sentences about the results of one device, one for each kind of bound; none if all are exact.
 /// Results in `said` are in the sentences before.
 pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult]) -> Vec<String> {
-    let with =
-        |bound: ResultKind| -> Vec<&PointResult> { results.iter().filter(|c| c.count(bound) > 0).copied().collect() };
+    let with = |bound: ResultKind| -> Vec<&PointResult> {
+        // The remarks say why a table that was not kept gives a lower bound.
+        let other = |c: &&PointResult| if bound == ResultKind::TesterLimit { saved::not_kept(c) } else { 0 };
+        results.iter().copied().filter(|c| c.count(bound) > other(c)).collect()
+    };
     let mut sentences = Vec::new();
     let mut say = |some: &[&PointResult], subject: &str, rest: &str| {
         if !some.is_empty() {

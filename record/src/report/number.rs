@@ -15,8 +15,10 @@ pub fn grouped(value: u64) -> String {
 
 /// A median of whole numbers, which may be half: `12,345` or `12,345.5`.
 pub fn grouped_f64(value: f64) -> String {
-    let halves = (value * 2.0).round() as u64;
-    if halves.is_multiple_of(2) { grouped(halves / 2) } else { format!("{}.5", grouped(halves / 2)) }
+    let halves = (value.abs() * 2.0).round() as u64;
+    let sign = if value < 0.0 && halves > 0 { "-" } else { "" };
+    let half = if halves.is_multiple_of(2) { "" } else { ".5" };
+    format!("{sign}{}{half}", grouped(halves / 2))
 }
 
 /// Rounds to `digits` significant digits: a lower bound (`≥`) never up, an upper bound (`<`) never down.
@@ -128,6 +130,12 @@ pub fn duration(nanos: u64) -> String {
     }
 }
 
+/// A time in nanoseconds that may be negative: `12.5 µs`, `-3 ns`.
+pub fn signed_duration(nanos: f64) -> String {
+    let sign = if nanos < 0.0 { "-" } else { "" };
+    format!("{sign}{}", duration(nanos.abs().round() as u64))
+}
+
 /// `1 core`, `2 cores`.
 pub fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
@@ -202,6 +210,7 @@ mod tests {
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
         assert_eq!(grouped_f64(1_234.5), "1,234.5");
         assert_eq!(grouped_f64(1_234.0), "1,234");
+        assert_eq!([-108_601.0, -0.5, -0.1].map(grouped_f64), ["-108,601", "-0.5", "0"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64};
 use super::result::PointResult;
-use super::{evidence, facts};
+use super::{evidence, facts, saved};
 use method::ResultKind;
 use method::metric::{self, Metric, Unit};
 use method::stats::Interval;
@@ -39,8 +39,9 @@ pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -
         Some(Unit::FramesPerSecond) => {
             format!("{bound}{} {}", number::si_unit(value, 3, "fps"), of_rate(result.direction_ratio))
         }
-        Some(Unit::ConnectionsPerSecond) => format!("{bound}{} connections/s", number::si(value, 3)),
-        _ => format!("{bound}{}", number::si(value, 3)),
+        Some(Unit::Nanoseconds) => format!("{bound}{}", number::signed_duration(value)),
+        Some(unit) => format!("{bound}{} {}", number::si(value, 3), unit.symbol()).trim_end().to_owned(),
+        None => format!("{bound}{}", number::si(value, 3)),
     }
 }
 
@@ -69,7 +70,7 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
             remarks.push(text(some(n)));
         }
     };
-    note(result.count(ResultKind::TesterLimit), &|some| {
+    note(result.count(ResultKind::TesterLimit).saturating_sub(saved::not_kept(result)), &|some| {
         format!("tester limit{some}: lower bound, because the tester could not offer a higher rate")
     });
     note(result.count(ResultKind::HostLimit), &|some| {
@@ -130,6 +131,12 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
             "limited by the validation{some}: every connection was set up, but validation at alpha times the rate failed"
         )
     });
+    remarks.extend(saved::remarks(result));
+    let mut note = |n: usize, text: &dyn Fn(String) -> String| {
+        if n > 0 {
+            remarks.push(text(some(n)));
+        }
+    };
     note(result.one_sided, &|some| format!("one-sided search{some}: the last eight verdicts were equal"));
     if let Some(failing) = result.failing().filter(|failing| failing.most > 0.0) {
         remarks.push(format!("the device loses {}", failing.in_words()));

@@ -3,10 +3,14 @@
 
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
-use crate::report::number;
+use crate::report::{number, parts};
 use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
+use method::procedure::Evidence;
+use method::procedure::capacity::CapacityRates;
+use method::procedure::mlr::GoalResult;
 use method::stats::{self, Interval, Summary};
 use method::trial::Leg;
+use method::trial::Observed;
 use method::{
     Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
     Strict, TrialRecord, Verdict, scaling,
@@ -118,6 +122,8 @@ pub struct Repetition {
     pub repetition: u32,
     /// Highest rate that passed, per direction.
     pub rate: Rate,
+    /// The value in the unit of the metric; of a rate, the same.
+    pub value: i64,
     /// What bounds it.
     pub bound: ResultKind,
     /// Width of the final interval.
@@ -137,8 +143,20 @@ pub struct Repetition {
     /// Seconds after the start of the run at which the search ended; `None` if not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_s: Option<f64>,
+    /// What MLRsearch found for each goal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<GoalResult>,
+    /// The rates behind a capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityRates>,
+    /// What the search did beside its steps.
+    #[serde(skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
     /// The search.
     pub trace: Vec<SearchStep>,
+    /// Delays and losses of its trial; the run folder has them.
+    #[serde(skip)]
+    pub observed: Observed,
 }
 
 /// A trial as a point of the loss curve.
@@ -310,7 +328,7 @@ impl PointResult {
     /// The repetition nearest to the median: the one whose search is shown.
     pub fn typical(&self) -> Option<&Repetition> {
         let median = self.median()?;
-        let distance = |r: &&Repetition| (r.rate.0 as f64 - median).abs();
+        let distance = |r: &&Repetition| (r.value as f64 - median).abs();
         self.repetitions.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
@@ -344,13 +362,17 @@ pub fn group(
     nulls: &[NullDevice],
 ) -> Vec<PointResult> {
     let mut results: Vec<PointResult> = Vec::new();
-    for m in plan.measurements.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
+    let (planned, outcomes) = parts::spread(plan, outcomes);
+    for m in planned.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
         if !results.iter().any(|c| c.key() == key(m)) {
             results.push(empty(m));
         }
     }
     let metrics = &scenario.measure.metrics;
-    let rank = |metric: &str| metrics.iter().position(|m| m == metric).unwrap_or(metrics.len());
+    let rank = |metric: &str| {
+        let measured = parts::measured(metric);
+        (metrics.iter().position(|m| m == measured).unwrap_or(metrics.len()), parts::place(metric))
+    };
     results.sort_by(|a, b| {
         let place =
             |c: &PointResult| (c.dut, c.cores, in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>(), c.connections);
@@ -365,7 +387,7 @@ pub fn group(
         keys.get(measurement) == Some(of) && given.get(measurement).is_none_or(|filed| *filed == trial.measurement)
     };
     for result in &mut results {
-        result.planned = plan.measurements.iter().filter(|m| key(m) == result.key()).count();
+        result.planned = planned.iter().filter(|m| key(m) == result.key()).count();
         let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
         own.sort_by_key(|o| o.measurement.repetition);
         fill(result, &own);
@@ -437,9 +459,11 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     // - A search without a valid trial does not count.
     // - A search that knows only a rate that failed counts with that rate, an upper bound, if it is less than all others.
     let measured: Vec<&SearchResult> = searches.iter().copied().filter(|r| r.kind.has_rate()).collect();
-    let mut rates: Vec<u64> = measured.iter().map(|r| r.rate.0).collect();
-    let lowest = rates.iter().copied().min().unwrap_or(0);
-    let less = searches.iter().filter(|r| r.kind == ResultKind::Below && r.error.0 < lowest).map(|r| r.error.0);
+    let has_rate = |o: &&&Outcome| o.result.kind.has_rate();
+    let mut rates: Vec<i64> = outcomes.iter().filter(has_rate).map(|o| parts::value(o)).collect();
+    let lowest = rates.iter().copied().min().unwrap_or(0).unsigned_abs();
+    let less =
+        searches.iter().filter(|r| r.kind == ResultKind::Below && r.error.0 < lowest).map(|r| r.error.0.cast_signed());
     rates.extend(less);
     result.less_below = (rates.len() > measured.len()).then_some(Rate(lowest));
     result.summary = Summary::of(&rates);
@@ -472,6 +496,7 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     let repetition = |o: &&Outcome| Repetition {
         repetition: o.measurement.repetition,
         rate: o.result.rate,
+        value: parts::value(o),
         bound: o.result.kind,
         error: o.result.error,
         undecided: o.result.tester_limit,
@@ -480,7 +505,11 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
         trials: o.result.trials,
         invalid: o.result.invalid_repeats,
         after_s: o.after_s,
+        goals: o.result.goals.clone(),
+        capacity: o.result.capacity,
+        evidence: o.result.evidence.clone(),
         trace: o.result.trace.clone(),
+        observed: o.result.observed.clone(),
     };
     result.repetitions = outcomes.iter().map(repetition).collect();
     let strict: Vec<u64> = searches.iter().filter_map(|r| r.strict).map(|strict| strict.rate.0).collect();

@@ -3,7 +3,7 @@
 
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
-use super::{Report, evidence, facts, limits};
+use super::{Report, evidence, facts, limits, parts};
 use crate::visit::CHANGE;
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
@@ -97,7 +97,9 @@ fn all_found(report: &Report) -> Vec<String> {
     if sentences.is_empty() {
         sentences.push("Nothing was measured.".to_owned());
     }
-    let free = |c: &&PointResult| c.bound == ResultKind::Exact && c.closed_loop == 0 && c.median().is_some();
+    let free = |c: &&PointResult| {
+        c.bound == ResultKind::Exact && c.closed_loop == 0 && c.median().is_some() && !is_capacity(c)
+    };
     let free: Vec<&PointResult> = known.iter().copied().filter(free).collect();
     let limit = evidence::sentences(report, &free, &known).join(" ");
     if !limit.is_empty() {
@@ -113,7 +115,8 @@ fn all_found(report: &Report) -> Vec<String> {
 /// connections), one for each metric.
 fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     let mut metrics: Vec<&str> = Vec::new();
-    for result in results {
+    // The tables have the parts of metrics.
+    for result in results.iter().filter(|r| parts::measured(&r.metric) == r.metric) {
         if !metrics.contains(&result.metric.as_str()) {
             metrics.push(&result.metric);
         }
@@ -135,6 +138,11 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
         .collect()
 }
 
+/// Whether its values are numbers of connections, and no rates.
+fn is_capacity(result: &PointResult) -> bool {
+    metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::Connections)
+}
+
 struct Headline<'a> {
     result: &'a PointResult,
     /// The result with the fewest connections, if it is another one.
@@ -148,7 +156,10 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Option<String
     let (mut said, mut swept) = (None, false);
     for Headline { result, smallest } in headline {
         let mut part = rate(result);
-        if result.connections == 0 {
+        if is_capacity(result) {
+            let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
+            let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));
+        } else if result.connections == 0 {
             let baseline = result.metric == method::metric::IPV4_FORWARDING_THROUGHPUT.key;
             part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
         } else if said != Some(result.connections) {
@@ -214,7 +225,14 @@ fn rate(result: &PointResult) -> String {
                 "< " => "less than ",
                 _ => "",
             };
-            format!("{bound}{}", between(unit, median, result))
+            let value = format!("{bound}{}", between(unit, median, result));
+            // Rates and connections say what they are by their units.
+            match unit {
+                Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections) if !is_other(result) => {
+                    value
+                }
+                _ => format!("{what} {value}"),
+            }
         }
         _ => match (result.failing(), result.upper()) {
             (Some(failing), Some(upper)) if failing.most > 0.0 => {
@@ -227,6 +245,11 @@ fn rate(result: &PointResult) -> String {
     }
 }
 
+/// Whether it is a rate beside throughputs and establishment rates.
+fn is_other(result: &PointResult) -> bool {
+    !metric::is_throughput(&result.metric) && !metric::is_establishment(&result.metric) && !is_capacity(result)
+}
+
 /// The median, with the interval or range of the repetitions if there are several: `3.8 (3.8–9.7) Mfps per direction`.
 fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
     let sign = result.sign(median);
@@ -234,10 +257,18 @@ fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
         return per_second(unit, result, number::bound(sign, median, 2));
     };
     let word = if result.has_interval() { "" } else { "range " };
+    if unit == Some(Unit::Nanoseconds) {
+        let [median, low, high] = [median, interval.low, interval.high].map(number::signed_duration);
+        return format!("{median} ({word}{low} to {high})");
+    }
+    if unit == Some(Unit::PartsPerMillion) {
+        let percent = |value: f64| number::significant(value / 10_000.0, 3);
+        return format!("{} ({word}{}–{}) %", percent(median), percent(interval.low), percent(interval.high));
+    }
     let (symbol, rest) = match unit {
         Some(Unit::FramesPerSecond) => ("fps", of_rate(result.direction_ratio)),
-        Some(Unit::ConnectionsPerSecond) => ("", "connections/s"),
-        _ => ("", ""),
+        Some(unit) => ("", unit.symbol()),
+        None => ("", ""),
     };
     // A third digit if two cannot tell the ends apart.
     let text = |digits: i32| {
@@ -255,8 +286,10 @@ fn per_second(unit: Option<Unit>, result: &PointResult, value: f64) -> String {
         Some(Unit::FramesPerSecond) => {
             format!("{} {}", number::si_unit(value, 2, "fps"), of_rate(result.direction_ratio))
         }
-        Some(Unit::ConnectionsPerSecond) => format!("{} connections/s", si(value, 2)),
-        _ => si(value, 2),
+        Some(Unit::Nanoseconds) => number::signed_duration(value),
+        Some(Unit::PartsPerMillion) => format!("{} %", number::significant(value / 10_000.0, 3)),
+        Some(unit) => format!("{} {}", si(value, 2), unit.symbol()).trim_end().to_owned(),
+        None => si(value, 2),
     }
 }
 

@@ -9,7 +9,7 @@ use super::result::PointResult;
 use crate::folder::{Cost, Spread};
 use method::ResultKind;
 use method::metric::{self, Metric};
-use method::stats::Interval;
+use method::stats::{Interval, Summary};
 use method::trial::of_rate;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
@@ -438,6 +438,7 @@ fn group(
         rows.extend(interval_row("of plain forwarding, %", results, |c| c.forwarding_interval, 100.0));
     }
     rows.extend(strict_row(results));
+    rows.extend(goal_rows(results));
     rows.extend(costs(results));
     let null = |c: &PointResult| {
         let rates: Vec<String> = c.null_rates().map(|rate| number::si(rate, 3)).collect();
@@ -500,6 +501,25 @@ pub(super) fn strict_row(results: &[Option<&PointResult>]) -> Option<Row> {
     results.iter().flatten().find(|c| differs(c))?;
     let cell = |c: &PointResult| c.strict.map(|strict| grouped_f64(strict.median));
     Some(row("strict RFC 2544, median", results.iter().map(|c| c.and_then(cell))))
+}
+
+/// The median conditional throughput of each goal of MLRsearch.
+fn goal_rows(results: &[Option<&PointResult>]) -> Vec<Row> {
+    let mut goals: Vec<&str> = Vec::new();
+    for goal in results.iter().flatten().flat_map(|c| &c.repetitions).flat_map(|r| &r.goals) {
+        if !goals.contains(&goal.goal.as_str()) {
+            goals.push(&goal.goal);
+        }
+    }
+    let cell = |c: &PointResult, name: &str| {
+        let found = || c.repetitions.iter().flat_map(|r| &r.goals).filter(|goal| goal.goal == name);
+        let rates: Vec<u64> = found().filter_map(|goal| goal.conditional_throughput).map(|rate| rate.0).collect();
+        let sign = if found().any(|goal| goal.upper.is_none()) { "≥ " } else { "" };
+        Some(format!("{sign}{}", grouped_f64(Summary::of(&rates)?.median)))
+    };
+    let row_of =
+        |name: &&str| row(&format!("goal {name}, median"), results.iter().map(|c| c.and_then(|c| cell(c, name))));
+    goals.iter().map(row_of).collect()
 }
 
 /// Row of the CPU time, which repeats less well than the other costs.

@@ -209,6 +209,11 @@ fn results_come_back_as_they_were() {
             lost_at_rate: 0,
             tester_limit: Some(Invalid::TesterDrops { frames: 7 }),
             strict: None,
+            goals: Vec::new(),
+            capacity: None,
+            parts: std::collections::BTreeMap::default(),
+            observed: method::trial::Observed::default(),
+            evidence: method::procedure::Evidence::default(),
             trace: vec![SearchStep {
                 rate: Rate(7_400_000),
                 verdict: StepVerdict::Pass,
@@ -218,6 +223,8 @@ fn results_come_back_as_they_were() {
                 invalid: 0,
                 lost: 0,
                 sent: 1_480_000,
+                duration: None,
+                connections: None,
             }],
         },
     };

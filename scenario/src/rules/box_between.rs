@@ -27,8 +27,10 @@ impl Check<'_> {
                 .at(path, label)
                 .instead(format!("add the hook `{hook}` to the box in the bed file, or remove this"))
         };
-        if scenario.sweep.cores != [1] && !has(|keys| keys.cores.is_some() || keys.is_configured_by_user()) {
-            self.faults.push(hook("nothing sets the cores of the box", "sweep.cores".into(), "varies", "cores"));
+        if scenario.sweep.cores != [1] && !has(BoxKeys::has_varying_cores) {
+            self.faults.push(Fault::new("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
+                "write `{cores}` in the hook `cores` or `prepare` of the box whose cores vary, or remove this",
+            ));
         }
         let configured = has(BoxKeys::is_configured_by_user);
         for axis in scenario.axes.iter().filter(|axis| !configured && changes_box(&axis.axis)) {

@@ -35,7 +35,14 @@ impl Check<'_> {
             if let Some(flows) = fewest.filter(|flows| counted && u128::from(n) > flows.count()) {
                 self.few_flows(&path, n, &flows);
             }
-            let tables = self.scenario.duts.iter().filter_map(|dut| shares::table(self.scenario, dut, &path, n));
+            // The capacity is that of a table with fewer entries than the tester has connections.
+            let fills = self.scenario.fills_tables();
+            let tables = self
+                .scenario
+                .duts
+                .iter()
+                .filter(|_| !fills)
+                .filter_map(|dut| shares::table(self.scenario, dut, &path, n));
             self.faults.extend(tables);
             self.buffers(path, n);
         }

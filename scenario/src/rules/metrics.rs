@@ -3,10 +3,12 @@
 
 use super::nat::Nat;
 use super::{Check, dut_at};
-use crate::Dut;
 use crate::quantity::{show_grouped, show_time};
+use crate::search::show;
+use crate::{Dut, Method, Scenario};
 use key::{Fault, did_you_mean};
-use method::metric::{self, Origin};
+use method::metric::{self, CHURN_RATE, Metric, Origin};
+use method::procedure::{self, Procedure};
 use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 
 impl Check<'_> {
@@ -37,37 +39,105 @@ impl Check<'_> {
                 "ipv4_forwarding_throughput" if stateless => {}
                 "max_conn_est_rate" | "max_conn_est_rate_validated" if stateful => {
                     established = true;
-                    if key.ends_with("validated") && self.scenario.measure.alpha_ppm.is_none() {
+                    if key.ends_with("validated") && self.scenario.measure.alpha.is_none() {
                         let fault = Fault::new("validation needs alpha").at(path, "validated at alpha times the rate");
                         let fault = fault.needs(self.measure("alpha"));
                         self.fault(fault.instead("write alpha = \"50 %\" in [measure] (RFC 9693, section 4.6)"));
                     }
                 }
-                other => self.fault(unusable(other, path)),
+                "conn_table_capacity" if stateful => {
+                    if self.scenario.measure.alpha.is_none() {
+                        let fault =
+                            Fault::new("the capacity needs alpha").at(path, "connections count if they are validated");
+                        let fault = fault.needs(self.measure("alpha"));
+                        self.fault(fault.instead("write alpha = \"50 %\" in [measure] (RFC 9693, section 4.9)"));
+                    }
+                }
+                other => match procedure::of(other) {
+                    Some(of) if (!of.stateful || stateful) && !metric::is_throughput(other) => {
+                        self.further(of, at, &path, established);
+                    }
+                    _ => self.fault(unusable(other, path)),
+                },
             }
         }
+        self.churn();
         self.unused();
+        self.search();
+        self.search_keys();
         self.precision();
+    }
+
+    /// Some connections are held, some are new, and the Initiator sends.
+    fn churn(&mut self) {
+        let scenario = self.scenario;
+        let Some(at) = scenario.measure.metrics.iter().position(|key| key == CHURN_RATE.key) else { return };
+        let metric = format!("{}[{at}]", self.measure("metrics"));
+        let held = self.measure("churn.held");
+        for (at, &n) in scenario.sweep.connections.iter().enumerate() {
+            let Some(title) = scenario.without_churn(n) else { continue };
+            let fault = Fault::new(title).at(metric.clone(), "needs both").needs(held.clone());
+            let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
+            self.fault(fault.instead("write a share between, such as held = \"25 %\""));
+        }
+        if scenario.traffic.direction == Direction::Reverse {
+            let fault = Fault::new("no new connection arrives").at("traffic.direction", "the Initiator sends nothing");
+            let fault = fault.at(metric, "the Initiator opens connections");
+            self.fault(fault.instead("write direction = \"forward\" or \"both\""));
+        }
+    }
+
+    /// A metric other than throughputs, establishment rates and capacities: it comes after what it needs.
+    fn further(&mut self, of: &Procedure, at: usize, path: &str, established: bool) {
+        let metrics = &self.scenario.measure.metrics;
+        let needs_phase1_rate = self.scenario.duts.iter().any(Dut::is_stateful)
+            && !established
+            && self.scenario.measure.phase1_rate.is_none();
+        let given = self.scenario.procedures.rate(of.key).is_some();
+        let fault = if of.at_throughput && !given && !metrics[..at].iter().any(|key| metric::is_throughput(key)) {
+            let fault = Fault::new(format!("{} is measured at the throughput", metrics[at]));
+            fault
+                .at(path, "no throughput is measured before")
+                .instead("write \"throughput\" before it")
+                .instead(format!("or give its rate: `rate` in [{}]", self.measure(of.key)))
+        } else if needs_phase1_rate {
+            without_phase1_rate(path.to_owned(), metrics, &metrics[at])
+        } else {
+            return;
+        };
+        self.fault(fault);
     }
 
     /// Neither alpha nor a device is there for nothing.
     fn unused(&mut self) {
         let metrics = &self.scenario.measure.metrics;
-        let validated = metrics.iter().any(|key| key == "max_conn_est_rate_validated");
-        if self.scenario.measure.alpha_ppm.is_some() && !validated {
+        let capacity = metrics.iter().any(|key| key == "conn_table_capacity");
+        let validated = capacity || metrics.iter().any(|key| key == "max_conn_est_rate_validated");
+        if self.scenario.measure.capacity_from.is_some() && !capacity {
+            let fault = Fault::new("no capacity is measured").at(self.measure("capacity-from"), "not used");
+            self.fault(fault.instead("add \"conn_table_capacity\" to the metrics, or remove capacity-from"));
+        }
+        let fewest = self.scenario.sweep.connections.iter().copied().min().unwrap_or(0);
+        if let Some(from) = self.scenario.measure.capacity_from.filter(|from| capacity && *from > fewest) {
+            let fault = Fault::new("the search for the capacity begins above its upper end");
+            let fault = fault.at(self.measure("capacity-from"), format!("{} connections", show_grouped(from)));
+            let fault = fault.at("sweep.connections", "the most connections of the search");
+            self.fault(fault.instead("write fewer, or remove capacity-from"));
+        }
+        if self.scenario.measure.alpha.is_some() && !validated {
             let fault = Fault::new("alpha is given, but nothing is validated").at(self.measure("alpha"), "not used");
             self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
         self.unused_table();
         self.unused_ratio();
-        let throughput = metrics.iter().any(|key| key.ends_with("throughput"));
+        let stateless = metrics.iter().any(|key| procedure::of(key).is_some_and(|of| !of.stateful));
         if self.scenario.measure.phase1_rate.is_some() && self.scenario.measure.phase1_share_ppm.is_some() {
             let fault = Fault::new("phase1-rate and phase1-share both set the rate of phase 1");
             let fault = fault.at(self.measure("phase1-share"), "a share of the establishment rate");
             let fault = fault.at(self.measure("phase1-rate"), "the rate itself");
             self.fault(fault.instead("remove one of them"));
         }
-        for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !throughput) {
+        for dut in self.scenario.duts.iter().filter(|dut| !dut.is_stateful() && !stateless) {
             let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
             let fault =
                 fault.at(dut_at(dut), "keeps no connections").at(self.measure("metrics"), "only about connections");
@@ -94,8 +164,8 @@ impl Check<'_> {
 
     /// Frames in both directions are there only in throughput.
     fn unused_ratio(&mut self) {
-        let throughput = self.scenario.measure.metrics.iter().any(|key| key.ends_with("throughput"));
-        if throughput || self.scenario.traffic.direction.ratio().is_none() {
+        let any = self.scenario.measure.metrics.iter().any(|key| procedure::of(key).is_some_and(|of| !of.phase1));
+        if any || self.scenario.traffic.direction.ratio().is_none() {
             return;
         }
         let fault = Fault::new("no metric has frames in both directions").at("traffic.direction", "not used");
@@ -109,7 +179,10 @@ impl Check<'_> {
         const FASTEST: Rate = Rate(10_000_000);
         let measure = &self.scenario.measure;
         let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
-        let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + measure.duration.0);
+        // With churn, connections have frames all the time, or are to time out.
+        let stays = |key: &String| key != CHURN_RATE.key && !metric::is_of_phase1(key);
+        let phase2 = if measure.metrics.iter().any(stays) { self.longest() } else { Nanos(0) };
+        let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + phase2.0);
         for nat in self.scenario.duts.iter().filter_map(Nat::of) {
             let Some(state) = nat.state.filter(|state| state.udp_timeout <= needed) else { continue };
             let fault = Fault::new("connections would time out within a trial")
@@ -118,11 +191,50 @@ impl Check<'_> {
             self.fault(fault.instead("write udp-timeout = \"10000 s\", or remove it (RFC 9693, section 4.4)"));
         }
         // The tag's sequence number has five octets (METHODOLOGY.md, frames).
-        if self.scenario.max_rate().is_some_and(|rate| Rate(rate).frames_in(measure.duration) >= 1 << 40) {
+        if self.scenario.max_rate().is_some_and(|rate| Rate(rate).frames_in(self.longest()) >= 1 << 40) {
             let fault = Fault::new("a trial would send more frames than can be numbered (2^40)");
             let at = key::At::first([self.measure("duration").into(), self.measure("max-rate").into()]);
             self.fault(fault.at(at, "too many frames").instead("use shorter trials"));
         }
+    }
+
+    /// The longest trial of any metric.
+    fn longest(&self) -> Nanos {
+        let Scenario { measure, procedures, .. } = self.scenario;
+        let own = measure.metrics.iter().filter_map(|metric| procedures.longest(metric)).max();
+        own.unwrap_or_default().max(measure.duration)
+    }
+
+    /// Each search has its own keys.
+    fn search(&mut self) {
+        let measure = &self.scenario.measure;
+        let is_mlr = self.scenario.search() == Method::Mlr;
+        let verifies = measure.verify.is_some_and(|tries| tries > 1);
+        let fault = |key: &str, label: &str| {
+            Fault::new("this key belongs to another search").at(self.measure(key), label.to_owned())
+        };
+        let mut faults = Vec::new();
+        if verifies && measure.search.is_some_and(|search| search != Method::BinaryVerify) {
+            let fault = fault("verify", "trials at a failed rate of `binary-verify`").needs(self.measure("search"));
+            faults.push(fault.instead("remove `verify`, or write search = \"binary-verify\""));
+        }
+        if !measure.goals.is_empty() && !is_mlr {
+            faults.push(fault("goals", "goals of `mlr`").instead("remove `goals`, or write search = \"mlr\""));
+        }
+        if is_mlr && measure.acceptance_ppm < 1_000_000 {
+            let fault = fault("acceptance", "MLRsearch has the loss ratio of each goal").needs(self.measure("search"));
+            faults
+                .push(fault.instead("remove `acceptance`, and write goals = \"loss99.99\" or another goal with loss"));
+        }
+        if is_mlr && !measure.metrics.iter().any(|key| key.ends_with("throughput")) {
+            let fault = fault("search", "MLRsearch is of throughput only");
+            faults.push(fault.instead("add \"throughput\" to the metrics, or remove `search`"));
+        }
+        let (path, goals) = (self.measure("goals"), measure.goals.clone());
+        for fault in faults {
+            self.fault(fault);
+        }
+        self.twice(&path, &goals, |goal| format!("`{}`", show(*goal)));
     }
 
     /// A search has an interval to halve.
@@ -142,7 +254,7 @@ impl Check<'_> {
 
 /// Throughput in phase 2 needs a rate for phase 1, which another metric finds or a key gives.
 fn without_phase1_rate(path: String, metrics: &[String], key: &str) -> Fault {
-    let fault = Fault::new("throughput of a device that keeps connections needs a rate for its phase 1");
+    let fault = Fault::new(format!("{key} of a device that keeps connections needs a rate for its phase 1"));
     let fault = fault.at(path, "its phase 1 runs at a share of the establishment rate, which is not measured before");
     let others = metrics.iter().filter(|other| *other != key && !other.starts_with("max_conn_est_rate"));
     let list: Vec<&str> = ["max_conn_est_rate", key].into_iter().chain(others.map(String::as_str)).collect();
@@ -154,11 +266,15 @@ fn without_phase1_rate(path: String, metrics: &[String], key: &str) -> Fault {
 
 /// Why a key of a metric cannot stand in a scenario.
 fn unusable(key: &str, path: String) -> Fault {
-    let measured = || metric::METRICS.iter().filter(|m| m.origin != Origin::Derived).map(|m| m.key);
+    let measured = || metric::METRICS.iter().filter(|m| m.is_measured()).map(|m| m.key);
     match metric::by_key(key) {
         Some(known) if known.origin == Origin::Derived => {
             let fault = Fault::new(format!("`{key}` is computed, not measured")).at(path, "follows from other metrics");
             fault.instead("remove it: reports show it if its inputs were measured")
+        }
+        Some(Metric { origin: Origin::Part { of }, .. }) => {
+            let fault = Fault::new(format!("`{key}` is a part of `{of}`")).at(path, "measured with it");
+            fault.instead(format!("write \"{of}\""))
         }
         Some(_) => {
             let fault = Fault::new(format!("`{key}` does not apply to any device of this scenario"));

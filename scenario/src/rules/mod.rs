@@ -11,6 +11,7 @@ mod metrics;
 mod nat;
 mod networks;
 mod ports;
+mod search_keys;
 mod shares;
 
 pub(crate) use nat::Nat;

@@ -19,10 +19,15 @@ pub(crate) struct NatState {
     pub(super) mapping: Mapping,
     /// Sessions that its table holds; none where it is made as large as needed.
     pub(super) sessions: Option<Count>,
-    pub(super) udp_timeout: Nanos,
+    pub(crate) udp_timeout: Nanos,
 }
 
 impl NatState {
+    /// Time after which it forgets a connection without frames.
+    pub(crate) fn udp_timeout(&self) -> Nanos {
+        self.udp_timeout
+    }
+
     /// The path of one of its keys.
     pub(super) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.table_path)

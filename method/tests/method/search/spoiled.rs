@@ -34,10 +34,10 @@ fn give_up(spec: &TrialSpec, outcome: &mut TrialOutcome) {
 fn from_any_upper_end_the_search_comes_down_to_the_testers_bound() {
     let device = || SimulatedDut::new(Truth { tester_ceiling: Rate(1_000_000), ..truth() }, 1);
     let mut dut = altered(device(), |_, spec, outcome| give_up(spec, outcome));
-    let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap();
     assert_eq!(result.kind, ResultKind::TesterLimit);
     let high = SearchSettings { hi: Rate(1_000_000_000), ..settings() };
-    let from_high = throughput::stateless(&mut dut, &high, &mut |_| ()).unwrap();
+    let from_high = throughput::measure(&mut dut, &high, None, &mut |_| ()).unwrap();
     assert!(from_high.rate.0.abs_diff(result.rate.0) <= 2 * ERROR.0, "{from_high:?}");
 }
 
@@ -45,7 +45,7 @@ fn from_any_upper_end_the_search_comes_down_to_the_testers_bound() {
 #[test]
 fn a_lost_link_ends_the_search() {
     let mut dut = altered(dut(), |_, _, outcome| outcome.host.link_lost = true);
-    let result = throughput::stateless(&mut dut, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.trials), (ResultKind::NothingMeasured, 3));
     assert_eq!(result.tester_limit, Some(Invalid::LinkLost));
 }
@@ -93,11 +93,11 @@ fn noisy(capacity: Rate, quiet: Range<usize>) -> impl Trials {
 fn on_a_host_too_busy_for_validity_the_strict_result_is_the_figure() {
     let settings = SearchSettings { precision: Precision::Absolute(ERROR), ..settings() };
     let mut noisy = noisy(Rate(20_000_000), 0..0);
-    let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut noisy, &settings, None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::Strict, Rate(10_000_000)), "the upper end");
     // A loss of 1 % or more is a fail in spite of the noise.
     let mut noisy = self::noisy(CAPACITY, 0..0);
-    let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut noisy, &settings, None, &mut |_| ()).unwrap();
     let strict = result.strict.unwrap();
     assert_eq!((result.kind, result.rate, strict.decided), (ResultKind::Strict, strict.rate, false));
     assert!(strict.rate <= CAPACITY && CAPACITY < strict.below.unwrap() && result.error <= ERROR, "{result:?}");
@@ -110,7 +110,7 @@ fn a_host_that_becomes_noisy_ends_the_search_with_the_bounds_found_until_then() 
     // halves the rest.
     let mut noisy = noisy(Rate(2_000_000), 1..5);
     let settings = SearchSettings { hi: Rate(10_000_000), ..settings() };
-    let result = throughput::stateless(&mut noisy, &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut noisy, &settings, None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate), (ResultKind::Between, Rate(1_250_000)));
     assert!(result.tester_limit.is_some(), "it says what ended it");
     let undecided: Vec<u64> =
@@ -125,7 +125,7 @@ fn a_host_that_becomes_noisy_ends_the_search_with_the_bounds_found_until_then() 
 fn after_an_undecided_rate_the_search_tries_a_lower_one_and_goes_on() {
     let mut stalled = stalled(CAPACITY, Nanos::from_millis(1), 800);
     // At 800 k and below, the queue of 800 frames absorbs 1 ms.
-    let result = throughput::stateless(&mut stalled, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut stalled, &settings(), None, &mut |_| ()).unwrap();
     let undecided = result.trace.iter().filter(|step| step.verdict == StepVerdict::HostBound).count();
     assert!(undecided >= 2 && result.rate > Rate(600_000), "{result:?}");
 }
@@ -139,7 +139,7 @@ fn what_failed_before_the_host_spoiled_all_is_an_upper_bound() {
             outcome.host.dut_stall = Nanos::from_millis(50);
         }
     });
-    let result = throughput::stateless(&mut noisy, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut noisy, &settings(), None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate, result.error), (ResultKind::Below, Rate(0), Rate(2_500_000)));
     assert!(result.tester_limit.is_some() && !result.at_least() && !result.kind.has_rate());
 }
@@ -158,7 +158,7 @@ fn slowing() -> impl Trials {
 fn a_rate_that_failed_above_the_testers_bound_bounds_the_device_too() {
     // 10 M fails, 5 M passes, and the tester manages nothing in between.
     let settings = SearchSettings { hi: Rate(10_000_000), ..settings() };
-    let result = throughput::stateless(&mut slowing(), &settings, &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut slowing(), &settings, None, &mut |_| ()).unwrap();
     assert_eq!((result.kind, result.rate, result.error), (ResultKind::Between, Rate(5_000_000), Rate(5_000_000)));
     assert!(matches!(result.tester_limit, Some(Invalid::SentTooFew { .. })), "it says what kept it apart");
 }
@@ -179,7 +179,7 @@ fn stalled(capacity: Rate, stall: Nanos, queue: u64) -> impl Trials {
 #[test]
 fn a_host_that_is_noisy_only_at_first_leaves_an_exact_result() {
     let mut noisy = noisy(Rate(9_950_000), 42..usize::MAX);
-    let result = throughput::stateless(&mut noisy, &settings(), &mut |_| ()).unwrap();
+    let result = throughput::measure(&mut noisy, &settings(), None, &mut |_| ()).unwrap();
     recovers(&result, Rate(9_950_000));
     assert_eq!((result.trace[0].verdict, result.tester_limit), (StepVerdict::HostBound, None));
 }
@@ -205,7 +205,7 @@ fn starved(trials: usize) -> impl Trials {
 #[test]
 fn a_starved_dut_is_not_called_dead() {
     // The device is preempted for 41 trials at the first rate and a part of the probe; afterwards its rate is found.
-    let with = |trials| throughput::stateless(&mut starved(trials), &settings(), &mut |_| ());
+    let with = |trials| throughput::measure(&mut starved(trials), &settings(), None, &mut |_| ());
     recovers(&with(43).unwrap(), CAPACITY);
     // A device that is always preempted is not measured, but not dead either.
     assert_eq!(with(usize::MAX).unwrap().kind, ResultKind::NothingMeasured);

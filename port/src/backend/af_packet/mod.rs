@@ -371,6 +371,7 @@ impl Port for AfPacketPort {
             own_queue: self.slots,
             own_queues: 1,
             inline: here && !self.config.steered,
+            stamped_by_kernel: true,
         }
     }
 }

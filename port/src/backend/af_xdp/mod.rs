@@ -459,6 +459,7 @@ impl Port for AfXdpPort {
             own_queue: self.config.ring as usize,
             own_queues: 1,
             inline: here && !self.config.steered,
+            stamped_by_kernel: false,
         }
     }
 }

@@ -114,6 +114,11 @@ impl Run {
                 lost_at_rate: 0,
                 tester_limit: None,
                 strict: None,
+                goals: Vec::new(),
+                capacity: None,
+                parts: std::collections::BTreeMap::default(),
+                observed: method::trial::Observed::default(),
+                evidence: method::procedure::Evidence::default(),
                 trace,
             },
         });
@@ -151,6 +156,7 @@ impl Run {
                 keep_table: false,
                 responder_order: Order::Random,
                 responder_table: method::ResponderTable::Keep,
+                options: method::TrialOptions::default(),
             },
             outcome: TrialOutcome {
                 reverse: if establish { Leg::default() } else { leg.clone() },
@@ -215,7 +221,18 @@ pub(super) fn fail(sent: u64, received: u64) -> Verdict {
 /// A step of a search that was decided by one trial.
 pub(super) fn step_of(rate: u64, verdict: StepVerdict) -> SearchStep {
     let reason = String::new();
-    SearchStep { rate: Rate(rate), verdict, reason, closed_loop: false, trials: 1, invalid: 0, lost: 0, sent: 0 }
+    SearchStep {
+        rate: Rate(rate),
+        verdict,
+        reason,
+        closed_loop: false,
+        trials: 1,
+        invalid: 0,
+        lost: 0,
+        sent: 0,
+        duration: None,
+        connections: None,
+    }
 }
 
 /// Embedded gateway, three connection counts, two metrics, three repetitions.

@@ -1,0 +1,61 @@
+//! What a phase observes: arrays for time stamps before it starts, delays and losses when it is over.
+
+use super::{Phase, Stage};
+use crate::observe::{Due, Extra, Row, losses};
+use crate::schedule::Departures;
+use crate::seen::Seen;
+use method::trial::{Observed, PerDirection, Stamps};
+use method::{Count, Nanos, TrialError};
+
+impl Stage {
+    /// Returns what both directions of a phase observed, after [`Stage::collect`] has merged its bitmaps.
+    pub(super) fn observe(
+        &self,
+        (phase, extra): (&Phase, Extra),
+        planned: &[Vec<Count>; 2],
+        [forward, reverse]: [Option<Row>; 2],
+    ) -> Observed {
+        let delays = |row: Option<Row>, at_right: bool| {
+            row.zip(extra.stamps).map(|(row, stamps)| row.observe(self.clock, stamps, self.stamped_by(at_right)))
+        };
+        let losses = |left: bool| {
+            let senders = planned[usize::from(!left)].len();
+            let (step, before, rate) = extra.step.filter(|_| senders > 0)?;
+            let Phase { direction, frames, .. } = *phase;
+            let (all, before) = (direction.frames(left, frames), direction.frames(left, before));
+            let (at, frequency) = (self.clock.ticks(step.at.0), self.clock.frequency());
+            let schedule = |start, rate, frames| Departures::new(start, frequency, direction.pace(left, rate), frames);
+            let then = Some((before, schedule(at, rate, all - before)));
+            let side = usize::from(left);
+            let seen: Vec<Option<&Seen>> = (0..senders)
+                .map(|sender| self.seen.iter().map(|at| &at[side][sender]).find(|seen| seen.has_room()))
+                .collect();
+            Some(losses(self.clock, all, &seen, &Due { first: schedule(0, phase.rate, before), then }))
+        };
+        Observed {
+            delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
+            losses: PerDirection { forward: losses(true), reverse: losses(false) },
+            ended_early: None,
+        }
+    }
+
+    /// What stamps the frames that arrive at a side.
+    fn stamped_by(&self, at_right: bool) -> &'static str {
+        let mut ports = self.lanes.iter().filter_map(|l| if at_right { l.right.as_ref() } else { l.left.as_ref() });
+        if ports.any(|port| port::Port::facts(&**port).stamped_by_kernel) { "kernel" } else { "tester" }
+    }
+}
+
+/// Allocates the time stamps of both directions.
+pub(super) fn rows(phase: &Phase, extra: Extra, planned: &[Vec<Count>; 2]) -> Result<[Option<Row>; 2], TrialError> {
+    let Some((stamps, _)) = extra.stamps else { return Ok([None, None]) };
+    let row = |left: bool| {
+        let planned = &planned[usize::from(!left)];
+        let from = if let Stamps::Some { from, .. } = stamps { from } else { Nanos(0) };
+        let before = phase.direction.pace(left, phase.rate).frames_in(from);
+        let chosen = stamps.choose(planned.iter().sum(), before);
+        let row = || Row::new(chosen, planned.len() as u64).map_err(|e| TrialError::NotMeasurable(e.to_string()));
+        (!planned.is_empty()).then(row).transpose()
+    };
+    Ok([row(true)?, row(false)?])
+}

@@ -1,0 +1,103 @@
+//! Trials that end early: the sender stops, the frames under way are waited for, and the outcome says so.
+
+use crate::common::bed;
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::trial::EarlyEnd;
+use method::{
+    Criteria, Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, ResponderTable, TrialOptions, TrialOutcome,
+    TrialSpec, Trials, Verdict, judge,
+};
+use plane::view::forwarding;
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A port that loses every frame after the first ones.
+struct Loses {
+    inner: LinkPort,
+    passes: usize,
+}
+
+impl Port for Loses {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        if self.passes > 0 {
+            self.passes = self.passes.saturating_sub(burst.len());
+            return self.inner.transmit(pool, burst);
+        }
+        let accepted = burst.len();
+        pool.free_all(burst);
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// A trial of two seconds on a cable that loses every frame from Left to Right after these.
+fn trial(passes: usize, early_end: bool, lanes: usize) -> (TrialSpec, TrialOutcome) {
+    let clock = Clock::system();
+    let queues = (lanes, Steer::First);
+    let (lefts, rights) = link("cable", clock, 8192, queues, (lanes, Steer::First));
+    let lanes = lefts.into_iter().zip(rights).map(|(left, right)| Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
+        left: Some(Box::new(Loses { inner: left, passes })),
+        right: Some(Box::new(right)),
+        companion: None,
+        service: None,
+    });
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let view = Arc::new(forwarding(&bed(64)));
+    let mut engine = Engine::new(clock, lanes.collect(), view, Box::new(NoDevice), settings, stopped).unwrap();
+    let option = EarlyEnd { acceptance: Ratio::ONE };
+    let spec = TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(20_000),
+        load: Load::For(Nanos::from_secs(2)),
+        direction: Direction::Both,
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
+        options: TrialOptions { early_end: early_end.then_some(option), ..TrialOptions::default() },
+    };
+    let outcome = engine.run(&spec).unwrap();
+    (spec, outcome)
+}
+
+#[test]
+fn a_hopeless_trial_ends_soon_and_fails() {
+    for lanes in [1, 2] {
+        let (spec, outcome) = trial(0, true, lanes);
+        let ended = outcome.observed.ended_early.expect("it lost every frame");
+        // 100 ms of frames may be on their way.
+        assert!(ended >= Nanos::from_millis(99) && ended < Nanos::from_millis(1_500), "{ended:?}");
+        for leg in [&outcome.forward, &outcome.reverse] {
+            assert_eq!(leg.planned, 40_000);
+            assert!(leg.sent < 35_000 && leg.send_time < Nanos::from_millis(1_600), "{leg:?}");
+        }
+        assert_eq!((outcome.forward.received, outcome.reverse.received), (0, outcome.reverse.sent));
+        let verdict = judge(&spec, &outcome, &Criteria::default());
+        assert!(!matches!(verdict, Verdict::Pass), "{verdict}");
+    }
+}
+
+#[test]
+fn a_trial_without_loss_or_without_the_option_has_its_full_length() {
+    for (passes, early_end) in [(usize::MAX, true), (0, false)] {
+        let outcome = trial(passes, early_end, 1).1;
+        assert_eq!((outcome.observed.ended_early, outcome.forward.sent, outcome.reverse.sent), (None, 40_000, 40_000));
+    }
+}

@@ -1,0 +1,114 @@
+//! Delays and losses that a phase observes on a cable of known delay and known losses.
+
+use crate::common::{bed, phase};
+use engine::Lane;
+use engine::lane::back_to_sender;
+use engine::observe::Extra;
+use engine::phase::{Phase, Stage};
+use method::trial::{RateStep, Stamps};
+use method::{Direction, Nanos, Rate, Ratio};
+use plane::view::forwarding;
+use port::link::{LinkPort, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::ops::Range;
+use std::sync::Arc;
+
+const DELAY: Nanos = Nanos(5_000_000);
+
+/// A port whose frames arrive later than they do, and which loses those with these numbers.
+struct Late {
+    inner: LinkPort,
+    received: u64,
+    lost: Range<u64>,
+}
+
+impl Port for Late {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        let before = into.len();
+        self.inner.receive(pool, into)?;
+        let mut kept = Burst::new();
+        for mut frame in into.drain(before..) {
+            frame.stamp += Clock::system().ticks(DELAY.0);
+            self.received += 1;
+            if self.lost.contains(&(self.received - 1)) {
+                pool.free(frame);
+            } else {
+                kept.push(frame);
+            }
+        }
+        into.append(&mut kept);
+        Ok(into.len() - before)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        PortFacts { stamped_by_kernel: true, ..self.inner.facts() }
+    }
+}
+
+/// A stage on a cable with `n` lanes, which ignores lateness, because test machines are busy.
+fn stage(n: usize, lost: &Range<u64>) -> Stage {
+    let view = forwarding(&bed(64));
+    let steer = || back_to_sender(&view.expect_left);
+    let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
+    let pools = Pool::for_workers(PoolConfig::compact(n, 32_768, 128)).unwrap();
+    let lane = |((left, right), pool)| {
+        let late = |inner| Some(Box::new(Late { inner, received: 0, lost: lost.clone() }) as Box<dyn Port>);
+        Lane { core: None, pool, left: late(left), right: late(right), companion: None, service: None }
+    };
+    let lanes = left.into_iter().zip(right).zip(pools).map(lane).collect();
+    let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), None, Nanos(0), 3, Arc::default());
+    stage.never_give_up();
+    stage
+}
+
+#[test]
+fn every_frame_has_its_delay() {
+    for n in 1..=2 {
+        let extra = Extra { stamps: Some((Stamps::All { timeout: Some(Nanos(0)) }, Nanos::from_secs(9))), step: None };
+        let out = stage(n, &(0..0)).run_with(&phase(5_000, Direction::Both), extra).unwrap();
+        for (_, delays) in out.observed.delays.iter() {
+            assert_eq!((delays.frames, delays.lost, delays.late), (5_000, 0, 5_000));
+            assert!(delays.min >= DELAY && delays.min <= delays.median && delays.median <= delays.p99_9);
+            // A busy machine makes frames late, but not all of them.
+            assert!(delays.min.0 < DELAY.0 + 3_000_000, "{:?}", delays.min);
+            let d = delays.differences.unwrap();
+            assert!(d.min <= d.median && d.median <= d.max);
+            assert_eq!(delays.histogram.iter().map(|bucket| bucket.1).sum::<u64>(), 5_000);
+            assert_eq!(delays.source, "kernel");
+        }
+        assert_eq!(out.observed.delays.iter().count(), 2);
+        assert!(out.observed.losses.is_empty());
+    }
+}
+
+#[test]
+fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
+    let some = Stamps::Some { frames: 500, from: Nanos::from_millis(1) };
+    let extra = Extra { stamps: Some((some, Nanos::from_secs(9))), step: None };
+    // Frames 1,000, 1,008, …, 4,992; those from 3,000 on are lost, a half.
+    let out = stage(1, &(3_000..5_000)).run_with(&phase(5_000, Direction::Forward), extra).unwrap();
+    let delays = out.observed.delays.forward.unwrap();
+    assert_eq!((delays.frames, delays.lost, delays.differences), (500, 250, None));
+    assert_eq!((delays.p99_9, delays.late), (Nanos::from_secs(9), 0));
+}
+
+/// 3,000 frames in 3 ms, and 1,000 in 2 ms at half the rate.
+#[test]
+fn losses_have_their_due_times_at_both_rates() {
+    for (n, lost, times) in [(1, 2_990..3_011, [2_990_000, 3_020_000]), (2, 1_495..1_500, [2_990_000, 2_999_000])] {
+        let step = RateStep { at: Nanos::from_millis(3), to: Ratio::from_ppm(500_000) };
+        let extra = Extra { stamps: None, step: Some((step, 3_000, Rate(500_000))) };
+        let spec = Phase { frames: 4_000, ..phase(0, Direction::Forward) };
+        let out = stage(n, &lost).run_with(&spec, extra).unwrap();
+        assert_eq!((out.forward.planned, out.forward.sent), (4_000, 4_000));
+        assert!(out.forward.send_time >= Nanos(4_998_000), "{:?}", out.forward.send_time);
+        let losses = out.observed.losses.forward.unwrap();
+        let all = (lost.end - lost.start) * n as u64;
+        assert_eq!((losses.frames, [losses.first.0, losses.last.0]), (all, times));
+    }
+}

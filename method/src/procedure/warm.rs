@@ -1,0 +1,56 @@
+//! Warm starts: a search that begins at the bounds of an earlier one, because the result is probably near. It proves both of
+//! its final bounds by trials of its own, so that an earlier result can cost it trials but not change its result.
+
+use super::binary::middle;
+use crate::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The bounds of an earlier search, frames (connections) per second per direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warm {
+    /// The highest rate that passed.
+    pub passed: Rate,
+    /// The lowest rate above it that failed.
+    pub failed: Rate,
+}
+
+impl Warm {
+    /// Returns the bounds inside a search from `lo` to `hi`; `None` if none of it is.
+    pub(super) fn within(self, lo: Rate, hi: Rate) -> Option<Warm> {
+        let (passed, failed) = (self.passed.max(lo), self.failed.min(hi));
+        (passed < failed && passed.0 > 0).then_some(Warm { passed, failed })
+    }
+}
+
+/// The way to the first bounds of a search's own: the earlier bounds, then steps that double.
+pub(super) struct Gallop {
+    from: Warm,
+    step: u64,
+}
+
+impl Gallop {
+    pub(super) fn new(from: Warm) -> Gallop {
+        Gallop { from, step: from.failed.0 - from.passed.0 }
+    }
+
+    fn farther(&mut self) -> u64 {
+        self.step = self.step.saturating_mul(2);
+        self.step
+    }
+
+    /// The next rate while none failed.
+    pub(super) fn up(&mut self, passed: Option<Rate>, end: Rate) -> Rate {
+        match passed {
+            None => self.from.passed,
+            Some(passed) if passed < self.from.failed => self.from.failed,
+            Some(passed) => Rate(passed.0.saturating_add(self.farther())).min(end),
+        }
+    }
+
+    /// The next rate while none passed.
+    pub(super) fn down(&mut self, lo: Rate, failed: Rate) -> Rate {
+        let next = Rate(failed.0.saturating_sub(self.farther()));
+        if next > lo { next } else { middle(lo, failed) }
+    }
+}

@@ -1,0 +1,32 @@
+//! The simulated device of a scenario: what its keys inject.
+
+use method::simulated::{SimulatedDut, Truth, WhenFull};
+use method::{Rate, Ratio};
+use scenario::Simulated;
+
+/// Returns the device of these keys; rates in bits per second are those of frames of so many octets.
+pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
+    let rate = |rate: scenario::quantity::WrittenRate| Rate(rate.frames_per_second(frame));
+    let share = |ppm: u32| Ratio::from_ppm(ppm.into());
+    let capacity = rate(keys.capacity);
+    let truth = Truth {
+        reverse_capacity: keys.reverse_capacity.map_or(capacity, rate),
+        table_size: keys.table.unwrap_or(u64::MAX),
+        when_full: match keys.when_full {
+            WhenFull::Collect(_) => WhenFull::Collect(keys.collect),
+            other => other,
+        },
+        loss: share(keys.loss_ppm),
+        misrouted: share(keys.misrouted_ppm),
+        corrupted: share(keys.corrupted_ppm),
+        duplicated: share(keys.duplicated_ppm),
+        reordered: share(keys.reordered_ppm),
+        stall: keys.stall,
+        queue: keys.queue,
+        // By default large enough to reveal a resumed run that differs from an uninterrupted one.
+        jitter: share(keys.jitter_ppm),
+        host_stalls: share(keys.host_noise_ppm),
+        ..Truth::new(capacity, rate(keys.set_up_rate))
+    };
+    SimulatedDut::new(truth, keys.seed)
+}

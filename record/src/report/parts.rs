@@ -1,0 +1,65 @@
+//! Metrics with parts, such as latency in two directions: each part becomes a metric of its own, so that tables, CSV and
+//! figures need not know about parts.
+
+use crate::folder::Outcome;
+use crate::plan::{Measurement, Plan};
+use method::metric::{METRICS, Metric, Origin, Unit, by_key};
+
+/// Returns plan and outcomes with a measurement for each part. A metric without a value of its own is left out.
+pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Vec<Outcome>) {
+    let planned = plan.measurements.iter().flat_map(|m| {
+        let keys = own(&m.metric).into_iter().chain(parts(m, outcomes));
+        keys.map(|metric| Measurement { metric, ..m.clone() })
+    });
+    let found = outcomes.iter().flat_map(|outcome| {
+        let keys = own(&outcome.measurement.metric).into_iter().chain(outcome.result.parts.keys().cloned());
+        keys.map(|metric| {
+            // The strict result is a value of the metric that is searched, and of no part.
+            let strict = outcome.result.strict.filter(|_| metric == outcome.measurement.metric);
+            let result = method::SearchResult { strict, ..outcome.result.clone() };
+            let measurement = Measurement { metric, ..outcome.measurement.clone() };
+            Outcome { measurement, result, ..outcome.clone() }
+        })
+    });
+    (planned.collect(), found.collect())
+}
+
+/// The value of an outcome in the unit of its metric: that of its part, or else of the search.
+pub(super) fn value(outcome: &Outcome) -> i64 {
+    let of_search = || i64::try_from(outcome.result.rate.0).unwrap_or(i64::MAX);
+    outcome.result.parts.get(&outcome.measurement.metric).copied().unwrap_or_else(of_search)
+}
+
+/// The metric that is measured: for a part, that of which it is a part.
+pub(super) fn measured(metric: &str) -> &str {
+    match by_key(metric) {
+        Some(Metric { origin: Origin::Part { of }, .. }) => of,
+        _ => metric,
+    }
+}
+
+/// Position of a metric in the list of all.
+pub(super) fn place(metric: &str) -> usize {
+    METRICS.iter().position(|known| known.key == metric).unwrap_or(METRICS.len())
+}
+
+/// The metric itself, if it has a value of its own.
+fn own(metric: &str) -> Option<String> {
+    by_key(metric).is_none_or(|known| known.unit != Unit::Parts).then(|| metric.to_owned())
+}
+
+/// The parts of a measurement: those of its outcomes, or all of its metric before there is one.
+fn parts(m: &Measurement, outcomes: &[Outcome]) -> Vec<String> {
+    let mut found: Vec<String> = outcomes
+        .iter()
+        .filter(|outcome| outcome.measurement.is_of_the_value_of(m))
+        .flat_map(|outcome| outcome.result.parts.keys().cloned())
+        .collect();
+    if found.is_empty() && own(&m.metric).is_none() {
+        let all = METRICS.iter().map(|known| known.key).filter(|key| *key != m.metric && measured(key) == m.metric);
+        found = all.map(str::to_owned).collect();
+    }
+    found.sort();
+    found.dedup();
+    found
+}

@@ -1,0 +1,81 @@
+//! Frame loss rate: the curve of RFC 2544, section 26.3.
+
+use super::Section;
+use crate::report::figure::Figure;
+use crate::report::result::PointResult;
+use crate::report::scale::Axis;
+use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
+use crate::report::{Report, facts, number};
+use method::metric::FRAME_LOSS_RATE;
+use method::{SearchStep, StepVerdict};
+use std::collections::BTreeMap;
+
+/// The section of all points with a frame loss rate.
+pub(super) fn section(report: &Report) -> Option<Section> {
+    let results: Vec<&PointResult> =
+        report.results.iter().filter(|r| r.metric == FRAME_LOSS_RATE.key && !r.repetitions.is_empty()).collect();
+    if results.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Frame loss rate".to_owned(),
+        about: "Loss in percent of the frames sent, at each offered load in percent of the highest (RFC 2544, section 26.3). \
+                Marks are medians of the repetitions; bars reach from the smallest to the largest."
+            .to_owned(),
+        tables: Vec::new(),
+        figures: vec![curve(&results)],
+    })
+}
+
+fn curve(results: &[&PointResult]) -> Figure {
+    let series: Vec<Series> = results
+        .iter()
+        .enumerate()
+        .map(|(at, result)| Series {
+            name: facts::place(result),
+            class: format!("s{}", at % 6),
+            shape: Some(SHAPES[at % SHAPES.len()]),
+            joined: true,
+            points: points(result),
+        })
+        .collect();
+    let most =
+        series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |(_, high)| high)).fold(0.0, f64::max);
+    let in_words = series.iter().map(|s| {
+        let points: Vec<String> = s.points.iter().map(|p| format!("{:.2} % at {:.0} %", p.y, p.x)).collect();
+        format!("{}: {}", s.name, points.join(", "))
+    });
+    let plot = Plot {
+        id: "frame-loss".to_owned(),
+        title: "Frame loss rate".to_owned(),
+        description: in_words.collect::<Vec<_>>().join("; "),
+        x: Axis::linear("offered load, % of the highest", 100.0),
+        y: Axis::linear("loss, %", (most * 1.05).max(0.01)),
+        band: Vec::new(),
+        band_name: "",
+        series,
+        labels: Labels::None,
+        size: (1000.0, 300.0),
+    };
+    let highest =
+        results.iter().flat_map(|r| r.repetitions.iter().flat_map(|r| &r.trace)).map(|step| step.rate.0).max();
+    let highest = number::si_unit(highest.unwrap_or(0) as f64, 3, "fps");
+    Figure { caption: format!("Frame loss rate. 100 % are {highest} per direction."), svg: plot.render(), wide: true }
+}
+
+/// The loss at each load over all repetitions.
+fn points(result: &PointResult) -> Vec<Point> {
+    let decided = |step: &&SearchStep| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail) && step.sent > 0;
+    let mut losses: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for step in result.repetitions.iter().flat_map(|r| &r.trace).filter(decided) {
+        losses.entry(step.rate.0).or_default().push(step.lost as f64 * 100.0 / step.sent as f64);
+    }
+    let highest = losses.keys().next_back().copied().unwrap_or(1).max(1) as f64;
+    let point = |(rate, mut losses): (u64, Vec<f64>)| {
+        losses.sort_by(f64::total_cmp);
+        let median = method::stats::median_of(&losses).unwrap_or(0.0);
+        let whisker = (losses.len() > 1).then(|| (losses[0], losses[losses.len() - 1]));
+        Point { whisker, ..Point::at(rate as f64 * 100.0 / highest, median) }
+    };
+    losses.into_iter().map(point).collect()
+}

@@ -1,0 +1,24 @@
+//! The part of a report that belongs to one procedure: what its tables and curves show beside the medians of all metrics. A new
+//! one is one file beside this one and one entry in [`ALL`].
+
+mod frame_loss;
+mod timing;
+
+use super::Report;
+use super::figure::Figure;
+use super::table::Table;
+
+/// One part.
+pub(super) struct Section {
+    /// Its heading.
+    pub title: String,
+    /// How to read it, in one or two sentences.
+    pub about: String,
+    /// Tables, if the medians do not say all.
+    pub tables: Vec<Table>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+}
+
+/// All parts, in the order of the report; each is `None` for a run without its procedure.
+pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[frame_loss::section, timing::section];

@@ -1,0 +1,91 @@
+//! Parameters that belong to one procedure: a table below `[measure]` each, such as `[measure.frame-loss]`. A table below
+//! `[full]` has other values for `--full`. A new procedure with parameters is one file beside this one and one entry in
+//! [`Procedures`].
+
+mod churn;
+mod frame_loss;
+mod timing;
+
+pub use churn::Churn;
+pub use frame_loss::FrameLoss;
+pub(crate) use timing::departures;
+pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
+
+use key::quantity::WrittenRate;
+use key::{Chapter, Sections};
+use method::Nanos;
+use method::procedure::{back_to_back, delay, recovery};
+
+/// Declares the tables, by their names in the file.
+macro_rules! procedures {
+    ($( $(#[doc = $about:literal])+ $field:ident: $Keys:ty = $name:literal; )+) => {
+        /// The parameters of all procedures that have some.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Procedures {
+            $( $(#[doc = $about])+ pub $field: $Keys, )+
+        }
+
+        /// Names of their tables, below `[measure]` and `[full]`.
+        pub(crate) const TABLES: &[&str] = &[$($name),+];
+
+        impl Procedures {
+            /// Their tables below `parent`, for the reference page.
+            pub(crate) fn chapters(parent: &str) -> Vec<Chapter> {
+                vec![$( Chapter::of::<$Keys>(format!("{parent}.{}", $name)) ),+]
+            }
+
+            /// Reads their tables below `parent`.
+            pub(crate) fn read(sections: &mut Sections<'_>, parent: &str) -> Option<Procedures> {
+                // All are read before one that is refused ends it.
+                $( let $field = sections.table::<$Keys>(&format!("{parent}.{}", $name)); )+
+                Some(Procedures { $( $field: $field? ),+ })
+            }
+        }
+
+    };
+}
+
+procedures! {
+    /// Frame loss rate.
+    frame_loss: FrameLoss = "frame-loss";
+    /// Churn rate.
+    churn: Churn = "churn";
+    /// Latency.
+    latency: Latency = "latency";
+    /// Packet delay variation.
+    pdv: Pdv = "pdv";
+    /// Inter packet delay variation.
+    ipdv: Ipdv = "ipdv";
+    /// Back-to-back frames.
+    back_to_back: BackToBack = "back-to-back";
+    /// System recovery.
+    system_recovery: SystemRecovery = "system-recovery";
+}
+
+impl Procedures {
+    /// The rate that the file gives to a procedure that otherwise has the throughput of the point.
+    pub fn rate(&self, procedure: &str) -> Option<WrittenRate> {
+        match procedure {
+            key if key == delay::LATENCY.key => self.latency.rate,
+            key if key == delay::PDV.key => self.pdv.rate,
+            key if key == delay::IPDV.key => self.ipdv.rate,
+            key if key == back_to_back::PROCEDURE.key => self.back_to_back.rate,
+            key if key == recovery::PROCEDURE.key => self.system_recovery.rate,
+            _ => None,
+        }
+    }
+
+    /// The length of the longest trial of a metric whose procedure has a length of its own; none for the others.
+    pub fn longest(&self, metric: &str) -> Option<Nanos> {
+        match method::procedure::of(metric)?.key {
+            key if key == delay::LATENCY.key => Some(self.latency.duration),
+            key if key == delay::PDV.key => Some(self.pdv.duration),
+            key if key == delay::IPDV.key => Some(self.ipdv.duration),
+            key if key == back_to_back::PROCEDURE.key => Some(self.back_to_back.longest),
+            key if key == recovery::PROCEDURE.key => {
+                Some(Nanos(self.system_recovery.overload.0 + self.system_recovery.after.0))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Keys by which searches save time: warm starts, one phase 1 for many trials, a known policy of a full table; and the share of
+//! the rate at which connections are validated.
+
+use crate::rules::Nat;
+use crate::{Dut, Scenario};
+use key::kind::{Choice, Kind, Shape, share, words_of};
+use key::quantity::count;
+use key::{Value, Wrong};
+use method::Nanos;
+use method::procedure::capacity_known::Policy;
+use serde_json::json;
+
+/// The rate of validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alpha {
+    /// This share of the rate of phase 1, in parts per million.
+    Share(u32),
+    /// The rate of phase 1, but at most 0.9 of the reverse one-way throughput, which is measured before.
+    Auto,
+}
+
+impl Alpha {
+    /// The share in parts per million.
+    pub fn ppm(self) -> u32 {
+        if let Alpha::Share(ppm) = self { ppm } else { 1_000_000 }
+    }
+}
+
+/// The kind of alpha: a share, or `auto`.
+pub(crate) struct ShareOrAuto;
+
+impl Kind for ShareOrAuto {
+    type Out = Alpha;
+
+    fn parse(&self, value: &Value) -> Result<Alpha, Wrong> {
+        if words_of(value)?.trim() == "auto" {
+            return Ok(Alpha::Auto);
+        }
+        share().parse(value).map(Alpha::Share)
+    }
+
+    fn shape(&self) -> Shape {
+        let share = share().shape();
+        let words = format!("{}, or `\"auto\"`", share.words);
+        Shape { words, json: json!({ "anyOf": [share.json, { "const": "auto" }] }), ..share }
+    }
+}
+
+/// Where a binary search begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmStart {
+    /// At its upper end.
+    Off,
+    /// At the bounds of the last repetition.
+    Repetitions,
+    /// The same; a first repetition at those of the last point.
+    Points,
+}
+
+/// The words for [`WarmStart`].
+pub(crate) const WARM_STARTS: &[Choice<WarmStart>] = &[
+    ("off", WarmStart::Off, "at the upper end"),
+    ("repetitions", WarmStart::Repetitions, "at the bounds of the last repetition"),
+    ("points", WarmStart::Points, "the same; a first repetition at the bounds of the last point of the device"),
+];
+
+/// The kind of a policy: `refuse-new`, `drop-oldest`, or `collect-` and a number.
+pub(crate) struct Policies;
+
+impl Kind for Policies {
+    type Out = Policy;
+
+    fn parse(&self, value: &Value) -> Result<Policy, Wrong> {
+        let text = words_of(value)?.trim();
+        let wrong = || {
+            let instead =
+                "write \"refuse-new\", \"drop-oldest\", or \"collect-8\" for a table that drops 8 connections at once";
+            Wrong::new(format!("unknown policy `{text}`"), instead)
+        };
+        match text {
+            "refuse-new" => Ok(Policy::RefuseNew),
+            "drop-oldest" => Ok(Policy::DropOldest),
+            other => {
+                let at_once = other.strip_prefix("collect-").ok_or_else(wrong)?;
+                count(at_once).ok().filter(|&n| n > 0).map(Policy::Collect).ok_or_else(wrong)
+            }
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        let words = "`\"refuse-new\"`, `\"drop-oldest\"`, or `\"collect-8\"`".to_owned();
+        Shape::one(
+            words,
+            json!({ "type": "string", "pattern": "^(refuse-new|drop-oldest|collect-[0-9][0-9_]*[kKMG]?)$" }),
+        )
+    }
+}
+
+impl Dut {
+    /// Time after which it forgets a connection without frames; `None` if it is not known.
+    pub fn udp_timeout(&self) -> Option<Nanos> {
+        Some(Nat::of(self)?.state?.udp_timeout())
+    }
+}
+
+impl Scenario {
+    /// Alpha in parts per million; `None` without validation.
+    pub fn alpha_ppm(&self) -> Option<u32> {
+        self.measure.alpha.map(Alpha::ppm)
+    }
+
+    /// Whether the rate of validation has a measured limit.
+    pub fn alpha_is_auto(&self) -> bool {
+        self.measure.alpha == Some(Alpha::Auto)
+    }
+
+    /// How searches save time, in words; none with their defaults.
+    pub fn shortened_in_words(&self) -> Option<String> {
+        let measure = &self.measure;
+        let mut words = Vec::new();
+        match measure.warm_start {
+            WarmStart::Off => {}
+            WarmStart::Repetitions => words.push("begin at the bounds of the last repetition".to_owned()),
+            WarmStart::Points => words.push("begin at the bounds of the last repetition or point".to_owned()),
+        }
+        if measure.early_end {
+            words.push("end trials early that have failed beyond doubt".to_owned());
+        }
+        if measure.keep_table {
+            words.push("have one phase 1 for all trials in phase 2".to_owned());
+        }
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, conformance, parse};
+
+    const TEXT: &str = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
+
+    fn loaded(set: &[&str]) -> Result<Scenario, String> {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        let loaded = parse("x.toml", TEXT, &Options { set, full: true, ..Options::default() }, tech::ALL);
+        loaded.map(|loaded| loaded.scenario).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn alpha_is_a_share_or_auto() {
+        let validated = "metrics=max_conn_est_rate, max_conn_est_rate_validated";
+        let alpha = |alpha: &str| loaded(&[validated, alpha]).map(|s| (s.alpha_ppm(), s.alpha_is_auto()));
+        assert_eq!(alpha("alpha=50 %"), Ok((Some(500_000), false)));
+        assert_eq!(alpha("alpha=auto"), Ok((Some(1_000_000), true)));
+        assert!(alpha("alpha=most").is_err() && alpha("alpha=150 %").is_err());
+        // The search in reverse is one of phase 2.
+        let error = loaded(&["metrics=max_conn_est_rate_validated", "alpha=auto"]).unwrap_err();
+        assert!(error.contains("phase1-rate"), "{error}");
+        assert!(loaded(&["metrics=max_conn_est_rate_validated", "alpha=auto", "phase1-rate=100k"]).is_ok());
+    }
+
+    #[test]
+    fn policies_are_three() {
+        let policy = |policy: &str| {
+            let set = ["metrics=conn_table_capacity", "alpha=50 %", "phase1-rate=100k", policy];
+            loaded(&set).map(|s| s.measure.policy)
+        };
+        assert_eq!(policy("policy=refuse-new"), Ok(Some(Policy::RefuseNew)));
+        assert_eq!(policy("policy=drop-oldest"), Ok(Some(Policy::DropOldest)));
+        assert_eq!(policy("policy=collect-8"), Ok(Some(Policy::Collect(8))));
+        for wrong in ["policy=collect-0", "policy=collect", "policy=keep"] {
+            assert!(policy(wrong).unwrap_err().contains("drop-oldest"), "{wrong}");
+        }
+        assert!(
+            loaded(&["metrics=conn_table_capacity", "alpha=50 %", "policy=refuse-new"])
+                .unwrap_err()
+                .contains("phase1-rate")
+        );
+        assert!(loaded(&["policy=refuse-new"]).unwrap_err().contains("conn_table_capacity"));
+    }
+
+    #[test]
+    fn every_saving_is_a_departure() {
+        let departures = |set: &[&str]| conformance(&loaded(set).unwrap_or_else(|e| panic!("{e}"))).len();
+        let none = departures(&[]);
+        for set in ["warm-start=repetitions", "warm-start=points", "early-end=true", "keep-table=true"] {
+            assert_eq!(departures(&[set]), none + 1, "{set}");
+        }
+        for wrong in ["warm-start=points", "early-end=true", "keep-table=true"] {
+            assert!(loaded(&["search=mlr", wrong]).unwrap_err().contains("mlr"), "{wrong}");
+        }
+        assert!(loaded(&["verify-at-most=10"]).unwrap_err().contains("binary-verify"));
+        assert!(loaded(&["verify-at-most=10", "search=binary-verify"]).is_ok());
+    }
+}
