@@ -1,0 +1,139 @@
+//! What runs over a test bed: scenarios of other devices, boxes without hooks and with cores, ports in this process's own namespace,
+//! and the time that a run takes.
+
+use super::beds::{Bed, LEFT, RIGHT, folder_of, has_rates, quick, scenarios, until};
+use super::run;
+use method::Nanos;
+use natmeter::forecast;
+use port::Netns;
+use port::netns::Sight;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Scenarios of other devices run over a box that does the same; a hook serves the cores.
+#[test]
+#[ignore = "needs root"]
+fn scenarios_of_other_devices_run_over_a_bed() {
+    let bed = Bed::nat44();
+    // This box has the same cores at each value.
+    bed.file("", "", &format!("{}\ncores = \"true {{cores}}\"", bed.kernel_hooks()));
+    for (name, results) in
+        [("quickstart.toml", 2), ("kernel-nat44-xdp.toml", 2), ("gateway-cores.toml", 4), ("kernel-cores.toml", 4)]
+    {
+        has_rates(&bed.run(&scenarios().join(name), &["--set", "sweep.connections=2000"]), results);
+    }
+}
+
+/// Without hooks natmeter waits until the connections of an earlier trial have timed out, and the report says so.
+#[test]
+#[ignore = "needs root"]
+fn a_stateful_box_without_hooks_is_waited_for() {
+    let bed = Bed::nat44();
+    bed.file("", "", "");
+    let text = "name = \"waits\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
+        udp-timeout = \"120 s\"\n[sweep]\nconnections = 500\n[measure]\nmetrics = \"max_conn_est_rate\"\n";
+    std::fs::write(bed.folder.path().join("waits.toml"), text).unwrap();
+    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    command.current_dir(bed.folder.path()).args(quick("waits.toml", &[])).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let said = |file: &str| {
+        let text = folder_of(&bed).and_then(|run| std::fs::read_to_string(run.join(file)).ok());
+        text.unwrap_or_default()
+    };
+    until(|| said("facts.json").contains("natmeter waits 133 s before each phase 1"));
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(said("facts.json").contains("only the tester counted them"), "{}", said("facts.json"));
+    assert_eq!(said("trials.jsonl"), "", "it waits before the first phase 1, too");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The ports are in the namespace of this process, as those of a user are. They are as before after a run, and after a kill.
+#[test]
+#[ignore = "needs root"]
+fn a_port_of_this_namespace_is_as_before() {
+    let device = Netns::new().unwrap();
+    let bed = Bed::between(Netns::current().unwrap(), device);
+    bed.forward();
+    bed.file("", "", "");
+    let state = || {
+        let all = "ip -d address show dev t-left; ip route show dev t-left; ip neigh show dev t-left nud permanent; \
+            tc qdisc show dev t-left; tc filter show dev t-left ingress; ethtool -k t-left";
+        let output = bed.tester.command("sh", Sight::NetworkAndSysfs).args(["-c", all]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = state();
+    assert!(before.contains("198.18.0.2/24"), "{before}");
+    let scenario = scenarios().join("kernel-forwarding.toml");
+    let ipv4 = bed.folder.path().join("forwarding.toml");
+    let text = std::fs::read_to_string(scenario).unwrap().replace("[dut.linux-ipv6-forwarding]", "");
+    std::fs::write(&ipv4, text).unwrap();
+    has_rates(&bed.run(&ipv4, &[]), 1);
+    assert_eq!(state(), before);
+    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    command.current_dir(bed.folder.path()).args(quick("forwarding.toml", &["--set", "measure.duration=10 s"]));
+    let mut child = command.spawn().unwrap();
+    until(|| sockets(&bed) > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until(|| sockets(&bed) == 0);
+    assert_eq!(state(), before);
+    for name in [LEFT, RIGHT] {
+        run(&bed.tester, &format!("ip link del {name}"));
+    }
+}
+
+/// Packet sockets on the left port.
+fn sockets(bed: &Bed) -> usize {
+    let opened = bed.tester.run_in(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap()).unwrap();
+    let shown = bed.tester.command("ip", Sight::Network).args(["-o", "link", "show", LEFT]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let index = shown.split(':').next();
+    opened.lines().filter(|line| line.split_ascii_whitespace().nth(4) == index).count()
+}
+
+/// The plan of a bed against a box of a known rate. With an absolute error the number of trials does not depend on the rate, and the
+/// trials take as long as predicted, within 20 %. Otherwise their time lies in the range that the plan prints. Invalid trials do
+/// not count.
+#[test]
+#[ignore = "needs root"]
+fn a_run_takes_the_time_of_its_plan() {
+    let bed = Bed::forwarding();
+    run(&bed.device, "nft add table ip user");
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    run(&bed.device, "nft add rule ip user pass limit rate over 4000/second burst 100 packets drop");
+    let bed_file = bed.file("silence = \"10 ms\"", "", "");
+    for (error, is_known) in [("200 fps", true), ("1 %", false)] {
+        let text = format!(
+            "name = \"timed\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\nrepetitions = 1\nduration = \"2 s\"\n\
+             start-delay = \"100 ms\"\ndrain = \"200 ms\"\nsettle = \"100 ms\"\nerror = \"{error}\"\nmax-rate = \"10k\"\n"
+        );
+        let file = bed.folder.path().join("timed.toml");
+        std::fs::write(&file, text).unwrap();
+        let (_, bed_text) = scenario::bed::read(&bed_file).unwrap();
+        let options = scenario::Options { bed: Some(bed_text), ..scenario::Options::default() };
+        let scenario = scenario::read(&file, &options, tech::ALL).unwrap().scenario;
+        let plan = forecast::plan(&scenario);
+        let [fast, slow] = forecast::of_boxes(&scenario, &plan).unwrap().map(Nanos::as_secs_f64);
+        let predicted = plan.predicted().as_secs_f64();
+        let output = bed.natmeter(&["run", "timed.toml", "--bed", "bed.toml", "--beside", "--quiet"]);
+        assert!(output.status.code().is_some_and(|code| [0, 3, 6].contains(&code)), "{output:?}");
+        let run = folder_of(&bed).unwrap();
+        let valid = seconds_of_valid_trials(&run);
+        println!("{error}: predicted {predicted:.1} s, {fast:.1} s to {slow:.1} s; valid trials took {valid:.1} s");
+        let is_right = if is_known { (valid / predicted - 1.0).abs() <= 0.2 } else { (fast..=slow).contains(&valid) };
+        assert!(is_right, "{error}: {valid} s, predicted {predicted} s, {fast} s to {slow} s");
+        std::fs::remove_dir_all(run).unwrap();
+    }
+}
+
+/// The time of the valid trials of a run, with what is before and after them.
+fn seconds_of_valid_trials(run: &Path) -> f64 {
+    let trials = std::fs::read_to_string(run.join("trials.jsonl")).unwrap();
+    let trials = trials.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let valid = trials.filter(|trial| !trial["verdict"]["invalid"].is_object());
+    valid.map(|trial| trial["outcome"]["wall"].as_f64().unwrap() / 1e9).sum()
+}
