@@ -1,0 +1,72 @@
+//! The scenarios of `scenarios/reproduce/` show what their pages say, on the simulated clock.
+
+use natmeter::forecast;
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::folder::{Facts, Header};
+use record::store::RunFolder;
+use scenario::{Options, parse};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+const ALPHA: &str = include_str!("../../../scenarios/reproduce/alpha.toml");
+const MAP_T: &str = include_str!("../../../scenarios/reproduce/map-t-tolerance.toml");
+
+/// Runs a scenario and returns the median of each metric, by metric and connections.
+fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
+    let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
+    let scenario =
+        parse("t.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let plan = forecast::plan(&scenario);
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, text, &header).unwrap();
+    let outcomes = Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
+    let mut rates: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for outcome in outcomes {
+        let of = (outcome.measurement.metric.clone(), outcome.measurement.point.connections);
+        rates.entry(of).or_default().push(outcome.result.rate.0);
+    }
+    let median = |mut rates: Vec<u64>| {
+        rates.sort_unstable();
+        rates[rates.len() / 2]
+    };
+    rates.into_iter().map(|(of, rates)| (of, median(rates))).collect()
+}
+
+fn is_near(found: u64, expected: u64, ppm: u64) -> bool {
+    found.abs_diff(expected) <= expected * ppm / 1_000_000
+}
+
+/// Where alpha limits the rate, alpha times the rate is the capacity from right to left; otherwise alpha changes nothing. All rates
+/// are within 0.5 % of the published ones.
+#[test]
+fn alpha_limits_the_rate_where_validation_exceeds_the_reverse_capacity() {
+    for (alpha, published) in [(80, 323_534), (60, 429_491), (50, 479_296), (25, 479_199)] {
+        let found = medians(ALPHA, &[&format!("alpha={alpha} %")]);
+        let of = |metric: &str| found[&(metric.to_owned(), 4_000_000)];
+        let (plain, validated) = (of("max_conn_est_rate"), of("max_conn_est_rate_validated"));
+        assert!(is_near(plain, 478_417, 5_000), "{plain}");
+        assert!(is_near(validated, published, 5_000), "alpha {alpha} %: {validated}");
+        let is_limited = is_near(validated * alpha / 100, 258_300, 5_000);
+        assert_eq!(is_limited, alpha > 50, "alpha {alpha} %: {validated}");
+    }
+}
+
+/// Published rates from 1M connections on, doubled each time, in connections per second.
+const PUBLISHED: [u64; 9] =
+    [534_680, 754_826, 1_150_865, 1_822_311, 2_004_725, 2_005_831, 2_005_818, 2_006_344, 2_006_614];
+
+#[test]
+fn a_tolerance_lets_the_rate_rise_and_strict_trials_do_not() {
+    let found = medians(MAP_T, &[]);
+    let rates: Vec<u64> = found.values().copied().collect();
+    assert!(found.keys().map(|of| of.1).is_sorted());
+    assert!(rates[..4].windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
+    for (rate, published) in rates.iter().zip(PUBLISHED) {
+        assert!(is_near(*rate, published, 110_000), "{rate}, published {published}");
+    }
+    let strict = medians(MAP_T, &["phase1-acceptance=100 %"]);
+    let (least, most) = (strict.values().min().unwrap(), strict.values().max().unwrap());
+    assert!(is_near(*most, *least, 2_000) && is_near(*least, 317_000, 5_000), "{strict:?}");
+}
