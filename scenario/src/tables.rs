@@ -332,7 +332,7 @@ key::table! {
         /// Trials at a rate before it has failed; more than one is not RFC 2544.
         verify: Option<u32> = "verify", maybe(number(1..=100)), computed("1").conforms();
         /// Trials that lost more frames than this in all directions are not tried again (Z of ETSI GS NFV-TST 009).
-        verify_at_most: Option<Count> = "verify-at-most", maybe(number(0..=u64::MAX)), computed("no limit");
+        verify_at_most: Option<Count> = "verify-at-most", maybe(number(0..=u64::MAX)), computed("no limit").conforms();
         /// Where binary searches begin: at their upper end, or at bounds that earlier ones found, which they prove anew.
         warm_start: WarmStart = "warm-start", choice(WARM_STARTS), or("off").conforms();
         /// Whether trials of binary searches for throughputs end when their loss is certainly too large (RFC 2544, section 24, has full
