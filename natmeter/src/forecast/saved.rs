@@ -131,8 +131,8 @@ mod tests {
         };
         assert_eq!(refused(&[]), None);
         assert_eq!(refused(&["keep-table=true"]), None);
-        let short = refused(&["keep-table=true", "udp-timeout=300 s"]).unwrap();
+        let short = refused(&["keep-table=true", "dut.nftables.udp-timeout=300 s"]).unwrap();
         assert!(short.contains("udp-timeout") && short.contains("5 min"), "{short}");
-        assert_eq!(refused(&["udp-timeout=300 s"]), None);
+        assert_eq!(refused(&["dut.nftables.udp-timeout=300 s"]), None);
     }
 }
