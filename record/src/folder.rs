@@ -346,6 +346,9 @@ pub struct SelfTestCheck {
     pub truth: String,
     /// The measured value in words with unit.
     pub measured: String,
+    /// The measured value minus the truth, in words with unit, where both are numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Whether they agree within the stated error.
     pub passed: bool,
     /// They do not agree, but the host disturbed the check, so there is no verdict.

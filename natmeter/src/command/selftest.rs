@@ -72,7 +72,14 @@ fn text(verdict: &SelfTest) -> String {
             (false, true) => "?   ",
             (false, false) => "FAIL",
         };
-        format!("{mark} {:<width$}  truth {}; measured {}\n{}", c.name, c.truth, c.measured, deciding(c, "       "))
+        let error = c.error.iter().map(|error| format!("; error {error}")).collect::<String>();
+        format!(
+            "{mark} {:<width$}  truth {}; measured {}{error}\n{}",
+            c.name,
+            c.truth,
+            c.measured,
+            deciding(c, "       ")
+        )
     };
     let lines: String = verdict.checks.iter().map(line).collect();
     let open = verdict.checks.iter().filter(|c| c.inconclusive).count();

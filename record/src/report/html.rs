@@ -272,15 +272,16 @@ fn self_test(out: &mut String, report: &Report) {
         out,
         "<h2>Self-test against known truth</h2>\n<p><span class=\"{class}\">{verdict}</span></p>\n<div class=\"scroll\"><table>\n\
          <thead><tr><th scope=\"row\">check</th><th scope=\"col\">injected</th><th scope=\"col\">measured</th>\
-         <th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n"
+         <th scope=\"col\">error</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n"
     );
     for check in &test.checks {
         let _ = writeln!(
             out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             e(&check.name),
             e(&check.truth),
             e(&check.measured),
+            e(check.error.as_deref().unwrap_or_default()),
             check.verdict()
         );
     }

@@ -1,0 +1,320 @@
+//! Checks of the procedures: each measures simulated devices of known truth, on a simulated clock, so that no host noise is in
+//! the figures. A new procedure is one row in [`KNOWN`] for each of its metrics.
+
+use method::procedure::back_to_back::{self, Bursts};
+use method::procedure::capacity::{self, Limits};
+use method::procedure::delay::{self, Timed, Values};
+use method::procedure::recovery::{self, Overload};
+use method::procedure::{Phase2, churn, establishment, frame_loss, throughput};
+use method::simulated::{SimulatedDut, Truth, WhenFull};
+use method::trial::Stamps;
+use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use record::folder::SelfTestCheck;
+use record::report::number::grouped;
+
+/// What a procedure must measure.
+struct Known {
+    /// Key of the metric.
+    metric: &'static str,
+    /// The simulated device in words.
+    device: &'static str,
+    /// The injected value; none where the tester limits every rate, so that nothing is known of the device.
+    truth: Option<i64>,
+    unit: &'static str,
+    /// How far below and above the truth a right value may be.
+    error: (i64, i64),
+    /// Measures a new device.
+    measure: fn() -> Result<SearchResult, TrialError>,
+}
+
+const CAPACITY: Rate = Rate(600_000);
+const SET_UP_RATE: Rate = Rate(300_000);
+const FRAMES: &str = "frames/s";
+const CONNECTIONS: &str = "connections/s";
+/// The error of a search, as a part of the rate: one in so many.
+const PRECISION: i64 = 1_000;
+
+/// The largest difference of a search below a truth.
+const fn of_search(truth: i64) -> (i64, i64) {
+    (truth / PRECISION + 1, 0)
+}
+
+/// All checks. Delays are drawn evenly from 10 to 20 µs: the largest of N lies within about 10 µs / N of the end.
+const KNOWN: &[Known] = &[
+    Known {
+        metric: "throughput",
+        device: "forwards 600,000 frames/s each way",
+        truth: Some(600_000),
+        unit: FRAMES,
+        error: of_search(600_000),
+        measure: || throughput::measure(&mut device(simulated()), &settings(), None, &mut |_| ()),
+    },
+    Known {
+        metric: "throughput",
+        device: "faster than a slow tester",
+        truth: None,
+        unit: FRAMES,
+        error: (0, 0),
+        measure: || {
+            let slow = Truth { tester_ceiling: Rate(100_000), ..simulated() };
+            throughput::measure(&mut device(slow), &settings(), None, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "max_conn_est_rate",
+        device: "sets up 300,000 connections/s",
+        truth: Some(300_000),
+        unit: CONNECTIONS,
+        error: of_search(300_000),
+        measure: || establish(simulated(), None),
+    },
+    Known {
+        metric: "max_conn_est_rate_validated",
+        device: "forwards 100,000 frames/s in reverse, alpha = 50 %",
+        truth: Some(200_000),
+        unit: CONNECTIONS,
+        error: of_search(200_000),
+        measure: || establish(Truth { reverse_capacity: Rate(100_000), ..simulated() }, Some(500_000)),
+    },
+    Known {
+        metric: "conn_table_capacity",
+        device: "refuses new connections",
+        truth: Some(123_457),
+        unit: "connections",
+        error: (0, 0),
+        measure: || table(WhenFull::KeepOld),
+    },
+    Known {
+        metric: "conn_table_capacity",
+        device: "replaces the oldest connection",
+        truth: Some(123_457),
+        unit: "connections",
+        error: (0, 0),
+        measure: || table(WhenFull::ReplaceOldest),
+    },
+    Known {
+        metric: "conn_table_capacity",
+        device: "collects 64 connections",
+        truth: Some(123_457),
+        unit: "connections",
+        error: (0, 0),
+        measure: || table(WhenFull::Collect(64)),
+    },
+    Known {
+        metric: "frame_loss_rate",
+        device: "forwards 600,000 of 800,000 frames/s",
+        truth: Some(250_000),
+        unit: "ppm",
+        error: (0, 0),
+        measure: || frame_loss::measure(&mut device(simulated()), &settings(), None, &[Rate(800_000)], &mut |_| ()),
+    },
+    Known {
+        metric: "churn_rate",
+        device: "sets up 300,000 connections/s beside 30,000",
+        truth: Some(300_000),
+        unit: CONNECTIONS,
+        error: of_search(300_000),
+        measure: || {
+            let limits =
+                churn::Limits { different: 100_000_000, frames: 1, timeout: Nanos::from_secs(9), held_rate: Rate(0) };
+            let phase2 = Phase2 { connections: 30_000, phase1_rate: Rate(10_000) };
+            churn::measure(&mut device(simulated()), &forward(), phase2, limits, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "latency_typical_forward",
+        device: "delays each frame by 12,345 ns",
+        truth: Some(12_345),
+        unit: "ns",
+        error: (0, 0),
+        measure: || {
+            let tags = Stamps::Some { frames: 50_000, from: Nanos::SECOND };
+            delays(Values::Latency, tags, Truth { delay: Nanos(12_345), ..simulated() })
+        },
+    },
+    Known {
+        metric: "latency_worst_case_forward",
+        device: "delays frames by 10 to 20 µs",
+        truth: Some(19_990),
+        unit: "ns",
+        error: (5, 5),
+        measure: || delays(Values::Latency, Stamps::Some { frames: 50_000, from: Nanos::SECOND }, uneven()),
+    },
+    Known {
+        metric: "pdv_forward",
+        device: "delays frames by 10 to 20 µs",
+        truth: Some(9_990),
+        unit: "ns",
+        error: (5, 5),
+        measure: || delays(Values::Pdv, ALL, uneven()),
+    },
+    Known {
+        metric: "ipdv_max_forward",
+        device: "delays frames by 10 to 20 µs",
+        truth: Some(10_000),
+        unit: "ns",
+        error: (100, 0),
+        measure: || delays(Values::Ipdv, ALL, uneven()),
+    },
+    Known {
+        metric: "back_to_back_frames",
+        device: "holds 4,000 frames in its buffer",
+        truth: Some(10_000),
+        unit: "frames",
+        error: of_search(10_000),
+        measure: || {
+            let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(30) };
+            back_to_back::measure(
+                &mut device(Truth { queue: 4_000, ..simulated() }),
+                &settings(),
+                None,
+                bursts,
+                &mut |_| (),
+            )
+        },
+    },
+    Known {
+        metric: "system_recovery_time",
+        device: "loses frames for 20 ms after an overload",
+        truth: Some(20_000_000),
+        unit: "ns",
+        // The distance of two frames at 55 % of the throughput.
+        error: (3_031, 3_031),
+        measure: || {
+            let overload = Overload { throughput: CAPACITY, overload: Nanos::from_secs(2), after: Nanos::SECOND };
+            let slow = Truth { recovery: Nanos::from_millis(20), ..simulated() };
+            recovery::measure(&mut device(slow), &settings(), None, overload, &mut |_| ())
+        },
+    },
+];
+
+const ALL: Stamps = Stamps::All { timeout: None };
+
+fn simulated() -> Truth {
+    Truth::new(CAPACITY, SET_UP_RATE)
+}
+
+fn uneven() -> Truth {
+    Truth { delay: Nanos(10_000), delay_spread: Nanos(10_000), ..simulated() }
+}
+
+fn device(truth: Truth) -> SimulatedDut {
+    SimulatedDut::new(truth, 1)
+}
+
+fn settings() -> SearchSettings {
+    let precision = Precision::Relative(Ratio::from_ppm(1_000_000 / PRECISION as u64));
+    SearchSettings { hi: Rate(1_000_000), precision, duration: Nanos::SECOND, ..SearchSettings::default() }
+}
+
+fn forward() -> SearchSettings {
+    SearchSettings { direction: Direction::Forward, ..settings() }
+}
+
+fn establish(truth: Truth, alpha: Option<u64>) -> Result<SearchResult, TrialError> {
+    let phase1 = establishment::Phase1 { connections: 1_000_000, buffered: 0, validate_at_most: None };
+    let settings = SearchSettings { alpha: alpha.map(Ratio::from_ppm), ..forward() };
+    establishment::measure(&mut device(truth), &settings, phase1, &mut |_| ())
+}
+
+fn table(when_full: WhenFull) -> Result<SearchResult, TrialError> {
+    let limits = Limits {
+        from: 10_000,
+        most: 1_000_000,
+        beta: Ratio::from_ppm(200_000),
+        gamma: Ratio::from_ppm(400_000),
+        error: 1,
+        buffered: 0,
+        validate_at_most: None,
+    };
+    let settings = SearchSettings { alpha: Some(Ratio::from_ppm(500_000)), ..forward() };
+    let mut device = device(Truth { table_size: 123_457, when_full, ..simulated() });
+    capacity::measure(&mut device, &settings, limits, &mut |_| ())
+}
+
+fn delays(values: Values, stamps: Stamps, truth: Truth) -> Result<SearchResult, TrialError> {
+    let timed = Timed { values, rate: Rate(100_000), duration: Nanos::from_secs(2), stamps };
+    delay::measure(&mut device(truth), &settings(), None, &timed, &mut |_| ())
+}
+
+/// All checks, in the order of the list.
+pub(super) fn checks() -> impl Iterator<Item = Box<dyn Fn() -> SelfTestCheck>> {
+    KNOWN.iter().map(|known| Box::new(|| known.check()) as Box<dyn Fn() -> SelfTestCheck>)
+}
+
+impl Known {
+    fn check(&self) -> SelfTestCheck {
+        let found = (self.measure)().map(|result| self.value(&result));
+        let error = match (&found, self.truth) {
+            (Ok(Some(found)), Some(truth)) => Some(found - truth),
+            _ => None,
+        };
+        SelfTestCheck {
+            name: format!("{}: {}", self.metric, self.device),
+            truth: self.words(self.truth) + &self.tolerance(),
+            measured: found.as_ref().map_or_else(ToString::to_string, |found| self.words(*found)),
+            error: error.map(|error| format!("{}{} {}", sign(error), grouped(error.unsigned_abs()), self.unit)),
+            passed: match (&found, error) {
+                (Ok(_), Some(error)) => (-self.error.0..=self.error.1).contains(&error),
+                (Ok(found), None) => *found == self.truth,
+                (Err(_), _) => false,
+            },
+            ..SelfTestCheck::default()
+        }
+    }
+
+    /// The value of the device; none if the result bounds it from one side only.
+    fn value(&self, result: &SearchResult) -> Option<i64> {
+        let is_known = matches!(result.kind, ResultKind::Exact | ResultKind::Observed);
+        is_known.then(|| result.parts.get(self.metric).copied().unwrap_or(result.rate.0.cast_signed()))
+    }
+
+    fn words(&self, value: Option<i64>) -> String {
+        value.map_or("nothing of the device".to_owned(), |value| {
+            format!("{}{} {}", if value < 0 { "-" } else { "" }, grouped(value.unsigned_abs()), self.unit)
+        })
+    }
+
+    fn tolerance(&self) -> String {
+        match (self.truth, self.error) {
+            (None, _) => String::new(),
+            (_, (0, 0)) => " exactly".to_owned(),
+            (_, (below, 0)) => format!(" or up to {} less", grouped(below.unsigned_abs())),
+            (_, (below, _)) => format!(" within {}", grouped(below.unsigned_abs())),
+        }
+    }
+}
+
+fn sign(error: i64) -> &'static str {
+    match error.signum() {
+        -1 => "-",
+        0 => "",
+        _ => "+",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_procedure_recovers_its_truth() {
+        let failed: Vec<_> = KNOWN.iter().map(Known::check).filter(|check| !check.passed).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+
+    #[test]
+    fn every_procedure_has_a_check() {
+        for procedure in method::procedure::PROCEDURES {
+            let has = |metric: &str| KNOWN.iter().any(|known| known.metric.starts_with(metric));
+            assert!(procedure.metrics.iter().any(|metric| has(metric)), "{}", procedure.key);
+        }
+    }
+
+    #[test]
+    fn a_value_beyond_the_error_fails() {
+        let off = |truth| Known { truth, ..Known { measure: KNOWN[0].measure, ..KNOWN[0] } }.check();
+        assert!(!off(Some(601_000)).passed && !off(Some(598_000)).passed && !off(None).passed);
+        assert_eq!(off(Some(599_000)).error.as_deref().map(|error| error.starts_with('+')), Some(true));
+    }
+}
