@@ -508,8 +508,7 @@ const SLIPS: &[Slip] = &[
     ),
     (
         &["latency", "delay", "jitter", "pdv", "ipdv", "rtt"],
-        "natmeter does not measure latency or delay variation yet: `natmeter list metrics` shows the metrics; \
-         `link.impair.delay` holds frames on purpose",
+        "latency, pdv and ipdv are metrics: add them to `metrics` in [measure]; `link.impair.delay` holds frames on purpose",
     ),
     (
         &["packet-size", "packet-length", "frame-length", "frame-sizes", "size"],

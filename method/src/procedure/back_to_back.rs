@@ -36,8 +36,8 @@ pub struct Bursts {
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::NotMeasurable`] if the throughput is not below the highest rate.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Option<Phase2>,
     bursts: Bursts,

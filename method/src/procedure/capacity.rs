@@ -74,8 +74,8 @@ pub struct CapacityRates {
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either; [`TrialError::Refused`] for
 /// settings without a result.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     limits: Limits,
     watch: &mut dyn FnMut(&Progress),
@@ -112,8 +112,8 @@ fn check(settings: &SearchSettings, limits: &Limits) -> Result<(), TrialError> {
     Ok(())
 }
 
-struct Search<'a, 'w, T> {
-    decider: Decider<'a, T>,
+struct Search<'a, 'w> {
+    decider: Decider<'a>,
     settings: &'a SearchSettings,
     limits: Limits,
     watch: &'w mut dyn FnMut(&Progress),
@@ -134,7 +134,7 @@ struct Found {
     undecided: Option<Invalid>,
 }
 
-impl<T: Trials> Search<'_, '_, T> {
+impl Search<'_, '_> {
     fn run(mut self) -> Result<SearchResult, TrialError> {
         let from = self.limits.from;
         let first = self.rate(from, self.settings.hi, Rate(self.settings.hi.0 / LOWEST_PART))?;

@@ -45,8 +45,8 @@ const HALVINGS: u32 = 4;
 ///
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::Refused`] without alpha or a rate; [`TrialError::DutDead`] if no connection is set up.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     known: Known,
     watch: &mut dyn FnMut(&Progress),

@@ -64,8 +64,8 @@ impl Limits {
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] if the frames on held connections alone reach the upper end, or
 /// there are no new connections.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     limits: Limits,

@@ -74,8 +74,8 @@ pub struct Timed {
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] if the trial has fewer frames than it needs.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Option<Phase2>,
     timed: &Timed,

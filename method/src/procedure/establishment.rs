@@ -38,8 +38,8 @@ pub struct Phase1 {
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::DutDead`] if no connection is set up at a low rate either;
 /// [`TrialError::Refused`] if N is too small for the path's buffers, or the settings have no result.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase1: Phase1,
     watch: &mut dyn FnMut(&Progress),

@@ -26,8 +26,8 @@ const WITHOUT_LOSS: u32 = 2;
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] without loads.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Option<Phase2>,
     loads: &[Rate],

@@ -4,7 +4,7 @@
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
-use crate::trial::{Direction, Load, TrialError, TrialOptions, TrialSpec, Trials};
+use crate::trial::{Direction, Load, TrialError, TrialOptions, TrialSpec};
 use crate::units::{Count, Rate};
 use crate::validity::Invalid;
 
@@ -17,7 +17,7 @@ const SAMPLE_RATE: Rate = Rate(10_000);
 ///
 /// # Errors
 /// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
-pub(super) fn open<T: Trials>(decider: &mut Decider<'_, T>, trial: &TrialSpec) -> Result<KeptTable, TrialError> {
+pub(super) fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, TrialError> {
     let (lost, entries) = sample(decider, trial)?;
     if lost > 0 {
         return Err(TrialError::Phase1(format!(
@@ -41,8 +41,8 @@ pub(super) fn open<T: Trials>(decider: &mut Decider<'_, T>, trial: &TrialSpec) -
 ///
 /// # Errors
 /// Those of the trials.
-pub(super) fn close<T: Trials>(
-    decider: &mut Decider<'_, T>,
+pub(super) fn close(
+    decider: &mut Decider<'_>,
     trial: &TrialSpec,
     before: KeptTable,
     result: &mut SearchResult,
@@ -67,7 +67,7 @@ fn sampled(trial: &TrialSpec) -> Count {
 }
 
 /// Sends frames in reverse on a sample of the connections. Returns how many were lost, and the DUT's count.
-fn sample<T: Trials>(decider: &mut Decider<'_, T>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
+fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
     let spec = TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
         load: Load::Frames(sampled(trial)),

@@ -260,8 +260,8 @@ pub struct Progress {
 
 /// Decides rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a low
 /// rate.
-struct Decider<'a, T> {
-    judged: Judged<&'a mut T>,
+struct Decider<'a> {
+    judged: Judged<&'a mut dyn Trials>,
     verify: Option<Verify>,
     /// Whether trials use the connections of the phase 1 before them.
     keep_table: bool,
@@ -269,8 +269,8 @@ struct Decider<'a, T> {
     phases1: Count,
 }
 
-impl<'a, T: Trials> Decider<'a, T> {
-    fn new(trials: &'a mut T, settings: &SearchSettings) -> Self {
+impl<'a> Decider<'a> {
+    fn new(trials: &'a mut dyn Trials, settings: &SearchSettings) -> Self {
         let judged = Judged::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
         Decider { judged, verify: settings.verify, keep_table: false, phases1: 0 }
     }

@@ -49,8 +49,8 @@ impl Overload {
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::NotMeasurable`] without an overload.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Option<Phase2>,
     overload: Overload,

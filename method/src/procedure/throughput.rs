@@ -28,8 +28,8 @@ const PROBE_RATE: Rate = Rate(1_000);
 /// # Errors
 /// As [`Trials::run`]; [`TrialError::DutDead`] if the tester receives nothing at a low rate either;
 /// [`TrialError::Refused`] for settings without a result; [`TrialError::Phase1`] when phase 1 stays incomplete.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Option<Phase2>,
     watch: &mut dyn FnMut(&Progress),

@@ -18,8 +18,8 @@ const DURATION_PART: u64 = 10;
 ///
 /// # Errors
 /// Those of [`throughput::measure`]; [`TrialError::Refused`] if no rate passes.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     watch: &mut dyn FnMut(&Progress),

@@ -7,8 +7,8 @@ use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
 /// Decides about a rate, with loss verification if configured.
-pub(super) fn decide<T: Trials>(
-    judged: &mut Judged<T>,
+pub(super) fn decide(
+    judged: &mut Judged<&mut dyn Trials>,
     spec: &TrialSpec,
     patience: Patience,
     verify: Option<Verify>,
