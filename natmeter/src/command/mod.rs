@@ -88,11 +88,12 @@ fn fail(error: &RunError) -> Exit {
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
         RunError::HostTooBusy(_) => Exit::Incomplete,
+        // The box may be as it was: the run goes on where it can be reached again.
+        RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::Incomplete,
+        RunError::Trial { error: method::TrialError::Unreachable(_), .. } => Exit::Incomplete,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_)) | RigError::Neighbour(_)) => {
             Exit::DutUnreachable
         }
-        RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::DutUnreachable,
-        RunError::Trial { error: method::TrialError::Unreachable(_), .. } => Exit::DutUnreachable,
         RunError::Rig(RigError::Bed(_) | RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,
