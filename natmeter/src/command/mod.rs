@@ -87,10 +87,11 @@ fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
-        RunError::HostTooBusy(_) => Exit::Incomplete,
-        // The box may be as it was: the run goes on where it can be reached again.
+        // A host that cannot be reached may come back: the run goes on then.
+        RunError::HostTooBusy(_) | RunError::Trial { error: method::TrialError::Unreachable(_), .. } => {
+            Exit::Incomplete
+        }
         RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::Incomplete,
-        RunError::Trial { error: method::TrialError::Unreachable(_), .. } => Exit::Incomplete,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_)) | RigError::Neighbour(_)) => {
             Exit::DutUnreachable
         }
