@@ -23,6 +23,13 @@ pub struct BoxCores {
     pub fixed: Vec<(String, u32)>,
 }
 
+impl From<Vec<u32>> for Cores {
+    /// The cores of a device without boxes of its own.
+    fn from(values: Vec<u32>) -> Cores {
+        Cores { values, boxes: None }
+    }
+}
+
 impl Cores {
     /// Whether the scenario says nothing about cores.
     pub fn is_default(&self) -> bool {
@@ -68,7 +75,7 @@ impl Kind for CoresOf {
                     table.entries().iter().map(|entry| Ok((entry.name.clone(), of_one().parse(&entry.node.value)?)));
                 of_boxes(each.collect::<Result<_, Wrong>>()?)
             }
-            one => of_one().parse(one).map(|values| Cores { values, boxes: None }),
+            one => of_one().parse(one).map(Cores::from),
         }
     }
 
@@ -80,7 +87,7 @@ impl Kind for CoresOf {
 
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Cores> {
         let Value::Table(table) = &node.value else {
-            return of_one().read(node, path, refuse).map(|values| Cores { values, boxes: None });
+            return of_one().read(node, path, refuse).map(Cores::from);
         };
         let all = each(table, path, refuse)?;
         of_boxes(all).map_err(|wrong| refuse(path, node.place, wrong)).ok()
@@ -140,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_device_without_boxes_has_the_cores_of_the_point() {
-        let cores = Cores { values: vec![1, 2], boxes: None };
+        let cores = Cores::from(vec![1, 2]);
         assert_eq!((cores.in_words().as_str(), cores.of_box("dut", 2)), ("1, 2", 2));
     }
 }
