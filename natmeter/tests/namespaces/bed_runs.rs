@@ -202,3 +202,17 @@ fn the_spread_over_queues_is_checked() {
         }
     }
 }
+
+/// `bed init` finds the cabled interfaces and their sides; its file is checked without a change.
+#[test]
+#[ignore = "needs root"]
+fn the_file_that_init_writes_is_a_bed() {
+    let bed = Bed::nat44();
+    let output = bed.natmeter(&["bed", "init"]);
+    let says = String::from_utf8_lossy(&output.stdout);
+    assert!(says.contains("left is t-left, right is t-right"), "{output:?}");
+    let again = bed.natmeter(&["bed", "init"]);
+    assert!(!again.status.success(), "a file that exists is not replaced");
+    let output = bed.natmeter(&["bed", "check", "bed.toml", "--beside", "--set", "sweep.connections=100"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
