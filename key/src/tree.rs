@@ -153,7 +153,7 @@ pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -
     let trimmed = text.trim();
     let offset = offset + text.len() - text.trim_start().len();
     let place = SourceSpan::new(source, offset..offset + trimmed.len());
-    if is_list && trimmed.contains(',') && !trimmed.starts_with('[') {
+    if is_list && trimmed.contains(',') && !trimmed.starts_with(['[', '{']) {
         let mut at = offset;
         let mut items = Vec::new();
         for part in trimmed.split(',') {

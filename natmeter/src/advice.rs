@@ -43,7 +43,7 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
         // The cores of a box are not this machine's.
         Dut::Simulated { .. } | Dut::External { .. } => false,
         // Without cores as an axis, the kernel works on the sender's core.
-        Dut::Kernel { .. } if scenario.sweep.cores == [1] => false,
+        Dut::Kernel { .. } if scenario.sweep.cores.is_default() => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };
     let cores: BTreeSet<u32> = points.iter().filter(shares).map(|point| point.cores).collect();

@@ -20,7 +20,8 @@ pub enum Exit {
     DutUnreachable = 4,
     /// Interrupted; `natmeter resume` continues the run.
     Interrupted = 5,
-    /// A value has no result, because of the time limit or because a device could not be prepared for it.
+    /// A value has no result, because of the time limit, because a device could not be prepared for it, or because the connection
+    /// to its host was lost.
     Incomplete = 6,
     /// An interface of the gateway was deleted or switched off.
     InterfaceLost = 7,

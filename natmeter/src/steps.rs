@@ -62,7 +62,7 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
         let _ = writeln!(text, "# the box needs on the {side}: routes to the test addresses {tested}{through}");
     }
     for (role, keys) in &bed.boxes {
-        let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, point));
+        let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, role, point));
         let of_box = |o: &Order| format!("{:<60}  # {role}: {}\n", o.action.to_string(), o.why);
         text.extend(dut::external::plan(&config)?.iter().map(of_box));
     }

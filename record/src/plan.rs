@@ -1,6 +1,7 @@
 //! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
+use method::procedure;
 use method::{Count, Nanos};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
@@ -106,7 +107,7 @@ impl Plan {
     pub fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
         let mut plan = Plan { order, ..Plan::default() };
         for (dut, device) in scenario.duts.iter().enumerate() {
-            for &cores in &scenario.sweep.cores {
+            for &cores in &scenario.sweep.cores.values {
                 for axes in scenario.combinations(device) {
                     for connections in connections_of(device, scenario) {
                         let dut_name = device.name().to_owned();
@@ -157,6 +158,7 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
             (false, "throughput") if is_other => "throughput",
             (false, BASELINE) if is_other => continue,
             (false, "throughput" | BASELINE) => BASELINE,
+            (false, other) if procedure::of(other).is_some_and(|of| !of.stateful && !of.phase1) => other,
             (false, _) => continue,
         };
         if !applicable.contains(&metric) {
@@ -180,6 +182,21 @@ mod tests {
         let scenario = parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let plan = Plan::new(&scenario);
         (scenario, plan)
+    }
+
+    /// Losses and delays need no connections.
+    #[test]
+    fn a_stateless_device_has_every_metric_that_needs_no_connections() {
+        const ALL: [&str; 6] =
+            ["throughput", "frame_loss_rate", "latency", "pdv", "back_to_back_frames", "system_recovery_time"];
+        let siit = "[dut.embedded]\nplays = \"pe\"\n[technology.siit]\npref64 = \"2001:2:0:1000::/96\"\n\
+            eam = [\"198.18.0.0/24 2001:2::/120\"]\n";
+        for (device, first) in [("[dut.external]\n", "ipv4_forwarding_throughput"), (siit, "throughput")] {
+            let (scenario, _) =
+                plan_of(&format!("name = \"x\"\n{device}[measure]\nmetrics = {ALL:?}\nrepetitions = 1\n"));
+            let found = metrics_of(&scenario.duts[0], &scenario.measure.metrics);
+            assert_eq!(found, [&[first], &ALL[1..]].concat());
+        }
     }
 
     const KERNEL: &str = include_str!("../../scenarios/kernel-nat44.toml");

@@ -11,6 +11,7 @@
 pub mod axis;
 pub mod bed;
 mod conformance;
+mod cores;
 mod frame_size;
 pub mod gateway;
 mod over_bed;
@@ -29,6 +30,7 @@ mod tables;
 mod words;
 
 pub use conformance::{TestBed, conformance, label};
+pub use cores::{BoxCores, Cores};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
@@ -273,7 +275,7 @@ impl Scenario {
 
     /// Returns the largest number of cores of the sweep, which is that of a gateway's workers.
     pub fn most_workers(&self) -> u64 {
-        self.sweep.cores.iter().copied().max().unwrap_or(1).into()
+        self.sweep.cores.values.iter().copied().max().unwrap_or(1).into()
     }
 
     /// The table that its measurement comes from: `measure`, or `full`.

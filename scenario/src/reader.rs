@@ -352,7 +352,7 @@ impl Reading<'_, '_> {
         }
         let full_connections = full_connections?.connections;
         let smallest = sweep.connections.iter().chain(&full_connections).copied().min();
-        let rings = u64::from(sweep.cores.iter().copied().max().unwrap_or(1)) * u64::from(tester.workers);
+        let rings = u64::from(sweep.cores.values.iter().copied().max().unwrap_or(1)) * u64::from(tester.workers);
         let link = self.link(&duts, usual_depth(smallest, rings));
         let mut scenario = Scenario {
             name: top.name,

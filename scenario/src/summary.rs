@@ -52,7 +52,7 @@ impl Summary {
             let name = Axis::by_name(&swept.axis).map_or("axis", |axis| axis.heading);
             rows.push((name, all(swept.values.iter().map(|&n| show_count(n)).collect())));
         }
-        rows.push(("cores", all(sweep.cores.iter().map(u32::to_string).collect())));
+        rows.push(("cores", sweep.cores.in_words()));
         if scenario.tester.workers > 1 {
             rows.push(("tester", format!("{} workers", scenario.tester.workers)));
         }

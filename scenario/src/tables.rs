@@ -2,6 +2,7 @@
 //! their own (`tech`).
 
 use crate::Technologies;
+use crate::cores::{Cores, CoresOf};
 use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
@@ -273,8 +274,9 @@ key::table! {
     pub struct Sweep {
         /// Connections (N of RFC 9693).
         connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("must be given for a device that keeps connections");
-        /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel may use.
-        cores: Vec<u32> = "cores", list(number(1..=1024)), or("1");
+        /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel may use. Over a bed of
+        /// several boxes, `{ pe = [1, 2, 4], ce = 32 }` varies those of one.
+        cores: Cores = "cores", CoresOf, or("1");
     }
 }
 

@@ -8,6 +8,9 @@ use crate::rig::ports::{self, Opened};
 use crate::rig::{Process, Rig, RigError, boxes, loops, silence};
 use crate::run;
 use method::{Direction, Fault, Leg, Load, Nanos, Order, PhaseKind, Rate, TrialError, TrialOutcome, TrialSpec, Trials};
+use port::Netns;
+use port::interface::LinkFacts;
+use record::report::number::grouped;
 use scenario::bed::{Bed, On, PortKeys};
 use scenario::{Point, Scenario};
 use std::time::Duration;
@@ -68,6 +71,9 @@ pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn Fn
         let forwards = check.frames(scenario, &point, process);
         if forwards {
             check.ceiling(scenario, bed, &point, process);
+            if !bed.makes_links() {
+                check.t0(scenario, bed);
+            }
         }
     }
     check.hooks(scenario, bed, process);
@@ -113,7 +119,8 @@ impl Check<'_> {
             let words = format!("{} does not exist; this machine has {}", port.interface, names.join(", "));
             return self.say(line(name, Grade::Bad, words));
         };
-        if found.state == "DOWN" {
+        // A veth whose other end is down has the second state.
+        if ["DOWN", "LOWERLAYERDOWN"].contains(&found.state.as_str()) {
             let words = format!(
                 "{0} is down, or its cable has no carrier: ip link set {0} up, and look at both ends",
                 found.name
@@ -130,7 +137,28 @@ impl Check<'_> {
             return self.say(line(name, Grade::Bad, sentence));
         }
         let kind = if found.kind.is_empty() { "hardware" } else { &found.kind };
-        self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)))
+        self.say(line(name, Grade::Good, format!("{} ({kind}), {}", found.name, found.mac)));
+        self.say(link(side, port))
+    }
+
+    /// What the tester can do over these ports, as far as it was measured.
+    fn t0(&mut self, scenario: &Scenario, bed: &Bed) {
+        let size = scenario.traffic.frame_size;
+        self.say(match bed.t0_of(size) {
+            Some(t0) => line(
+                "T0",
+                Grade::Good,
+                format!("{} frames/s per direction with frames of {size} octets, measured {}", grouped(t0.frames), t0.date),
+            ),
+            None => line(
+                "T0",
+                Grade::NotRun,
+                format!(
+                    "not measured with these ports and frames of {size} octets, so no report says that the device was the limit: \
+                     cable left to right, and run `natmeter bed t0`"
+                ),
+            ),
+        });
     }
 
     /// Opens both ports and listens for foreign frames.
@@ -258,7 +286,7 @@ impl Check<'_> {
                 Grade::Good,
                 format!(
                     "{} frames/s per direction, sending only; `natmeter bed t0` measures sending and receiving",
-                    record::report::number::grouped(rate.0)
+                    grouped(rate.0)
                 ),
             ),
             Err(error) => line("send ceiling", Grade::Doubt, error.to_string()),
@@ -286,13 +314,45 @@ impl Check<'_> {
                 self.say(line(name, Grade::NotRun, given.join(", ")));
                 continue;
             }
-            let values = boxes::values(scenario, &first_point(scenario));
+            let values = boxes::values(scenario, role, &first_point(scenario));
             let answered = boxes::ask(bed, role, keys, values, process);
             self.say(match answered {
                 Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),
                 Err(error) => line(name, Grade::Bad, error.to_string()),
             });
         }
+    }
+}
+
+/// Driver, speed and queues of the link of a port.
+fn link(side: &str, port: &PortKeys) -> Line {
+    let name = format!("{side} link");
+    let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &port.interface));
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(error) => return line(name, Grade::Bad, error.to_string()),
+    };
+    let (grade, words) = link_in_words(side, port, &facts);
+    line(name, grade, words)
+}
+
+/// What the facts of a link say of a bed.
+fn link_in_words(side: &str, port: &PortKeys, facts: &LinkFacts) -> (Grade, String) {
+    let queues = format!("{} receive and {} transmit queues in use", facts.rx_queues, facts.tx_queues);
+    let head = format!("driver {}, {queues}", if facts.driver.is_empty() { "unknown" } else { &facts.driver });
+    match (facts.speed, port.line_rate) {
+        (Some(speed), _) => {
+            let duplex = if facts.full_duplex == Some(false) { ", half duplex" } else { "" };
+            (Grade::Good, format!("{speed} Mbit/s{duplex}, {head}"))
+        }
+        (None, Some(_)) => (Grade::Good, format!("speed unknown, `line-rate` of the bed file counts; {head}")),
+        (None, None) => (
+            Grade::Doubt,
+            format!(
+                "speed unknown, so that only `max-rate` and the tester bound a search: write the rate of the link, for example \
+                 line-rate = \"10 Gbit/s\", into [bed.{side}]; {head}"
+            ),
+        ),
     }
 }
 
@@ -398,5 +458,33 @@ fn way_out(fault: Fault) -> &'static str {
         Fault::Foreign | Fault::Late | Fault::Unexpected => {
             "they are not of this check: something else sends, or frames arrive on the wrong port"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::bed::{BedText, parse};
+
+    /// Without a speed nothing but the bed file says where a search ends.
+    #[test]
+    fn a_link_of_unknown_speed_needs_a_line_rate() {
+        let port = |keys: &str| {
+            let side = |side: &str, net: u8| {
+                format!(
+                    "[bed.{side}]\ninterface = \"{side}\"\naddresses = \"198.{net}.0.2/24\"\ngateway = \"198.{net}.0.1\"\n{keys}"
+                )
+            };
+            let text = format!("{}{}[dut]\n", side("left", 18), side("right", 19));
+            parse(&BedText { name: "bed.toml".to_owned(), text, t0: Vec::new() }).unwrap().left
+        };
+        let mut facts = LinkFacts { driver: "veth".to_owned(), rx_queues: 2, tx_queues: 1, ..LinkFacts::default() };
+        let (grade, words) = link_in_words("left", &port(""), &facts);
+        assert!(grade == Grade::Doubt && words.contains("line-rate = \"10 Gbit/s\", into [bed.left]"), "{words}");
+        let (grade, words) = link_in_words("left", &port("line-rate = \"1 Gbit/s\"\n"), &facts);
+        assert!(grade == Grade::Good && words.contains("`line-rate` of the bed file counts"), "{words}");
+        facts.speed = Some(10_000);
+        let said = "10000 Mbit/s, driver veth, 2 receive and 1 transmit queues in use".to_owned();
+        assert_eq!(link_in_words("left", &port(""), &facts), (Grade::Good, said));
     }
 }

@@ -87,12 +87,14 @@ fn fail(error: &RunError) -> Exit {
     err(&format!("error: {error}\n"));
     match error {
         RunError::Interrupted(_) => Exit::Interrupted,
-        RunError::HostTooBusy(_) => Exit::Incomplete,
+        // A host that cannot be reached may come back: the run goes on then.
+        RunError::HostTooBusy(_) | RunError::Trial { error: method::TrialError::Unreachable(_), .. } => {
+            Exit::Incomplete
+        }
+        RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::Incomplete,
         RunError::DutDead(_) | RunError::Rig(RigError::Dut(DutError::Dead(_)) | RigError::Neighbour(_)) => {
             Exit::DutUnreachable
         }
-        RunError::Rig(RigError::Dut(error)) if error.is_lost_connection() => Exit::DutUnreachable,
-        RunError::Trial { error: method::TrialError::Unreachable(_), .. } => Exit::DutUnreachable,
         RunError::Rig(RigError::Bed(_) | RigError::Dut(DutError::MissingTools(_) | DutError::Refused { .. }))
         | RunError::Trial { error: method::TrialError::Refused(_), .. } => Exit::Usage,
         RunError::Calibrate(_) => Exit::TesterLimit,

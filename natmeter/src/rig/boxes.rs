@@ -46,18 +46,14 @@ pub fn prepare(
         interrupted: Arc::clone(&process.interrupted),
     };
     for (role, keys) in &bed.boxes {
-        let config = config_of(bed, role, keys, device, values(scenario, point));
+        let config = config_of(bed, role, keys, device, values(scenario, role, point));
         let sink = process.commands.sink(role);
         boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
         boxes.counts |= config.hooks.count.is_some();
         let facts = keys.facts.iter().flatten();
         boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
     }
-    let varying: Vec<&str> =
-        bed.boxes.iter().filter(|(_, keys)| keys.has_varying_cores()).map(|(role, _)| *role).collect();
-    if scenario.sweep.cores.len() > 1 && bed.boxes.len() > 1 {
-        boxes.facts.insert("box whose cores vary".to_owned(), varying.join(", "));
-    }
+    boxes.facts.extend(cores_of_boxes(scenario, bed));
     let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
     let dut = &scenario.duts[point.dut];
     // The frames of a check may refresh connections of an earlier one.
@@ -65,6 +61,24 @@ pub fn prepare(
         boxes.wait = Some(timeout(dut));
     }
     Ok(boxes)
+}
+
+/// Whose cores vary, and how many the other boxes have, for the report of a bed of several boxes.
+fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
+    let cores = &scenario.sweep.cores;
+    let mut facts = FactTable::new();
+    if bed.boxes.len() == 1 {
+        return facts;
+    }
+    let fixed = cores.boxes.iter().flat_map(|boxes| &boxes.fixed);
+    facts.extend(fixed.map(|(role, cores)| (named(role, "cores"), cores.to_string())));
+    if cores.values.len() > 1 {
+        let is_fixed = |role: &str| facts.contains_key(&named(role, "cores"));
+        let varying = bed.boxes.iter().filter(|(role, keys)| keys.has_varying_cores() && !is_fixed(role));
+        let varying: Vec<&str> = varying.map(|(role, _)| *role).collect();
+        facts.insert("box whose cores vary".to_owned(), varying.join(", "));
+    }
+    facts
 }
 
 /// The name of a fact about one of several boxes.
@@ -151,14 +165,14 @@ pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }
 
-/// The placeholders of a point: its axes, and the technology's parameters.
-pub fn values(scenario: &Scenario, point: &Point) -> Vec<(String, String)> {
+/// The placeholders of a box at a point: the axes, and the technology's parameters.
+pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, String)> {
     let mut values: Vec<(String, String)> = scenario.parameters.clone();
     let unquoted = |(name, value): (String, String)| (name, value.trim_matches('"').to_owned());
     values = values.into_iter().map(unquoted).collect();
     let own = [
         ("connections", point.connections.to_string()),
-        ("cores", point.cores.to_string()),
+        ("cores", scenario.sweep.cores.of_box(role, point.cores).to_string()),
         ("frame-size", scenario.traffic.frame_size.to_string()),
     ];
     let axes = point.axes.iter().map(|(name, value)| (name.clone(), value.to_string()));

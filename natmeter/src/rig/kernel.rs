@@ -59,7 +59,7 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     };
     let cores = port::host::cores();
     // With cores as an axis the DUT has isolated cores; otherwise it works on the sender's core.
-    let dut_cores = if scenario.sweep.cores == [1] {
+    let dut_cores = if scenario.sweep.cores.is_default() {
         Vec::new()
     } else {
         cores.iter().copied().skip(1).chain(cores.first().copied()).take(point.cores as usize).collect()

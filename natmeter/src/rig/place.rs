@@ -62,11 +62,16 @@ impl Place {
     ///
     /// # Errors
     /// If one cannot be started.
-    pub fn start(&mut self, bed: &Bed, values: &[(String, String)], process: &Process) -> Result<(), RigError> {
+    pub fn start(
+        &mut self,
+        bed: &Bed,
+        values: impl Fn(&str) -> Vec<(String, String)>,
+        process: &Process,
+    ) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
         for (role, keys) in &bed.boxes {
             let Some(line) = &keys.start else { continue };
-            let mut values = values.to_vec();
+            let mut values = values(role);
             values.extend(
                 ["left", "right"].into_iter().zip(links::ENDS).map(|(side, end)| (side.to_owned(), end.to_owned())),
             );

@@ -156,6 +156,7 @@ fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
         ("TSO", on(facts.tso)),
         ("VLAN offload", on(facts.rxvlan)),
         ("NUMA node", number(facts.numa_node)),
+        ("cores of its interrupts", Some(facts.irq_cores.join(", "))),
     ];
     let known = all.into_iter().filter_map(|(name, words)| Some((name, words.filter(|words| !words.is_empty())?)));
     known.map(|(name, words)| (format!("{side} link, {name}"), words)).collect()
@@ -459,7 +460,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
-    place.start(bed, &boxes::values(scenario, point), process)?;
+    place.start(bed, |role| boxes::values(scenario, role, point), process)?;
     opened.resolve(bed, &place, process).map_err(|error| match place.ended() {
         Some(ended) => RigError::Ended(ended),
         None => error,

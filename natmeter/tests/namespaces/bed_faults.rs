@@ -34,6 +34,8 @@ faults! {
         "t-left does not exist; this machine has";
     an_interface_that_is_down(bed) Bed::nat44(), { run(&bed.tester, "ip link set t-left down"); },
         "ip link set t-left up";
+    a_cable_without_carrier(bed) Bed::nat44(), { run(&bed.device, "ip link set d-left down"); },
+        "or its cable has no carrier";
     a_default_route_through_a_port(bed) Bed::nat44(), { run(&bed.tester, "ip route add default via 198.18.0.1"); },
         "i-know = [\"default-route\"]";
     a_silent_neighbour(bed) Bed::nat44(), { run(&bed.device, "ip addr del 198.18.0.1/24 dev d-left"); },

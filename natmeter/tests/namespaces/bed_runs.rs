@@ -1,7 +1,7 @@
 //! What runs over a test bed: scenarios of other devices, boxes without hooks and with cores, ports in this process's own namespace,
 //! and the time that a run takes.
 
-use super::beds::{Bed, LEFT, RIGHT, folder_of, has_rates, quick, scenarios, until};
+use super::beds::{Bed, LEFT, RIGHT, folder_of, has_rates, quick, scenarios, two_queues, until};
 use super::run;
 use method::Nanos;
 use natmeter::forecast;
@@ -136,4 +136,83 @@ fn seconds_of_valid_trials(run: &Path) -> f64 {
     let trials = trials.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let valid = trials.filter(|trial| !trial["verdict"]["invalid"].is_object());
     valid.map(|trial| trial["outcome"]["wall"].as_f64().unwrap() / 1e9).sum()
+}
+
+/// Measurements of the null device in a report.
+fn null_devices(report: &serde_json::Value) -> usize {
+    let results = report["results"].as_array().unwrap();
+    results.iter().map(|result| result["null"].as_array().map_or(0, Vec::len)).sum()
+}
+
+/// T0 is measured once, cabled left to right; checks, runs and reports then use it.
+#[test]
+#[ignore = "needs root"]
+fn t0_is_kept_and_bounds_what_a_report_says() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let nat44 = |bed: &Bed| bed.run(&scenario, &["--set", "sweep.connections=2000"]);
+    let before = nat44(&bed);
+    assert_eq!(null_devices(&before), 0);
+    assert!(before["sentences"].to_string().contains("this bed has no T0"), "{}", before["sentences"]);
+    for name in [LEFT, RIGHT] {
+        run(&bed.tester, &format!("ip link del {name}"));
+    }
+    two_queues(&bed.tester, LEFT, &bed.tester, RIGHT);
+    let output = bed.natmeter(&["bed", "t0", "bed.toml", "--beside"]);
+    let says = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && says.contains("Cable the box in again"), "{output:?}");
+    run(&bed.tester, &format!("ip link del {LEFT}"));
+    bed.cable();
+    let kept: Vec<scenario::bed::T0> = scenario::bed::read_t0(&bed.folder.path().join("bed.toml")).unwrap();
+    let [t0] = &kept[..] else { panic!("{kept:?}") };
+    assert!(t0.frames > 0 && t0.sent >= t0.frames / 2 && t0.ports[0].starts_with("t-left, af-packet"), "{t0:?}");
+    let lines = bed.check(&[]);
+    let line = lines.iter().find(|(name, ..)| name == "T0").unwrap_or_else(|| panic!("{lines:?}"));
+    assert!(line.1 == "ok" && line.2.contains(&t0.date), "{line:?}");
+    let after = nat44(&bed);
+    assert!(null_devices(&after) > 0, "{after}");
+    assert!(!after["sentences"].to_string().contains("this bed has no T0"), "{}", after["sentences"]);
+    // T0 of other ports does not count.
+    bed.file("silence = \"10 ms\"", "queues = 2", &bed.kernel_hooks());
+    let lines = bed.check(&[]);
+    assert!(lines.iter().any(|(name, grade, _)| name == "T0" && grade == "not run"), "{lines:?}");
+}
+
+/// With several queues the check names their frames, and a queue that is starved. XDP in the generic path of a veth gives all frames to the first one.
+#[test]
+#[ignore = "needs root"]
+fn the_spread_over_queues_is_checked() {
+    let bed = Bed::nat44();
+    for io in ["af-packet", "af-xdp-generic"] {
+        bed.file("silence = \"10 ms\"", &format!("io = \"{io}\"\nqueues = 2"), &bed.kernel_hooks());
+        let lines = bed.check(&[]);
+        for side in ["left", "right"] {
+            let name = format!("{side} queues");
+            let (_, grade, words) = lines.iter().find(|line| line.0 == name).unwrap_or_else(|| panic!("{lines:?}"));
+            let (head, _) = words.split_once(';').unwrap_or((words, ""));
+            let of_queues = head.strip_prefix("frames received: ").unwrap().split(", ");
+            let of_queues: Vec<u64> = of_queues.map(|n| n.parse().unwrap()).collect();
+            assert_eq!((of_queues.len(), of_queues.iter().sum()), (2, 1_000_u64), "{io}: {words}");
+            // Half of the share of one of two queues.
+            let is_starved = of_queues.iter().any(|n| *n < 250);
+            assert!(is_starved || io == "af-packet", "{words}");
+            let (expected, says) = if is_starved { ("doubt", "has less than half of its share") } else { ("ok", "") };
+            assert!(grade == expected && words.contains(says), "{io} {side}: {grade} {words}");
+        }
+    }
+}
+
+/// `bed init` finds the cabled interfaces and their sides; its file is checked without a change.
+#[test]
+#[ignore = "needs root"]
+fn the_file_that_init_writes_is_a_bed() {
+    let bed = Bed::nat44();
+    let output = bed.natmeter(&["bed", "init"]);
+    let says = String::from_utf8_lossy(&output.stdout);
+    assert!(says.contains("left is t-left, right is t-right"), "{output:?}");
+    let again = bed.natmeter(&["bed", "init"]);
+    assert!(!again.status.success(), "a file that exists is not replaced");
+    let output = bed.natmeter(&["bed", "check", "bed.toml", "--beside", "--set", "sweep.connections=100"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -3,6 +3,7 @@
 //! link between them, so each speaks to hosts on one side and to the other edge on the other. Needs root.
 
 mod bed_faults;
+mod bed_procedures;
 mod bed_runs;
 mod beds;
 #[path = "../../../dut/tests/lab/mod.rs"]

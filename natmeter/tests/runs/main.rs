@@ -5,6 +5,7 @@ mod damaged;
 mod direction_ratio;
 mod folder_copy;
 mod left_out;
+mod procedures;
 mod repeated;
 mod reproduce;
 mod resume;

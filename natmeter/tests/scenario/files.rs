@@ -382,7 +382,7 @@ fn overrides() {
     };
     assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
-    assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores, [1, 2]);
+    assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores.values, [1, 2]);
     assert_eq!(with(false, &["measure.repetitions=3", "repetitions=4"]).measure.repetitions, 4);
     assert_eq!(with(false, &["traffic.frame-size=128"]).traffic.frame_size, 128);
     assert_eq!(with(false, &["duration=1 s"]).measure.duration, Nanos::from_secs(1));

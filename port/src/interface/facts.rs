@@ -3,6 +3,7 @@
 use super::Interfaces;
 use super::ethtool::Ethtool;
 use crate::{Netns, PortError};
+use std::path::Path;
 
 /// What an interface and its link are. What the driver does not tell is empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -49,6 +50,8 @@ pub struct LinkFacts {
     pub rxvlan: Option<bool>,
     /// NUMA node of the card.
     pub numa_node: Option<u32>,
+    /// Cores that serve each interrupt of the card, such as `2` or `0-3`, in the order of the interrupts' numbers.
+    pub irq_cores: Vec<String>,
 }
 
 /// Octets of a frame on the wire that are not in it: preamble with start delimiter, and the shortest gap.
@@ -89,6 +92,7 @@ impl Interfaces {
         let [rx_ring, tx_ring] = ethtool.rings().map_or([None; 2], |rings| rings.map(|n| Some(n).filter(|n| *n > 0)));
         Ok(LinkFacts {
             numa_node: numa_node(&driver.bus),
+            irq_cores: irq_cores(Path::new("/"), &driver.bus),
             kind: interface.kind,
             name: interface.name,
             driver: driver.name,
@@ -130,9 +134,38 @@ fn numa_node(bus: &str) -> Option<u32> {
     text.trim().parse().ok()
 }
 
+/// The cores that may serve each message-signalled interrupt of a PCI device, read below the folder `root`.
+fn irq_cores(root: &Path, bus: &str) -> Vec<String> {
+    if bus.is_empty() || bus.contains('/') {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir(root.join("sys/bus/pci/devices").join(bus).join("msi_irqs"));
+    let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut irqs: Vec<u32> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+    irqs.sort_unstable();
+    let cores = |irq| std::fs::read_to_string(root.join(format!("proc/irq/{irq}/smp_affinity_list")));
+    irqs.into_iter().filter_map(|irq| Some(cores(irq).ok()?.trim().to_owned())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "makes folders")]
+    fn the_cores_of_interrupts_are_in_the_order_of_their_numbers() {
+        let root = tempfile::tempdir().unwrap();
+        for (irq, cores) in [(9, "0-3"), (124, "2"), (125, "3")] {
+            let irqs = root.path().join("sys/bus/pci/devices/0000:05:00.0/msi_irqs");
+            std::fs::create_dir_all(&irqs).unwrap();
+            std::fs::write(irqs.join(irq.to_string()), "msix\n").unwrap();
+            let folder = root.path().join(format!("proc/irq/{irq}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("smp_affinity_list"), format!("{cores}\n")).unwrap();
+        }
+        assert_eq!(irq_cores(root.path(), "0000:05:00.0"), ["0-3", "2", "3"]);
+        assert!(irq_cores(root.path(), "0000:05:00.1").is_empty() && irq_cores(root.path(), "").is_empty());
+    }
 
     /// The tables of RFC 2544 (section 9.1 has the frame sizes, appendix B the rates at 10 Mbit/s), and the usual rates
     /// of faster links.

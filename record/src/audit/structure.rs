@@ -5,8 +5,8 @@ use crate::folder::{Header, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
-use method::metric::{is_establishment, is_throughput};
-use method::{Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
+use method::metric::{BACK_TO_BACK_FRAMES, is_establishment, is_throughput};
+use method::{Load, Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
 use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,11 +183,19 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
     if result.trace.is_empty() {
         return Some("its search has no step".to_owned());
     }
+    let metric = &outcome.measurement.metric;
+    let is_of_bursts = *metric == BACK_TO_BACK_FRAMES.key;
     let tried = |step: &SearchStep| {
-        trials.iter().any(|t| t.spec.searched_rate() == step.rate && agrees(&t.verdict, step.verdict))
+        let is_of_step = |t: &TrialRecord| match t.spec.load {
+            // Bursts have one rate; their length is searched.
+            Load::Frames(frames) if is_of_bursts => frames == step.rate.0,
+            _ => t.spec.searched_rate() == step.rate,
+        };
+        trials.iter().any(|t| is_of_step(t) && agrees(&t.verdict, step.verdict))
     };
     if let Some(step) = result.trace.iter().find(|step| !tried(step)) {
-        return Some(format!("no trial at {}/s has the verdict that its step of the search has", step.rate));
+        let at = if is_of_bursts { format!("of {} frames", step.rate) } else { format!("at {}/s", step.rate) };
+        return Some(format!("no trial {at} has the verdict that its step of the search has"));
     }
     let is_tried = |rate: Rate| rate.0 == 0 || result.trace.iter().any(|step| step.rate == rate);
     let is_tried = |rate: Rate| match result.capacity {
@@ -195,7 +203,6 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
         None => is_tried(rate),
     };
     // Other values follow from their trials by their procedure, which the audit repeats.
-    let metric = &outcome.measurement.metric;
     let is_rate = is_throughput(metric) || is_establishment(metric);
     let is_of_search = is_rate && result.goals.is_empty() && result.capacity.is_none();
     let is_counted = result.kind == ResultKind::Observed;

@@ -95,7 +95,10 @@ fn all_found(report: &Report) -> Vec<String> {
         }
     }
     if sentences.is_empty() {
-        sentences.push("Nothing was measured.".to_owned());
+        // Delays have many figures, none of which stands for all.
+        let says =
+            if known.is_empty() { "Nothing was measured." } else { "No rate was searched: the table has all figures." };
+        sentences.push(says.to_owned());
     }
     let free = |c: &&PointResult| {
         c.bound == ResultKind::Exact && c.closed_loop == 0 && c.median().is_some() && !is_capacity(c)

@@ -12,7 +12,7 @@ use tech::{Axis, Fit};
 
 impl Check<'_> {
     pub(super) fn axes(&mut self) {
-        self.twice("sweep.cores", &self.scenario.sweep.cores, |n| format!("`{n}`"));
+        self.twice("sweep.cores", &self.scenario.sweep.cores.values, |n| format!("`{n}`"));
         for swept in &self.scenario.axes {
             let Some(axis) = Axis::by_name(&swept.axis) else { continue };
             self.twice(&path(swept), &swept.values, |n| quoted(*n));

@@ -13,9 +13,51 @@ const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
 
 impl Check<'_> {
     pub(super) fn box_between(&mut self) {
-        let Some(bed) = &self.scenario.bed else { return };
+        let Some(bed) = &self.scenario.bed else { return self.cores_without_boxes() };
         self.hooks(bed);
         self.addresses_of_box(bed);
+    }
+
+    /// Only a bed has several boxes.
+    fn cores_without_boxes(&mut self) {
+        if self.scenario.sweep.cores.boxes.is_some() {
+            let fault = Fault::new("this device has no boxes with cores of their own");
+            self.faults.push(fault.at("sweep.cores", "cores of boxes").instead(
+                "write one number or a list, or run the scenario over a bed with these boxes: --bed bed.toml",
+            ));
+        }
+    }
+
+    /// The boxes whose cores the scenario gives are those of the bed, and a hook of each sets them.
+    fn cores_of_boxes(&mut self, bed: &Bed) {
+        let cores = &self.scenario.sweep.cores;
+        let Some(boxes) = &cores.boxes else {
+            if !cores.is_default() && !bed.boxes.iter().any(|(_, keys)| keys.has_varying_cores()) {
+                self.faults.push(Fault::new("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
+                    "write `{cores}` in the hook `cores` or `prepare` of the box whose cores vary, or remove this",
+                ));
+            }
+            return;
+        };
+        let roles: Vec<&str> = bed.boxes.iter().map(|(role, _)| *role).collect();
+        for name in boxes.names() {
+            let path = format!("sweep.cores.{name}");
+            let found = bed.boxes.iter().find(|(role, _)| *role == name);
+            let fault = match found {
+                None => Fault::new(format!("the bed has no box `{name}`"))
+                    .at(path, "cores of a box")
+                    .instead(format!("name a box of the bed: {}", roles.join(", "))),
+                Some((_, keys)) if !keys.has_varying_cores() => Fault::new(format!(
+                    "nothing sets the cores of the box `{name}`"
+                ))
+                .at(path, "cores of this box")
+                .instead(format!(
+                    "write `{{cores}}` in the hook `cores` or `prepare` of [dut.{name}] in the bed file, or remove this"
+                )),
+                Some(_) => continue,
+            };
+            self.faults.push(fault);
+        }
     }
 
     /// Each value that the box must be set to has its hook.
@@ -27,11 +69,7 @@ impl Check<'_> {
                 .at(path, label)
                 .instead(format!("add the hook `{hook}` to the box in the bed file, or remove this"))
         };
-        if scenario.sweep.cores != [1] && !has(BoxKeys::has_varying_cores) {
-            self.faults.push(Fault::new("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
-                "write `{cores}` in the hook `cores` or `prepare` of the box whose cores vary, or remove this",
-            ));
-        }
+        self.cores_of_boxes(bed);
         let configured = has(BoxKeys::is_configured_by_user);
         for axis in scenario.axes.iter().filter(|axis| !configured && changes_box(&axis.axis)) {
             let path = format!("sweep.{}", axis.axis);

@@ -136,7 +136,7 @@ fn kernel_sweep() -> Run {
 fn matrix() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "matrix".into();
-    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2] };
+    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2].into() };
     scenario.measure.metrics = vec!["throughput".into()];
     scenario.measure.repetitions = 1;
     Run::new(scenario).measure(|m| {

@@ -1,0 +1,91 @@
+//! Procedures beside the search for a rate, over a bed of existing interfaces: each recovers what the test gave the box or the link.
+
+use super::beds::{Bed, reported};
+use super::run;
+use serde_json::Value;
+
+/// Runs a scenario over a bed, and returns the medians of these results of its metrics.
+fn medians<const N: usize>(
+    bed: &Bed,
+    (metrics, results): (&[&str], [&str; N]),
+    tables: &str,
+    measure: &str,
+) -> [f64; N] {
+    let text = format!(
+        "name = \"procedures\"\n[dut.external]\n{tables}\n[measure]\nmetrics = {metrics:?}\nrepetitions = 1\nerror = \"5 %\"\n\
+         max-rate = \"10k\"\nduration = \"500 ms\"\nstart-delay = \"5 ms\"\nsettle = \"0 s\"\ndrain = \"200 ms\"\n\
+         phase1-drain = \"200 ms\"\n{measure}"
+    );
+    std::fs::write(bed.folder.path().join("procedures.toml"), text).unwrap();
+    let args = ["run", "procedures.toml", "--bed", "bed.toml", "--beside", "--quiet"];
+    let report = reported(bed.folder.path(), &args, |args| bed.natmeter(args));
+    assert_eq!(report["audit"]["findings"].as_array().map_or(0, Vec::len), 0, "{}", report["audit"]);
+    let all = report["results"].as_array().unwrap();
+    let median = |result: &Value| result["summary"]["median"].as_f64();
+    results.map(|name| {
+        let result = all.iter().find(|result| result["metric"] == name);
+        result.and_then(median).unwrap_or_else(|| panic!("{name}: {all:?}"))
+    })
+}
+
+/// The frames of a link that delays each by 3 ms have this latency, and little variation.
+#[test]
+#[ignore = "needs root"]
+fn delays_of_a_link_are_measured() {
+    let bed = Bed::forwarding();
+    bed.file("silence = \"10 ms\"", "", "");
+    let keys = "[measure.latency]\nduration = \"1 s\"\nfrom = \"0 s\"\ntags = 200\nrate = \"1k\"\n\
+        [measure.pdv]\nduration = \"500 ms\"\nrate = \"1k\"\n[measure.ipdv]\nduration = \"500 ms\"\nrate = \"1k\"\n";
+    let results = ["latency_typical_forward", "latency_typical_reverse", "pdv_forward", "ipdv_median_forward"];
+    let delayed = "[link.impair]\ndelay = \"3 ms\"\n";
+    let [there, back, pdv, ipdv] = medians(&bed, (&["latency", "pdv", "ipdv"], results), delayed, keys);
+    for nanos in [there, back] {
+        assert!((3e6..100e6).contains(&nanos), "latency: {nanos} ns");
+    }
+    assert!(pdv > 0.0 && ipdv.abs() < 1e6, "PDV {pdv} ns, IPDV {ipdv} ns");
+}
+
+/// A box that forwards 4,000 frames a second, and 100 at once, gets 10,000 a second. It loses half of 8,000 a second but for
+/// those 100; the longest burst takes 100 tokens, and four for each ten of its frames come in meanwhile.
+#[test]
+#[ignore = "needs root"]
+fn losses_of_a_box_of_known_rate_are_measured() {
+    let bed = Bed::forwarding();
+    run(&bed.device, "nft add table ip user");
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    run(&bed.device, "nft add rule ip user pass limit rate over 4000/second burst 100 packets drop");
+    bed.file("silence = \"10 ms\"", "", "");
+    let keys = "[measure.frame-loss]\nloads = [\"8k\"]\n[measure.back-to-back]\nrate = \"4k\"\nlongest = \"500 ms\"\n\
+        [measure.system-recovery]\nrate = \"3k\"\noverload = \"500 ms\"\nafter = \"500 ms\"\n";
+    let metrics = ["frame_loss_rate", "back_to_back_frames", "system_recovery_time"];
+    let [loss, burst, recovery] = medians(&bed, (&metrics, metrics), "[traffic]\ndirection = \"forward\"\n", keys);
+    assert!((450e3..=500e3).contains(&loss), "{loss} ppm");
+    assert!((150.0..=185.0).contains(&burst), "{burst} frames");
+    assert!((0.0..500e6).contains(&recovery), "{recovery} ns");
+}
+
+const NAT44: &str = "[technology.nat44]\nmapping = \"address-and-port-dependent\"\n[traffic]\ndirection = \"forward\"\n\
+    [sweep]\nconnections = 4000\n";
+
+#[test]
+#[ignore = "needs root"]
+fn churn_of_a_nat44_is_measured() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
+    let churn = "phase1-rate = \"4k\"\n[measure.churn]\nheld = \"25 %\"\nheld-rate = \"1k\"\n";
+    let [rate] = medians(&bed, (&["churn_rate"], ["churn_rate"]), NAT44, churn);
+    assert!(rate > 0.0);
+}
+
+/// A box that keeps 1,500 connections, and refuses others.
+#[test]
+#[ignore = "needs root"]
+fn the_capacity_of_a_table_is_measured() {
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    run(&bed.device, "nft add rule ip user pass ct state new ct count over 1500 drop");
+    let metric = ["conn_table_capacity"];
+    let [capacity] = medians(&bed, (&metric, metric), NAT44, "alpha = \"50 %\"\ncapacity-from = 500\n");
+    assert!((1400.0..=1500.0).contains(&capacity), "{capacity}");
+}
