@@ -107,7 +107,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
         head[14] >> 4 == 6 && usize::from(be16(head, 18)) == inside + after
     };
     let v4 = || {
-        let unfragmented = be16(head, ip + 6) & 0x3fff == 0;
+        let unfragmented = be16(head, ip + 6) & !0x4000 == 0;
         head[ip] == 0x45 && usize::from(be16(head, ip + 2)) == header::IPV4 + after && unfragmented
     };
     let tcp = &head[tcp_at..];

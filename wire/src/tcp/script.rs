@@ -75,29 +75,29 @@ impl Script {
     }
 
     /// Segments of both sides together.
-    pub fn segments(&self) -> u16 {
+    pub fn segments(self) -> u16 {
         self.segments
     }
 
     /// Segments that the Initiator sends.
-    pub fn of_initiator(&self) -> u16 {
+    pub fn of_initiator(self) -> u16 {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }
 
     /// Octets of the data of a segment that has some.
-    pub fn payload(&self) -> u16 {
+    pub fn payload(self) -> u16 {
         self.payload
     }
 
     /// The side that sends segment `n`: after the handshake they take turns.
     #[inline(always)]
     pub fn from(n: u16) -> Side {
-        if n == 2 || n != 1 && (n == 0 || n % 2 == 1) { Side::Initiator } else { Side::Responder }
+        if n == 2 || n == 0 || n != 1 && n % 2 == 1 { Side::Initiator } else { Side::Responder }
     }
 
     /// Segment `n`, below [`Script::segments`].
     #[inline]
-    pub fn segment(&self, n: u16) -> Segment {
+    pub fn segment(self, n: u16) -> Segment {
         let from = Script::from(n);
         let (initiator, responder, flags, data) = match n {
             0 => (0, 0, SYN, false),
@@ -109,7 +109,7 @@ impl Script {
     }
 
     #[inline]
-    fn after_handshake(&self, n: u16) -> (u16, u16, u8, bool) {
+    fn after_handshake(self, n: u16) -> (u16, u16, u8, bool) {
         let (d, sent) = (self.payload, 1 + self.exchanges * self.payload);
         let closing = n.wrapping_sub(2 * self.exchanges);
         match (closing, self.close) {
@@ -125,7 +125,7 @@ impl Script {
 
     /// The first of the segments before `n` that is the same as this one, as after a retransmission or a duplicate.
     #[cold]
-    pub fn is_earlier(&self, n: u16, segment: &Segment) -> bool {
+    pub fn is_earlier(self, n: u16, segment: &Segment) -> bool {
         (0..n.min(self.segments)).any(|n| self.segment(n) == *segment)
     }
 }
