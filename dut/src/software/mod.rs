@@ -67,13 +67,23 @@ pub struct Config {
     /// Timeout of an idle UDP connection in seconds, with or without a reply: longer than the experiment (RFC 9693,
     /// section 4.4).
     pub udp_timeout: u64,
+    /// Whether TCP is translated, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tcp: bool,
     /// Outside addresses and ports.
     pub pool: Pool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { connections: 0, table_size: None, hash_size: None, udp_timeout: 10_000, pool: Pool::default() }
+        Config {
+            connections: 0,
+            table_size: None,
+            hash_size: None,
+            udp_timeout: 10_000,
+            tcp: false,
+            pool: Pool::default(),
+        }
     }
 }
 
@@ -133,6 +143,14 @@ impl Config {
             return refuse("the UDP timeout is 0".into(), "set it to 10000 seconds, the default");
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// The protocols that are translated, UDP first: each has a rule of its own, so that frames of UDP pass the same rule with and
+    /// without TCP.
+    fn protocols(&self) -> &'static [&'static str] {
+        if self.tcp { &["udp", "tcp"] } else { &["udp"] }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Decider, Phase2, Procedure, Progress, SearchResult, SearchSettings, binary, data_trial};
 use crate::judged::Patience;
 use crate::metric::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
-use crate::trial::{Direction, Load, Tcp, TcpClose, TrialError, TrialOptions, TrialSpec, Trials};
+use crate::trial::{Direction, Load, Tcp, TcpClose, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 
 /// Entry in the list of procedures.
@@ -92,14 +92,14 @@ pub fn measure<T: Trials>(
     }
     let Life { exchanges, close, different, .. } = life;
     let tcp = Tcp::Life { exchanges, close, different, watch: None };
-    let (mut result, entries) = search(trials, settings, phase2, (tcp, most), watch)?;
+    let (mut result, best) = search(trials, settings, phase2, (tcp, most), watch)?;
     if result.rate.0 == 0 {
         return Ok(result);
     }
     let mut part = |key: &str, value: u64| {
         result.parts.insert(key.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
     };
-    if let Some((_, entries)) = entries.filter(|(rate, _)| *rate == result.rate) {
+    if let Some(entries) = best.and_then(|best| best.store?.dut_entries_after) {
         part(TCP_ENTRIES.key, entries);
     }
     if let Some(at_most) = life.watch {
@@ -112,7 +112,9 @@ pub fn measure<T: Trials>(
             part(TCP_TRANSITORY_TIME.key, emptied.0);
         }
         result.trials += 1;
-        result.observed = outcome.observed;
+        if let (Some(seen), Some(tcp)) = (&mut result.observed.tcp, outcome.observed.tcp) {
+            seen.emptying = tcp.emptying;
+        }
     }
     Ok(result)
 }
@@ -147,31 +149,32 @@ fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpe
     Ok(TrialSpec { direction: Direction::Forward, options, ..data_trial(settings, Some(phase2))? })
 }
 
-/// The search, and the entries of the DUT after the trial at the highest rate that passed, if it counts them.
+/// The search, which observes the trial at the rate found, and the outcome of this trial.
 fn search<T: Trials>(
     trials: &mut T,
     settings: &SearchSettings,
     phase2: Phase2,
     (tcp, most): (Tcp, Rate),
     watch: &mut dyn FnMut(&Progress),
-) -> Result<(SearchResult, Option<(Rate, Count)>), TrialError> {
+) -> Result<(SearchResult, Option<TrialOutcome>), TrialError> {
     settings.check()?;
     let trial = trial(settings, phase2, tcp)?;
     let mut decider = Decider::new(trials, settings);
-    let mut entries = None;
+    let mut best: Option<(Rate, TrialOutcome)> = None;
     let decide = |rate: Rate, patience: Patience| {
         let spec = TrialSpec { rate, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec, tcp), patience)?;
-        if judgement.decision.passed() {
-            let store = judgement.last().outcome.store.as_ref();
-            entries = entries.max(store.and_then(|store| store.dut_entries_after).map(|found| (rate, found)));
+        if judgement.decision.passed() && best.as_ref().is_none_or(|(highest, _)| rate >= *highest) {
+            best = Some((rate, judgement.last().outcome.clone()));
         }
         Ok(judgement)
     };
     let ends = (settings.lo.min(Rate(most.0 - 1)), most);
     let least = per_second(1, settings.duration).max(Rate(1));
-    let result = binary::search(ends, least, (settings.precision, &settings.criteria), decide, watch)?;
-    Ok((result, entries))
+    let mut result = binary::search(ends, least, (settings.precision, &settings.criteria), decide, watch)?;
+    let best = best.filter(|(rate, _)| *rate == result.rate).map(|(_, outcome)| outcome);
+    result.observed = best.as_ref().map(|outcome| outcome.observed.clone()).unwrap_or_default();
+    Ok((result, best))
 }
 
 /// A probe of the DUT: a working DUT lets at least one of these complete.
