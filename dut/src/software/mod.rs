@@ -188,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn tcp_has_a_rule_of_its_own_beside_that_of_udp() {
+        let config = Config { tcp: true, ..Config::default() };
+        for (software, rules) in
+            [("nftables", ["l4proto udp snat", "l4proto tcp snat"]), ("iptables-nft", ["-p udp -j", "-p tcp -j"])]
+        {
+            let text = shown(named(software).unwrap(), &config);
+            assert!(rules.iter().all(|rule| text.contains(rule)), "{text}");
+            assert!(!shown(named(software).unwrap(), &Config::default()).contains(rules[1]));
+        }
+    }
+
+    #[test]
     fn invalid_configurations_are_refused_with_a_way_out() {
         let nft = named("nftables").unwrap();
         Config::default().check(nft).unwrap();

@@ -61,7 +61,8 @@ fn tcp(stage: &mut Stage, exchanges: u16, close: Close) -> Option<f64> {
 fn udp(stage: &mut Stage) -> Option<f64> {
     let n = stage.connections();
     let frames = 3 * CONNECTIONS;
-    let learn = engine::phase::Phase { learn: true, frames: n, kind: wire::Kind::Establish, ..data(n, Direction::Forward) };
+    let learn =
+        engine::phase::Phase { learn: true, frames: n, kind: wire::Kind::Establish, ..data(n, Direction::Forward) };
     stage.run(&learn).ok()?;
     let phase = engine::phase::Phase { frames, ..data(n, Direction::Both) };
     let out = stage.run(&phase).ok()?;

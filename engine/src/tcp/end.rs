@@ -184,7 +184,7 @@ impl<'a> End<'a> {
         plan.expect_all(work);
         for j in 0..work.arrived.len() {
             let Arrived { frame, index, segment } = work.arrived[j];
-            match plan.hold(frames[frame].bytes(), (index, &segment), (&work.words, j), findings) {
+            match plan.hold(frames[frame].bytes(), (index, segment), (&work.words, j), findings) {
                 Err(fault) => findings.faults.add(fault),
                 Ok((number, ends)) => {
                     findings.received += 1;
@@ -252,17 +252,17 @@ impl EndPlan<'_> {
     }
 
     /// The number of the segment that must come next, at the earliest, and whether this one is it.
-    fn number(&self, stage: u16, segment: &Segment) -> Result<u16, Fault> {
+    fn number(&self, stage: u16, segment: Segment) -> Result<u16, Fault> {
         let number = if self.exchange { self.exchange_number(segment) } else { stage };
-        let right = number < self.script.segments() && number >= stage && self.script.segment(number) == *segment;
+        let right = number < self.script.segments() && number >= stage && self.script.segment(number) == segment;
         if right {
             return Ok(number);
         }
-        Err(if self.script.is_earlier(stage, segment) { Fault::Duplicate } else { Fault::Unexpected })
+        Err(if self.script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
     }
 
     /// The number of the request or answer that has come so far. Earlier ones may be lost.
-    fn exchange_number(&self, segment: &Segment) -> u16 {
+    fn exchange_number(&self, segment: Segment) -> u16 {
         let passed = segment.responder.wrapping_sub(1) / self.script.payload().max(1);
         let first = if segment.from == Side::Initiator { 3 } else { 4 };
         passed.saturating_mul(2).saturating_add(first)
@@ -272,12 +272,12 @@ impl EndPlan<'_> {
     fn hold(
         &self,
         frame: &[u8],
-        (index, segment): (u32, &Segment),
+        (index, segment): (u32, Segment),
         words: (&Words, usize),
         findings: &mut TcpFindings,
     ) -> Result<(u16, Ends), Fault> {
         let number = self.number(self.stages.get(index, self.phase), segment)?;
-        let (seq, ack) = self.numbers.of(index, segment);
+        let (seq, ack) = self.numbers.of(index, &segment);
         let payload = if segment.data { self.segments.payload() } else { &[] };
         let wanted = Wanted { seq, ack, flags: segment.flags, payload };
         let learn = self.store.is_some() && number == 0;

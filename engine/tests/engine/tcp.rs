@@ -154,7 +154,7 @@ fn a_connection_of_which_a_segment_is_lost_does_not_complete() {
 
 #[test]
 fn a_lost_request_costs_one_exchange() {
-    let fate = |sent: u64, _: u8| if sent > 3 * HELD && sent % 100 == 0 { Fate::Lose } else { Fate::Pass };
+    let fate = |sent: u64, _: u8| if sent > 3 * HELD && sent.is_multiple_of(100) { Fate::Lose } else { Fate::Pass };
     let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
     let outcome = engine.run(&exchange(5 * HELD)).unwrap();
     let [begun, completed, .., faults] = counts(&outcome);
@@ -175,7 +175,7 @@ fn a_duplicate_is_counted_and_not_answered() {
 
 #[test]
 fn a_wrong_checksum_is_no_right_segment() {
-    let fate = |sent: u64, _: u8| if sent > 2 * HELD && sent % 10 == 0 { Fate::Damage } else { Fate::Pass };
+    let fate = |sent: u64, _: u8| if sent > 2 * HELD && sent.is_multiple_of(10) { Fate::Damage } else { Fate::Pass };
     let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
     let outcome = engine.run(&life(0, TcpClose::None)).unwrap();
     let wrong = outcome.forward.faults.get(Fault::BadChecksum);

@@ -105,13 +105,12 @@ pub fn measure<T: Trials>(
     if let Some(at_most) = life.watch {
         let tcp = Tcp::Life { exchanges, close, different, watch: Some(at_most) };
         let spec = TrialSpec { rate: result.rate, ..trial(settings, phase2, tcp)? };
-        // The trial shows a time and no rate, so that its losses are no matter.
+        // The trial shows a time and no rate, so that its losses are no matter. It is no step of the search.
         let outcome = trials.run(&spec)?;
         let emptied = outcome.observed.tcp.as_ref().and_then(|tcp| tcp.emptying?.emptied);
         if let Some(emptied) = emptied {
             part(TCP_TRANSITORY_TIME.key, emptied.0);
         }
-        result.trials += 1;
         if let (Some(seen), Some(tcp)) = (&mut result.observed.tcp, outcome.observed.tcp) {
             seen.emptying = tcp.emptying;
         }

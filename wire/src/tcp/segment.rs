@@ -227,7 +227,7 @@ mod tests {
                         let ip = ip.header();
                         tcp.calc_checksum_ipv6(ip.source(), ip.destination()).unwrap()
                     }
-                    other => panic!("{other:?}"),
+                    NetSlice::Arp(arp) => panic!("{arp:?}"),
                 };
                 assert_eq!((tcp.checksum(), tcp.source_port(), tcp.destination_port()), (right, 1027, 80));
                 assert_eq!((tcp.syn(), tcp.psh(), tcp.window_size()), (n == 0, n == 3, WINDOW));
