@@ -101,7 +101,9 @@ pub enum EngineError {
 pub struct Engine {
     pub(crate) stage: Stage,
     pub(crate) device: Box<dyn Device>,
-    settings: Settings,
+    pub(crate) settings: Settings,
+    /// TCP connections that the last trial of these opened and held.
+    pub(crate) held: Count,
 }
 
 impl Engine {
@@ -125,7 +127,7 @@ impl Engine {
         }
         let store = if view.stateful { Some(StateTable::new(view.connections())?) } else { None };
         let stage = Stage::new(clock, lanes, view, store, settings.start_delay, settings.seed, interrupted);
-        Ok(Engine { stage, device, settings })
+        Ok(Engine { stage, device, settings, held: 0 })
     }
 
     /// The device under test.
@@ -147,10 +149,11 @@ impl Engine {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
         self.allow(self.lasts(spec));
-        let outcome = match spec.kind {
-            PhaseKind::Stateless => self.stateless(spec),
-            PhaseKind::Establish => self.establish(spec),
-            PhaseKind::Established => self.established(spec),
+        let outcome = match (spec.kind, spec.options.tcp) {
+            (_, Some(tcp)) => self.tcp(spec, tcp),
+            (PhaseKind::Stateless, None) => self.stateless(spec),
+            (PhaseKind::Establish, None) => self.establish(spec),
+            (PhaseKind::Established, None) => self.established(spec),
         };
         self.device.rest();
         let mut outcome = outcome?;
@@ -343,7 +346,7 @@ impl Engine {
         }
     }
 
-    fn drain(&self, spec: &TrialSpec) -> Nanos {
+    pub(crate) fn drain(&self, spec: &TrialSpec) -> Nanos {
         Nanos(self.settings.drain.0 + spec.options.drain.unwrap_or_default().0)
     }
 
@@ -374,7 +377,7 @@ impl Engine {
         self.while_serving(|device| device.clear())?
     }
 
-    fn entries(&mut self) -> Result<Option<Count>, TrialError> {
+    pub(crate) fn entries(&mut self) -> Result<Option<Count>, TrialError> {
         self.while_serving(|device| device.entries())?
     }
 

@@ -32,6 +32,42 @@ pub struct Lane {
     pub service: Option<Service>,
 }
 
+/// What a lane knows once it runs on its core.
+pub(crate) struct Begun {
+    /// Start of the phase.
+    pub(crate) start: Ticks,
+    /// Whether both ports are in-process links.
+    pub(crate) in_process: bool,
+    /// Frames that can wait in its queues.
+    pub(crate) queued: usize,
+}
+
+impl Lane {
+    /// Moves the thread to its core, with its priority, and waits for all lanes.
+    ///
+    /// # Errors
+    /// When the thread cannot run on its core. The other lanes stop then.
+    pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<Begun, PortError> {
+        if let Err(error) = port::host::place(self.core) {
+            // The other lanes must not wait for this one.
+            shared.broken.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+        // Real-time priority only on in-process links: on other back-ends, kernel threads must run to forward frames.
+        let facts: Vec<_> = self.left.iter().chain(&self.right).map(Port::facts).collect();
+        let in_process = facts.iter().all(|f| f.backend == "link");
+        // An unpinned lane must yield, or two lanes that wait for a third one on their cores would wait for ever.
+        let alone = self.core.is_some() && in_process;
+        let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
+        // The ports are open. Best effort, like the priority: a thread that keeps its capabilities measures the same.
+        let _ = port::privileges::limit_measuring_thread();
+        // 0 means unknown; assume what one poll of each port fetches.
+        let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
+        let start = shared.all_ready(clock);
+        Ok(Begun { start, in_process, queued })
+    }
+}
+
 /// Returns the steering of a link over the lanes at its end: each lane receives the frames that it sent. Any lane could
 /// judge any frame, but with this steering every queue has the same share of the rate, frames of one sender arrive
 /// consecutively, and the sender itself frees them.
@@ -131,22 +167,7 @@ pub fn run(
     lane: &mut Lane,
 ) -> Result<Report, PortError> {
     let _told = Told(shared);
-    if let Err(error) = port::host::place(lane.core) {
-        // The other lanes must not wait for this one.
-        shared.broken.store(true, Ordering::Relaxed);
-        return Err(error);
-    }
-    // Real-time priority only on in-process links: on other back-ends, kernel threads must run to forward frames.
-    let facts: Vec<_> = lane.left.iter().chain(&lane.right).map(Port::facts).collect();
-    let in_process = facts.iter().all(|f| f.backend == "link");
-    // An unpinned lane must yield, or two lanes that wait for a third one on their cores would wait for ever.
-    let alone = lane.core.is_some() && in_process;
-    let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
-    // The ports are open. Best effort, like the priority: a thread that keeps its capabilities measures the same.
-    let _ = port::privileges::limit_measuring_thread();
-    // 0 means unknown; assume what one poll of each port fetches.
-    let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
-    let start = shared.all_ready(clock);
+    let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
     // Reading the run delay opens a file, so it happens before the start and after the end only.
     let run_delay = || if in_process { None } else { port::host::thread_run_delay_nanos() };
     let waited_before = run_delay();
@@ -190,7 +211,7 @@ pub fn run(
 }
 
 /// Stops the other lanes if this one panics; otherwise they would wait for its frames for ever.
-struct Told<'s>(&'s Shared);
+pub(crate) struct Told<'s>(pub(crate) &'s Shared);
 
 impl Drop for Told<'_> {
     fn drop(&mut self) {

@@ -21,6 +21,7 @@ pub mod sender;
 pub mod service;
 pub mod store;
 mod tasks;
+pub mod tcp;
 mod window;
 
 pub use engine::{Away, Device, Engine, EngineError, NoDevice, Settings};

@@ -12,6 +12,7 @@ use crate::schedule::Departures;
 use crate::service;
 use crate::store::StateTable;
 use crate::tasks::TaskMaker;
+use crate::tcp::Stages;
 use method::trial::{EarlyEnd, Observed};
 use method::{Churn, Count, Direction, Fault, HostNoise, Leg, Nanos, Order, Rate, TrialError};
 use port::host::{PREEMPT_AT_MOST, spawn_in};
@@ -83,28 +84,30 @@ pub struct Cost {
 
 /// State that all phases of one set-up share.
 pub struct Stage {
-    clock: Clock,
-    lanes: Vec<Lane>,
-    view: Arc<View>,
-    store: Option<StateTable>,
-    start_delay: Nanos,
+    pub(crate) clock: Clock,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) view: Arc<View>,
+    pub(crate) store: Option<StateTable>,
+    pub(crate) start_delay: Nanos,
     seed: u64,
     /// Number of the current phase, which every tag carries; never 0.
-    phase: u16,
+    pub(crate) phase: u16,
     /// Number of the last phase that learned.
-    learned_in: u16,
+    pub(crate) learned_in: u16,
     /// Connections that it did not learn; filled by [`Stage::missing`].
     missing: Vec<u32>,
     /// Sequence bitmaps of each lane for frames arriving at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
     /// Lateness at which a sender gives up.
-    give_up: Nanos,
+    pub(crate) give_up: Nanos,
     /// Whether phases send as fast as they can, so that no schedule keeps the ratio of their directions.
     unpaced: bool,
     /// New connections of phases of data; none without churn.
     churn: Option<Churn>,
     /// Planned duration of the current trial, if it was announced.
-    lasts: Nanos,
+    pub(crate) lasts: Nanos,
+    /// How far TCP connections have come; none before the first phase of these.
+    pub(crate) stages: Option<Stages>,
     /// Whether the next phase may end early.
     early: Option<EarlyEnd>,
     /// When the last phase ended early, from its start.
@@ -116,7 +119,7 @@ pub struct Stage {
 /// A sender that is later than this has exceeded every limit on lateness and gives up.
 const GIVE_UP: Nanos = Nanos::from_millis(200);
 /// Time for threads to start and to move to their cores.
-const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
+pub(crate) const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
 
 impl Stage {
     /// Creates a stage for this view on these lanes.
@@ -145,6 +148,7 @@ impl Stage {
             unpaced: false,
             churn: None,
             lasts: Nanos(0),
+            stages: None,
             early: None,
             ended: None,
             interrupted,
@@ -275,7 +279,7 @@ impl Stage {
         self.missing.len() as Count
     }
 
-    fn next_number(&mut self, learn: bool) {
+    pub(crate) fn next_number(&mut self, learn: bool) {
         self.phase = self.phase.checked_add(1).unwrap_or(1);
         if learn {
             if self.phase < self.learned_in
@@ -286,6 +290,8 @@ impl Stage {
                 (0..store.len() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
+                // Stages of TCP connections have the same numbers.
+                self.stages = None;
             }
             self.learned_in = self.phase;
         }
@@ -301,7 +307,7 @@ impl Stage {
         (0..senders).map(|s| Departures::share(frames, s, senders)).collect()
     }
 
-    fn senders(&self, left: bool) -> u64 {
+    pub(crate) fn senders(&self, left: bool) -> u64 {
         self.lanes.iter().filter(|l| if left { l.left.is_some() } else { l.right.is_some() }).count() as u64
     }
 
@@ -331,7 +337,7 @@ impl Stage {
 
     /// Returns the number of frames that the tester's ports have dropped so far, and whether a link was lost since the
     /// last call.
-    fn own_side(&mut self) -> (Count, bool) {
+    pub(crate) fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes
             .iter_mut()
@@ -342,7 +348,7 @@ impl Stage {
 
     /// Returns the stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest
     /// queue in front of the device. Depth 0 means unknown. Each lane has its own queues with its share of the rate.
-    fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
+    pub(crate) fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
         let in_front = facts.iter().map(|f| f.dut_queue as Count).min().filter(|&frames| frames > 0);
@@ -494,7 +500,7 @@ fn number(has_end: bool, next: &mut usize) -> Option<usize> {
     })
 }
 
-fn add_sender(leg: &mut Leg, sent: &Leg) {
+pub(crate) fn add_sender(leg: &mut Leg, sent: &Leg) {
     leg.planned += sent.planned;
     leg.sent += sent.sent;
     leg.refused += sent.refused;

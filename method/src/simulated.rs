@@ -3,6 +3,7 @@
 //!
 //! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
 
+mod tcp;
 mod timing;
 
 use crate::ratio::Ratio;
@@ -72,6 +73,8 @@ pub struct Truth {
     pub delay_spread: Nanos,
     /// How long it loses all frames after an overload has ended.
     pub recovery: Nanos,
+    /// How long a TCP connection that was closed stays in its table.
+    pub tcp_transitory: Nanos,
     /// Each trial's capacities vary by at most this share, up or down.
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
@@ -111,6 +114,7 @@ impl Truth {
             delay: Nanos(0),
             delay_spread: Nanos(0),
             recovery: Nanos(0),
+            tcp_transitory: Nanos::from_secs(240),
             jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
             dies_at: None,
@@ -329,9 +333,14 @@ impl Trials for SimulatedDut {
         match spec.kind {
             // After an incomplete phase 1 nothing follows.
             PhaseKind::Established if spec.keep_table && self.learned < spec.connections => {}
-            PhaseKind::Stateless | PhaseKind::Established => {
-                (outcome.forward, outcome.reverse) = self.forward(spec, &condition);
-            }
+            PhaseKind::Stateless | PhaseKind::Established => match spec.options.tcp {
+                Some(_) if self.learned < spec.connections => {}
+                Some(tcp) => {
+                    let (leg, counts) = self.connections(spec, tcp, &condition);
+                    (outcome.forward, outcome.observed.tcp) = (leg, Some(counts));
+                }
+                None => (outcome.forward, outcome.reverse) = self.forward(spec, &condition),
+            },
             PhaseKind::Establish => {
                 outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
                 // Of an incomplete phase 1 nothing is validated.
@@ -346,7 +355,9 @@ impl Trials for SimulatedDut {
         }
         self.disturb(&mut outcome, spec);
         if !spec.options.are_off() {
+            let tcp = outcome.observed.tcp.take();
             outcome.observed = self.observe(spec, [&outcome.forward, &outcome.reverse]);
+            outcome.observed.tcp = tcp;
         }
         end_early(&mut outcome, spec);
         outcome.wall = outcome.forward.send_time.max(outcome.reverse.send_time);

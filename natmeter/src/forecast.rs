@@ -10,7 +10,9 @@ pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
-use method::metric::{CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, is_of_phase1, is_throughput};
+use method::metric::{
+    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, is_of_phase1, is_throughput,
+};
 use method::procedure::mlr::Goal;
 use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
@@ -202,6 +204,9 @@ fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) ->
     let of_its_own = timing::trials_of(scenario, metric, guess);
     let length = of_its_own.map_or(m.duration, |(length, _)| length);
     let phase2 = m.start_delay.0 + length.0 + m.drain.0 + m.settle.0;
+    if metric == MAX_TCP_CONN_RATE.key {
+        return tcp_trials(scenario, point, phase2, guess);
+    }
     if metric == CHURN_RATE.key {
         return churn_trials(scenario, point, phase2, guess);
     }
@@ -246,6 +251,17 @@ fn churn_trials(scenario: &Scenario, point: &Point, phase2: u64, guess: &Guess) 
     let before = phase1(scenario, held, rate) - m.settle.0 + m.phase1_drain.0;
     let top = Rate(guess.top.0 / limits.frames.max(1)).min(limits.most_arrivals(m.duration));
     (before.saturating_add(phase2), trials(top, guess.set_up.min(top), scenario.precision()))
+}
+
+/// Predicted duration of a trial of TCP connections whose phase 2 takes so long, and the number of trials.
+fn tcp_trials(scenario: &Scenario, point: &Point, phase2: u64, guess: &Guess) -> (u64, u32) {
+    let (held, life) = scenario.tcp_life(point.connections);
+    let rate = scenario.phase1_rate().map_or(guess.set_up.scaled(8, 10), Rate);
+    let m = &scenario.measure;
+    let before = phase1(scenario, held, rate) - m.settle.0 + m.phase1_drain.0;
+    let top = Rate(guess.top.0 / life.of_initiator()).min(life.most_connections(m.duration));
+    let around = Rate(guess.forward.0 / life.of_initiator()).min(guess.set_up).min(top);
+    (before.saturating_add(phase2), trials(top, around, scenario.precision()))
 }
 
 /// Predicted time of the search for a capacity near half of the connections: four doublings, then halvings down to the error.
@@ -330,7 +346,9 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
     // IPv6 addresses of the subscribers, 16 B each.
     let rows =
         if scenario.traffic.flows.subscribers > 1 { 16 * u64::from(scenario.traffic.flows.subscribers) } else { 0 };
-    8 * point.connections
+    // TCP connections have a stage each, of 8 B.
+    let each = if scenario.has_tcp() { 16 } else { 8 };
+    each * point.connections
         + frames.max(point.connections).div_ceil(8)
         + pools(scenario, point)
         + rows

@@ -5,14 +5,15 @@ use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
 use method::metric::{
-    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment, is_of_phase1, is_throughput,
+    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, TCP_THROUGHPUT, is_establishment,
+    is_of_phase1, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, establishment, frame_loss, of, throughput, validation,
+    churn, establishment, frame_loss, of, tcp, throughput, validation,
 };
 use method::trial::Stamps;
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
@@ -62,6 +63,8 @@ enum Job {
     CapacityKnown(capacity_known::Policy, capacity::Limits),
     FrameLoss { loads: Vec<Rate> },
     Churn { held: u64, limits: churn::Limits },
+    Tcp { held: u64, life: tcp::Life },
+    TcpThroughput { payload: u64 },
     Delay { values: Values, duration: Nanos, stamps: Stamps },
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
@@ -88,6 +91,13 @@ impl Job {
                     dut.ok_or_else(|| TrialError::Refused(format!("the scenario has no device {}", m.point.dut)))?;
                 let (held, limits) = scenario.churn(dut, m.point.connections);
                 Job::Churn { held, limits }
+            }
+            key if key == tcp::PROCEDURE.key && m.metric == TCP_THROUGHPUT.key => {
+                Job::TcpThroughput { payload: scenario.tcp_payload() }
+            }
+            key if key == tcp::PROCEDURE.key => {
+                let (held, life) = scenario.tcp_life(m.point.connections);
+                Job::Tcp { held, life }
             }
             key => match at_throughput(key, scenario) {
                 Some(job) => job,
@@ -237,6 +247,10 @@ impl<'a> Search<'a> {
                 }
                 None => Err(TrialError::Refused("without connections there is no churn".to_owned())),
             },
+            Job::Tcp { held, life } => tcp::measure(trials, settings, self.tcp_phase2(*held)?, *life, watch),
+            Job::TcpThroughput { payload } => {
+                tcp::measure_throughput(trials, settings, self.tcp_phase2(connections)?, *payload, watch)
+            }
             Job::Delay { values, duration, stamps } => {
                 let (values, duration, stamps) = (*values, *duration, *stamps);
                 let timed = Timed { values, rate: self.throughput()?, duration, stamps };
@@ -260,6 +274,12 @@ impl<'a> Search<'a> {
             return Ok(None);
         }
         Ok(Some(Phase2 { connections, phase1_rate: self.phase1_rate()? }))
+    }
+
+    /// The same with so many TCP connections.
+    fn tcp_phase2(&self, connections: u64) -> Result<Phase2, TrialError> {
+        let phase2 = self.phase2()?.map(|phase2| Phase2 { connections, ..phase2 });
+        phase2.ok_or_else(|| TrialError::Refused("without connections there are none of TCP".to_owned()))
     }
 
     fn phase1_rate(&self) -> Result<Rate, TrialError> {

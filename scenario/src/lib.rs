@@ -34,7 +34,7 @@ pub use cores::{BoxCores, Cores};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery};
+pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery, Tcp};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search::{Method, WrittenGoal};

@@ -20,6 +20,7 @@ pub mod port_set;
 mod range;
 mod subscribers;
 pub mod tag;
+pub mod tcp;
 pub mod template;
 pub mod view;
 

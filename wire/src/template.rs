@@ -135,6 +135,11 @@ impl Template {
         }
     }
 
+    /// Ethernet source addresses in place of that of the template, or none.
+    pub(crate) fn sources(&self) -> Arc<[header::Mac]> {
+        Arc::clone(&self.sources)
+    }
+
     /// Length in bytes, without FCS.
     pub fn len(&self) -> usize {
         self.bytes.len()

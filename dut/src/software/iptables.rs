@@ -29,10 +29,12 @@ pub const NFT: Software = Software {
 fn steps(program: &str, config: &Config) -> Vec<Step> {
     let pool = &config.pool;
     let target = format!("SNAT --to-source {}:{}", pool.addresses(), pool.ports());
-    let rule = format!("POSTROUTING -o {} -p udp -j {target}", RIGHT.name);
-    let command = |verb: &str| Action::words(&format!("{program} -w 10 -t nat {verb} {rule}"));
-    let translate = Step::dut("translate packets that leave on the right", command("-A"))
-        .undone_by(command("-D"))
-        .shown_by(Action::words(&format!("{program} -w 10 -t nat -S POSTROUTING")), &[&target]);
-    vec![forward(), translate]
+    let translate = |protocol: &&str| {
+        let rule = format!("POSTROUTING -o {} -p {protocol} -j {target}", RIGHT.name);
+        let command = |verb: &str| Action::words(&format!("{program} -w 10 -t nat {verb} {rule}"));
+        Step::dut("translate packets that leave on the right", command("-A"))
+            .undone_by(command("-D"))
+            .shown_by(Action::words(&format!("{program} -w 10 -t nat -S POSTROUTING")), &[&target])
+    };
+    std::iter::once(forward()).chain(config.protocols().iter().map(translate)).collect()
 }

@@ -67,13 +67,23 @@ pub struct Config {
     /// Timeout of an idle UDP connection in seconds, with or without a reply: longer than the experiment (RFC 9693,
     /// section 4.4).
     pub udp_timeout: u64,
+    /// Whether TCP is translated, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tcp: bool,
     /// Outside addresses and ports.
     pub pool: Pool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { connections: 0, table_size: None, hash_size: None, udp_timeout: 10_000, pool: Pool::default() }
+        Config {
+            connections: 0,
+            table_size: None,
+            hash_size: None,
+            udp_timeout: 10_000,
+            tcp: false,
+            pool: Pool::default(),
+        }
     }
 }
 
@@ -136,6 +146,14 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The protocols that are translated, UDP first: each has a rule of its own, so that frames of UDP pass the same rule with and
+    /// without TCP.
+    fn protocols(&self) -> &'static [&'static str] {
+        if self.tcp { &["udp", "tcp"] } else { &["udp"] }
+    }
+}
+
 /// The step that every software of IPv4 needs: switch IPv4 forwarding on.
 fn forward() -> Step {
     Step::dut("forward IPv4 packets", Action::sysctl("net/ipv4/ip_forward", 1))
@@ -166,6 +184,18 @@ mod tests {
         for software in KNOWN.iter().filter(|s| s.stateful) {
             let text = shown(software, &config);
             assert!(text.contains("198.19.0.1-198.19.0.4:2048-4095"), "{text}");
+        }
+    }
+
+    #[test]
+    fn tcp_has_a_rule_of_its_own_beside_that_of_udp() {
+        let config = Config { tcp: true, ..Config::default() };
+        for (software, rules) in
+            [("nftables", ["l4proto udp snat", "l4proto tcp snat"]), ("iptables-nft", ["-p udp -j", "-p tcp -j"])]
+        {
+            let text = shown(named(software).unwrap(), &config);
+            assert!(rules.iter().all(|rule| text.contains(rule)), "{text}");
+            assert!(!shown(named(software).unwrap(), &Config::default()).contains(rules[1]));
         }
     }
 

@@ -19,10 +19,11 @@ fn steps(config: &Config) -> Vec<Step> {
     let pool = &config.pool;
     let rule = format!("snat to {}:{}", pool.addresses(), pool.ports());
     // nft accepts a range of ports only in a rule for a protocol with ports.
+    let of = |protocol: &&str| format!("\t\toifname \"{}\" meta l4proto {protocol} {rule}\n", RIGHT.name);
+    let rules: String = config.protocols().iter().map(of).collect();
     let table = format!(
         "table ip natmeter {{\n\tchain postrouting {{\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n\
-         \t\toifname \"{}\" meta l4proto udp {rule}\n\t}}\n}}",
-        RIGHT.name
+         {rules}\t}}\n}}"
     );
     let translate = Step::dut("translate packets that leave on the right", Action::reading("nft -f -", table))
         .undone_by(Action::words("nft delete table ip natmeter"))

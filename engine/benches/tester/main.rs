@@ -8,6 +8,7 @@ mod layouts;
 mod lists;
 mod parts;
 mod service;
+mod tcp;
 mod whole;
 mod yardstick;
 
@@ -37,6 +38,9 @@ fn main() {
     }
     if on("layouts") {
         layouts::print(clock);
+    }
+    if on("tcp") {
+        tcp::print(clock);
     }
     if on("service") {
         service::print(clock, &wanted);

@@ -41,7 +41,7 @@ pub(crate) fn print(clock: Clock, large: bool) {
     }
 }
 
-fn bed(ports: u16, remotes: u16) -> Bed {
+pub(crate) fn bed(ports: u16, remotes: u16) -> Bed {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
         PortRange { first: 1024, last: 1023 + ports },

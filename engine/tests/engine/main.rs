@@ -11,4 +11,5 @@ mod phase;
 mod ports;
 mod sender;
 mod service;
+mod tcp;
 mod trial;

@@ -1,9 +1,11 @@
 //! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
+mod tcp;
 mod timing;
 
 use crate::procedure;
+pub use tcp::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 
 /// The unit of a value.
@@ -101,6 +103,10 @@ pub const METRICS: &[Metric] = &[
     CHURN_RATE,
     CHURN_OCCUPANCY,
     CHURN_ENTRIES,
+    MAX_TCP_CONN_RATE,
+    TCP_ENTRIES,
+    TCP_TRANSITORY_TIME,
+    TCP_THROUGHPUT,
     LATENCY,
     timing::PARTS[0],
     timing::PARTS[1],

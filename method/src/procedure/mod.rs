@@ -16,6 +16,7 @@ pub mod mlr;
 pub mod recovery;
 mod result;
 mod strict;
+pub mod tcp;
 pub mod throughput;
 pub mod validation;
 mod verify;
@@ -63,6 +64,7 @@ pub const PROCEDURES: &[Procedure] = &[
     capacity::PROCEDURE,
     frame_loss::PROCEDURE,
     churn::PROCEDURE,
+    tcp::PROCEDURE,
     delay::LATENCY,
     delay::PDV,
     delay::IPDV,

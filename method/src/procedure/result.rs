@@ -7,7 +7,7 @@ use super::evidence::Evidence;
 use super::mlr::GoalResult;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
-use crate::trial::Observed;
+use crate::trial::{Observed, Tcp};
 use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
 use schemars::JsonSchema;
@@ -250,7 +250,8 @@ impl SearchResult {
             self.spoiled_by_host += Count::from(by_host);
             self.evidence.ended_early += Count::from(attempt.outcome.observed.ended_early.is_some());
             // Connections come and go in such a trial.
-            let stays = attempt.spec.options.churn.is_none();
+            let options = &attempt.spec.options;
+            let stays = options.churn.is_none() && !options.tcp.is_some_and(Tcp::changes_table);
             self.table_changes += Count::from(stays && table_changed(&attempt.outcome));
             let Some(used) = attempt.spec.phase1_rate else { continue };
             let store = attempt.outcome.store.as_ref();

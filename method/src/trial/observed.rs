@@ -14,6 +14,9 @@ pub struct Observed {
     /// When the lost frames were due.
     #[serde(skip_serializing_if = "PerDirection::is_empty")]
     pub losses: PerDirection<Losses>,
+    /// TCP connections and their segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpCounts>,
     /// Time from the start of the trial to its end, if the loss ended it before its full length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Nanos>,
@@ -24,6 +27,39 @@ impl Observed {
     pub fn is_empty(&self) -> bool {
         *self == Observed::default()
     }
+}
+
+/// TCP connections and segments of a trial, without its phase 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TcpCounts {
+    /// Connections whose handshake the Responder saw to its end.
+    pub established: Count,
+    /// Segments that the Initiator sent.
+    pub from_initiator: Count,
+    /// Segments that the Responder sent.
+    pub from_responder: Count,
+    /// Right segments that arrived at either side.
+    pub received: Count,
+    /// What became of the DUT's entries after the last connection; none if it was not watched, or if the DUT counts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emptying: Option<Emptying>,
+}
+
+/// How the DUT's table lost the entries of connections that had been closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Emptying {
+    /// Entries at the end of the trial.
+    pub at_end: Count,
+    /// Entries when the table was last read.
+    pub at_last: Count,
+    /// From the end of the trial to the first reading at which none but held connections were left; none if there was no such
+    /// reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Nanos>,
+    /// The time between two readings: `emptied` is so much too long, at most.
+    pub interval: Nanos,
 }
 
 /// One observation for each active direction.

@@ -23,9 +23,68 @@ pub struct TrialOptions {
     /// How much longer than usual frames may arrive after the last one was sent, so that long queues run empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Nanos>,
+    /// TCP connections in place of UDP frames: what is sent and received is counted in connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
     /// The trial ends once its loss is certainly too large; the time is in [`super::Observed::ended_early`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
+}
+
+/// What happens to TCP connections in a trial. Phase 1 opens those that are held, by the handshake of RFC 9293, section 3.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tcp {
+    /// New connections, beside those that are held. The rate of the trial is theirs.
+    Life {
+        /// Segments with data from each side.
+        exchanges: u16,
+        /// How they end.
+        close: TcpClose,
+        /// Different new connections; a trial has no more than these.
+        different: Count,
+        /// After the last one, the DUT's table is read until it holds no closed connection, for this long at most; none: it is
+        /// not watched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        watch: Option<Nanos>,
+    },
+    /// Requests and answers on the connections that are held, one segment each. The rate of the trial is that of the requests.
+    Exchange,
+}
+
+impl Tcp {
+    /// Whether the table of the DUT grows or shrinks in the trial.
+    pub fn changes_table(self) -> bool {
+        matches!(self, Tcp::Life { .. })
+    }
+}
+
+/// How a TCP connection ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpClose {
+    /// FIN by both sides.
+    #[default]
+    Fin,
+    /// RST by the Initiator.
+    Rst,
+    /// It stays open.
+    None,
+}
+
+impl TcpClose {
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, TcpClose); 3] =
+        [("fin", TcpClose::Fin), ("rst", TcpClose::Rst), ("none", TcpClose::None)];
+
+    /// Segments after the handshake and the data, of both sides together.
+    pub fn segments(self) -> Count {
+        match self {
+            TcpClose::Fin => 3,
+            TcpClose::Rst => 1,
+            TcpClose::None => 0,
+        }
+    }
 }
 
 impl TrialOptions {

@@ -12,6 +12,7 @@ mod replay;
 mod search;
 mod search_options;
 mod second_opinion;
+mod tcp;
 mod timing;
 mod truth;
 mod validity;

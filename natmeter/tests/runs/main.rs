@@ -11,6 +11,7 @@ mod reproduce;
 mod resume;
 mod schemas;
 mod simulated;
+mod tcp;
 mod tester_workers;
 mod version1;
 mod whole_runs;

@@ -359,6 +359,9 @@ refused! {
     connections_of_a_router: small("[dut.linux-forwarding]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"throughput\"\n");
     nothing_for_the_router:
         small("[dut.linux-forwarding]\n[dut.nftables]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"max_conn_est_rate\"\n");
+    tcp_data_beyond_sequence_numbers: with(include_str!("../../../scenarios/tcp.toml"), &Options { full: false, set: vec!["frame-size=1518".to_owned(), "measure.tcp.data=45".to_owned()], ..Options::default() });
+    tcp_connections_none_of_which_is_held: with(include_str!("../../../scenarios/tcp.toml"), &Options { full: false, set: vec!["connections=100k".to_owned(), "measure.tcp.held=1 ppm".to_owned()], ..Options::default() });
+    tcp_closed_by_another_word: with(include_str!("../../../scenarios/tcp.toml"), &Options { full: false, set: vec!["measure.tcp.close=reset".to_owned()], ..Options::default() });
     short_timeout: but("[dut.embedded]", "[dut.embedded]\nudp-timeout = \"30 s\"");
     long_phase1_drain: but("phase1-drain = \"10 ms\"", "phase1-drain = \"3 s\"");
     frames_beyond_numbers: complaints(&GOOD.replace("duration = \"50 ms\"", "max-rate = \"500 Mfps\"\nduration = \"3 h\""));

@@ -4,10 +4,13 @@
 
 mod churn;
 mod frame_loss;
+mod tcp;
 mod timing;
 
 pub use churn::Churn;
 pub use frame_loss::FrameLoss;
+pub use tcp::Tcp;
+pub(crate) use tcp::is_of_tcp;
 pub(crate) use timing::departures;
 pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
 
@@ -50,6 +53,8 @@ procedures! {
     frame_loss: FrameLoss = "frame-loss";
     /// Churn rate.
     churn: Churn = "churn";
+    /// TCP life cycle.
+    tcp: Tcp = "tcp";
     /// Latency.
     latency: Latency = "latency";
     /// Packet delay variation.

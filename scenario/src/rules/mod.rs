@@ -13,6 +13,7 @@ mod networks;
 mod ports;
 mod search_keys;
 mod shares;
+mod tcp;
 
 pub(crate) use nat::Nat;
 pub(crate) use ports::usable;
@@ -38,6 +39,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.box_between();
     check.axes();
     check.metrics();
+    check.tcp();
     check.flows();
     check.times();
     check.nats();

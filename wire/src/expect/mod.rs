@@ -3,6 +3,7 @@
 //! so the right frame takes one straight path and only a wrong one is looked at closely.
 
 mod row;
+mod tcp;
 
 use crate::addr::AddrRange;
 use crate::batch::{BATCH, Batch, FrameWords, Words};

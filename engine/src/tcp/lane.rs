@@ -1,0 +1,178 @@
+//! One tester thread in a phase of TCP connections: it polls its opener and its ends of the connections in turn.
+
+use super::end::{End, TcpFindings};
+use super::opener::Opener;
+use crate::lane::{Begun, Lane, Shared, Told};
+use method::{Leg, Nanos};
+use port::{BATCH, Clock, Gaps, Port, PortError, Ticks};
+use std::sync::atomic::Ordering;
+
+/// The tasks of one lane.
+pub(super) struct TcpTasks<'a> {
+    /// Begins connections on Left.
+    pub(super) opener: Option<Opener<'a>>,
+    /// The Initiators, on Left.
+    pub(super) left: Option<End<'a>>,
+    /// The Responders, on Right.
+    pub(super) right: Option<End<'a>>,
+    /// Bursts that an end handles in one round, at most: as many as the segments of a burst of connections need, so that the
+    /// opener is late before a queue of the tester runs over.
+    pub(super) bursts: usize,
+}
+
+/// The report of one lane.
+#[derive(Default)]
+pub(super) struct TcpReport {
+    /// Connections or exchanges that began.
+    pub(super) begun: Option<Leg>,
+    /// At Left.
+    pub(super) left: TcpFindings,
+    /// At Right.
+    pub(super) right: TcpFindings,
+    /// Longest stall, without the time in which the DUT may have worked.
+    pub(super) stall: Nanos,
+    /// Total of its stalls.
+    pub(super) stalled: Nanos,
+    /// Run delay, if the lane calls into the kernel and the kernel reports it.
+    pub(super) run_delay: Option<Nanos>,
+}
+
+/// Polls the tasks in turn until all connections have begun and the drain is over, or `stop` is set.
+///
+/// # Errors
+/// When a port fails. The other lanes stop then.
+pub(super) fn run(
+    clock: Clock,
+    drain: Ticks,
+    shared: &Shared,
+    mut tasks: TcpTasks<'_>,
+    lane: &mut Lane,
+) -> Result<TcpReport, PortError> {
+    let _told = Told(shared);
+    let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
+    let run_delay = || if in_process { None } else { port::host::thread_run_delay_nanos() };
+    let waited_before = run_delay();
+    if let Some(opener) = &mut tasks.opener {
+        opener.start_at(start);
+    }
+    let mut round = Round { clock, shared, lane, in_process, gaps: Gaps::new(clock), beside: 0 };
+    let ended = round.until_drained(&mut tasks, start, (drain, queued));
+    let waited = run_delay().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
+    if ended.is_err() {
+        shared.broken.store(true, Ordering::Relaxed);
+    }
+    let Round { gaps, lane, .. } = round;
+    ended?;
+    let pool = &mut lane.pool;
+    Ok(TcpReport {
+        begun: tasks.opener.map(|opener| opener.finish(pool)),
+        left: tasks.left.map(|end| end.finish(pool)).unwrap_or_default(),
+        right: tasks.right.map(|end| end.finish(pool)).unwrap_or_default(),
+        stall: Nanos(clock.nanos(gaps.longest)),
+        stalled: Nanos(clock.nanos(gaps.stalled)),
+        run_delay: waited.map(Nanos),
+    })
+}
+
+struct Round<'r> {
+    clock: Clock,
+    shared: &'r Shared,
+    lane: &'r mut Lane,
+    /// Whether both ports are in-process links, whose calls never run a device.
+    in_process: bool,
+    gaps: Gaps,
+    /// Time spent in the companion.
+    beside: Ticks,
+}
+
+impl Round<'_> {
+    /// Runs until all openers have finished, the drain is over, and the frames in this lane's queues have been received, of
+    /// which there are `queued` at most.
+    fn until_drained(
+        &mut self,
+        tasks: &mut TcpTasks<'_>,
+        start: Ticks,
+        (drain, mut queued): (Ticks, usize),
+    ) -> Result<(), PortError> {
+        let shared = self.shared;
+        let (mut last, mut spent) = (self.clock.now(), 0);
+        let mut opening = tasks.opener.is_some();
+        while !shared.stop.load(Ordering::Relaxed) && !shared.broken.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            let inside = self.inside(tasks);
+            if now > start {
+                self.gaps.add((now - last).saturating_sub(inside - spent));
+            }
+            (last, spent) = (now, inside);
+            if opening {
+                opening = self.open(tasks, now)?;
+            }
+            self.poll_companion();
+            let got = self.poll_ends(tasks)?;
+            // Acquire: a lane that reads 0 openers must also see the time at which the last one finished.
+            if shared.sending.load(Ordering::Acquire) == 0
+                && now > shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
+            {
+                if got == 0 || got > queued {
+                    break;
+                }
+                queued -= got;
+            }
+        }
+        Ok(())
+    }
+
+    /// Time in which the DUT may have worked, as in phases of UDP frames.
+    fn inside(&self, tasks: &TcpTasks<'_>) -> Ticks {
+        if self.in_process {
+            return self.beside;
+        }
+        let of_ends = |end: &Option<End<'_>>| end.as_ref().map_or(0, |end| end.findings.backend);
+        self.beside + tasks.opener.as_ref().map_or(0, Opener::inside) + of_ends(&tasks.left) + of_ends(&tasks.right)
+    }
+
+    fn open(&mut self, tasks: &mut TcpTasks<'_>, now: Ticks) -> Result<bool, PortError> {
+        let (Some(opener), Some(port)) = (&mut tasks.opener, self.lane.left.as_mut()) else { return Ok(false) };
+        let more = opener.poll(now, port, &mut self.lane.pool)?;
+        if !more {
+            self.shared.sent_at.fetch_max(self.clock.now(), Ordering::Relaxed);
+            self.shared.sending.fetch_sub(1, Ordering::Release);
+        }
+        Ok(more)
+    }
+
+    fn poll_companion(&mut self) {
+        if let Some(companion) = &mut self.lane.companion {
+            let before = self.clock.now();
+            companion();
+            self.beside += self.clock.now() - before;
+        }
+    }
+
+    /// Polls both ends while they receive full bursts. Returns the number of frames, or 1 if answers wait.
+    fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<usize, PortError> {
+        let Lane { left, right, pool, .. } = &mut *self.lane;
+        let bursts = tasks.bursts;
+        let right_got = poll_end(&mut tasks.right, right.as_mut(), pool, bursts)?;
+        let left_got = poll_end(&mut tasks.left, left.as_mut(), pool, bursts)?;
+        Ok(right_got + left_got)
+    }
+}
+
+fn poll_end(
+    end: &mut Option<End<'_>>,
+    port: Option<&mut Box<dyn Port>>,
+    pool: &mut port::Pool,
+    bursts: usize,
+) -> Result<usize, PortError> {
+    let (Some(end), Some(port)) = (end, port) else { return Ok(0) };
+    let mut all = 0;
+    for _ in 0..bursts {
+        let got = end.poll(port, pool)?;
+        all += got;
+        if got < BATCH {
+            break;
+        }
+    }
+    Ok(all + usize::from(end.is_waiting()))
+}

@@ -1,0 +1,210 @@
+//! Runs one phase of TCP connections on all lanes, as [`Stage::run`] does with UDP frames, and adds up their reports.
+
+use super::end::{End, EndPlan};
+use super::lane::{self, TcpReport, TcpTasks};
+use super::opener::{Opener, OpenerPlan};
+use super::stages::Stages;
+use super::{Course, TcpPhase};
+use crate::lane::Shared;
+use crate::phase::{LEAST_START_DELAY, Stage, add_sender};
+use crate::schedule::Departures;
+use method::{Count, Fault, HostNoise, Leg, Nanos, TrialError};
+use port::PortError;
+use port::host::{PREEMPT_AT_MOST, spawn_in};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use wire::tcp::{Close, MOST_OCTETS, Numbers, Script, SegmentTemplate, Side};
+
+/// Outcome of one phase.
+#[derive(Clone, Debug, Default)]
+pub struct TcpOutcome {
+    /// Connections or exchanges: those that began are sent, those that came to their end are received. Its faults are those
+    /// of segments at Right.
+    pub begun: Leg,
+    /// Faults of segments at Left.
+    pub reverse: Leg,
+    /// Connections whose handshake the Responder saw to its end.
+    pub established: Count,
+    /// Connections whose outside address and port the Responder learned.
+    pub learned: Count,
+    /// Segments sent at Left and at Right.
+    pub sent: [Count; 2],
+    /// Right segments at either side.
+    pub received: Count,
+    /// Host noise.
+    pub host: HostNoise,
+}
+
+/// The course of the connections of a phase, of segments with so many octets of data.
+fn script(course: Course, payload: usize) -> Result<Script, TrialError> {
+    let octets = u16::try_from(payload).unwrap_or(u16::MAX);
+    let made = match course {
+        Course::Life { exchanges, close } => Script::new(exchanges, octets, close),
+        Course::Exchange => Script::new(most_exchanges(payload), octets, Close::Open),
+    };
+    made.ok_or_else(|| {
+        TrialError::Refused(format!(
+            "a TCP connection has segments of {payload} octets, of which it can have {} from each side; use fewer of them, \
+             or smaller frames",
+            most_exchanges(payload)
+        ))
+    })
+}
+
+/// Exchanges that one connection can have with so many octets of data each.
+pub fn most_exchanges(payload: usize) -> u16 {
+    let by_octets = (MOST_OCTETS as usize - 2) / payload.max(1);
+    by_octets.min(usize::from(u16::MAX / 2 - 3)) as u16
+}
+
+impl Stage {
+    /// Runs one phase of TCP connections, from start to the end of the drain.
+    ///
+    /// # Errors
+    /// When it was interrupted, a port failed, there is no memory for the connections, or they cannot have so many segments.
+    pub fn run_tcp(&mut self, phase: &TcpPhase) -> Result<TcpOutcome, TrialError> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        let stages = match self.stages.take() {
+            Some(stages) => stages,
+            None => Stages::new(self.connections()).map_err(|e| TrialError::Tester(e.to_string()))?,
+        };
+        let opened_in = self.next_tcp_number(phase);
+        let before = self.own_side();
+        let reports = self.on_tcp_lanes(phase, &stages, opened_in);
+        self.stages = Some(stages);
+        let reports = reports?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        let mut outcome = add_up(&reports, phase.course, |ticks| Nanos(self.clock.nanos(ticks)));
+        let after = self.own_side();
+        outcome.host.tester_drops += after.0.saturating_sub(before.0);
+        outcome.host.link_lost = after.1;
+        (outcome.host.queue_lasts, outcome.host.dut_queue) = self.queues(phase.rate);
+        Ok(outcome)
+    }
+
+    /// Counts the phase, and returns the number of the one that opens or opened its connections.
+    fn next_tcp_number(&mut self, phase: &TcpPhase) -> u16 {
+        self.next_number(phase.hold);
+        if phase.course == Course::Exchange { self.learned_in } else { self.phase }
+    }
+
+    fn on_tcp_lanes(
+        &mut self,
+        phase: &TcpPhase,
+        stages: &Stages,
+        opened_in: u16,
+    ) -> Result<Vec<TcpReport>, TrialError> {
+        let clock = self.clock;
+        let segments = [&self.view.left, &self.view.right].map(SegmentTemplate::new);
+        let script = script(phase.course, segments[0].payload().len())?;
+        let openers = self.senders(true);
+        let lasts = self.start_delay.0 + phase.rate.time_for(phase.count).0 + phase.drain.0;
+        let shared = Shared {
+            starting: AtomicUsize::new(self.lanes.len()),
+            start: AtomicU64::new(0),
+            start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
+            sending: AtomicUsize::new(openers as usize),
+            sent_at: AtomicU64::new(u64::MAX),
+            held: None,
+            early: None,
+            short: Duration::from(self.lasts.max(Nanos(lasts))) <= PREEMPT_AT_MOST,
+            stop: Arc::clone(&self.interrupted),
+            broken: AtomicBool::new(false),
+        };
+        let (view, store) = (&*self.view, self.store.as_ref());
+        let end_plan = |side: Side| {
+            let (expect, segments) = match side {
+                Side::Initiator => (&view.expect_left, &segments[0]),
+                Side::Responder => (&view.expect_right, &segments[1]),
+            };
+            EndPlan {
+                view,
+                side,
+                expect,
+                segments,
+                script,
+                exchange: phase.course == Course::Exchange,
+                numbers: Numbers::new(opened_in),
+                phase: opened_in,
+                stages,
+                store: store.filter(|_| expect.needs_outer()),
+                connections: u64::from(phase.first) + phase.different,
+            }
+        };
+        let opener = |turn: (u64, u64)| {
+            let departures = Departures::shared(0, clock.frequency(), phase.rate, phase.count, turn);
+            let plan = OpenerPlan::beside(&end_plan(Side::Initiator), departures, (phase.first, phase.different), turn);
+            Opener::new(plan, clock, clock.ticks(self.give_up.0))
+        };
+        let bursts = usize::from(script.segments().min(MOST_BURSTS));
+        let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
+        let drain = clock.ticks(phase.drain.0);
+        let mut turn = 0;
+        let reports: Result<Vec<_>, PortError> = std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (lane, service) in self.lanes.iter_mut().zip(&services) {
+                let end = |side: Side| {
+                    let end = End::new(end_plan(side), clock);
+                    if let Some(service) = service { end.beside(service) } else { end }
+                };
+                let tasks = TcpTasks {
+                    opener: lane.left.as_ref().map(|_| {
+                        turn += 1;
+                        opener((turn - 1, openers))
+                    }),
+                    left: lane.left.as_ref().map(|_| end(Side::Initiator)),
+                    right: lane.right.as_ref().map(|_| end(Side::Responder)),
+                    bursts,
+                };
+                let shared = &shared;
+                let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
+                threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
+            }
+            threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
+        });
+        for (lane, service) in self.lanes.iter_mut().zip(services) {
+            lane.service = service.map(|service| service.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        reports.map_err(|e| TrialError::Tester(e.to_string()))
+    }
+}
+
+/// Bursts of an end in one round, at most: 256 frames.
+const MOST_BURSTS: u16 = 8;
+
+fn add_up(reports: &[TcpReport], course: Course, nanos: impl Fn(u64) -> Nanos) -> TcpOutcome {
+    let mut out = TcpOutcome::default();
+    for r in reports {
+        if let Some(begun) = &r.begun {
+            add_sender(&mut out.begun, begun);
+            out.sent[0] += begun.sent;
+            out.begun.timing.own_time.0 += begun.timing.own_time.0;
+            out.begun.timing.backend_time.0 += begun.timing.backend_time.0;
+        }
+        let completed = if course == Course::Exchange { r.left.completed } else { r.right.completed };
+        out.begun.received += completed;
+        out.established += r.right.established;
+        out.learned += r.right.learned;
+        out.begun.faults.merge(&r.right.faults);
+        out.reverse.faults.merge(&r.left.faults);
+        for (sent, found) in out.sent.iter_mut().zip([&r.left, &r.right]) {
+            *sent += found.answered;
+            out.received += found.received;
+            out.host.tester_drops += found.starved;
+            out.begun.timing.own_time.0 += nanos(found.own).0;
+            out.begun.timing.backend_time.0 += nanos(found.backend).0;
+        }
+        out.host.tester_stall = out.host.tester_stall.max(r.stall);
+        out.host.tester_stalled.0 += r.stalled.0;
+        out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
+    }
+    // A duplicate cannot complete a connection twice, so more than began means other connections than these.
+    let more = out.begun.received.saturating_sub(out.begun.sent);
+    out.begun.faults.0[Fault::Unexpected as usize] += more;
+    out
+}

@@ -1,0 +1,193 @@
+//! Tests of trials of TCP connections, with real segments over an in-process link.
+
+use crate::common::{bed, trial_spec};
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::trial::{Tcp, TcpClose};
+use method::{Direction, Fault, Load, Loop, Nanos, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
+use plane::view::nat44;
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::{OuterRange, PortRange};
+
+const HELD: u64 = 2_000;
+/// Offset of the flags in an Ethernet/IPv4/TCP frame.
+const FLAGS: usize = 47;
+
+/// What a faulty port does with a frame that it sends.
+#[derive(Clone, Copy)]
+enum Fate {
+    Pass,
+    Lose,
+    Twice,
+    Damage,
+}
+
+/// A port that lets `fate` decide about each frame by its number and flags.
+struct Faulty<P> {
+    inner: P,
+    sent: u64,
+    fate: fn(u64, u8) -> Fate,
+}
+
+impl<P: Port> Port for Faulty<P> {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let (accepted, mut out) = (burst.len(), port::burst());
+        for mut frame in burst.drain(..) {
+            self.sent += 1;
+            match (self.fate)(self.sent, frame.bytes()[FLAGS]) {
+                Fate::Pass => out.push(frame),
+                Fate::Lose => pool.free(frame),
+                Fate::Damage => {
+                    frame.bytes_mut()[FLAGS + 3] ^= 1;
+                    out.push(frame);
+                }
+                Fate::Twice => {
+                    let mut copy = pool.alloc(frame.len()).unwrap();
+                    copy.bytes_mut().copy_from_slice(frame.bytes());
+                    out.extend([frame, copy]);
+                }
+            }
+        }
+        while !out.is_empty() {
+            self.inner.transmit(pool, &mut out)?;
+        }
+        Ok(Sent { accepted, refused: 0 })
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// An engine over a cable with this port at its left end.
+fn engine_of<P: Port + 'static>(size: usize, left: impl FnOnce(LinkPort) -> P) -> Engine {
+    let bed = bed(size);
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
+    let clock = Clock::system();
+    let (mut ends, right) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 16_384, size.max(128))).unwrap(),
+        left: Some(Box::new(left(ends.remove(0)))),
+        right: Some(Box::new(right.into_iter().next().unwrap())),
+        companion: None,
+        service: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let stopped = Arc::new(AtomicBool::new(false));
+    Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), Box::new(NoDevice), settings, stopped).unwrap()
+}
+
+fn engine() -> Engine {
+    engine_of(64, |inner| inner)
+}
+
+/// 1,000 new connections, beside 2,000 that are held.
+fn life(exchanges: u16, close: TcpClose) -> TrialSpec {
+    let tcp = Tcp::Life { exchanges, close, different: 8_000, watch: None };
+    let options = TrialOptions { tcp: Some(tcp), ..TrialOptions::default() };
+    let (rate, load) = (Rate(100_000), Load::Frames(1_000));
+    TrialSpec { direction: Direction::Forward, rate, load, options, ..trial_spec(HELD) }
+}
+
+fn exchange(count: u64) -> TrialSpec {
+    let options = TrialOptions { tcp: Some(Tcp::Exchange), ..TrialOptions::default() };
+    TrialSpec { load: Load::Frames(count), options, ..life(0, TcpClose::None) }
+}
+
+/// Connections begun and completed, established, segments of the Initiator and the Responder, faults.
+fn counts(outcome: &TrialOutcome) -> [u64; 6] {
+    let tcp = outcome.observed.tcp.as_ref().unwrap();
+    let faults = outcome.forward.faults.total() + outcome.reverse.faults.total();
+    let (begun, completed) = (outcome.forward.sent, outcome.forward.received);
+    [begun, completed, tcp.established, tcp.from_initiator, tcp.from_responder, faults]
+}
+
+#[test]
+fn connections_are_opened_used_and_closed() {
+    let mut engine = engine();
+    for (exchanges, close, [initiator, responder]) in [
+        (0, TcpClose::Fin, [4_000, 2_000]),
+        (0, TcpClose::Rst, [3_000, 1_000]),
+        (0, TcpClose::None, [2_000, 1_000]),
+        (3, TcpClose::Fin, [7_000, 5_000]),
+        (2, TcpClose::None, [5_000, 3_000]),
+    ] {
+        let outcome = engine.run(&life(exchanges, close)).unwrap();
+        assert_eq!(counts(&outcome), [1_000, 1_000, 1_000, initiator, responder, 0], "{close:?} {outcome:?}");
+        assert_eq!(outcome.store.unwrap().learned, HELD);
+    }
+}
+
+#[test]
+fn large_segments_pass_too() {
+    let outcome = engine_of(1518, |inner| inner).run(&life(3, TcpClose::Rst)).unwrap();
+    assert_eq!(counts(&outcome)[..3], [1_000; 3], "{outcome:?}");
+}
+
+#[test]
+fn exchanges_take_turns_on_the_connections_that_are_held() {
+    let mut engine = engine();
+    // Each connection has five of them.
+    let outcome = engine.run(&exchange(5 * HELD)).unwrap();
+    assert_eq!(counts(&outcome), [10_000, 10_000, 0, 10_000, 10_000, 0], "{outcome:?}");
+}
+
+/// Of the connections of which a segment is lost, none completes, and every other one does.
+#[test]
+fn a_connection_of_which_a_segment_is_lost_does_not_complete() {
+    let fate =
+        |_: u64, flags: u8| if flags == wire::tcp::flag::FIN | wire::tcp::flag::ACK { Fate::Lose } else { Fate::Pass };
+    let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
+    let outcome = engine.run(&life(0, TcpClose::Fin)).unwrap();
+    assert_eq!(counts(&outcome), [1_000, 0, 1_000, 3_000, 1_000, 0], "{outcome:?}");
+}
+
+#[test]
+fn a_lost_request_costs_one_exchange() {
+    let fate = |sent: u64, _: u8| if sent > 3 * HELD && sent.is_multiple_of(100) { Fate::Lose } else { Fate::Pass };
+    let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
+    let outcome = engine.run(&exchange(5 * HELD)).unwrap();
+    let [begun, completed, .., faults] = counts(&outcome);
+    // Phase 1 sends two segments a connection.
+    let lost = (2 * HELD + begun) / 100 - 3 * HELD / 100;
+    assert_eq!((begun - completed, faults), (lost, 0), "{outcome:?}");
+}
+
+#[test]
+fn a_duplicate_is_counted_and_not_answered() {
+    let fate = |sent: u64, _: u8| if sent > 2 * HELD { Fate::Twice } else { Fate::Pass };
+    let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
+    let outcome = engine.run(&life(1, TcpClose::Fin)).unwrap();
+    assert_eq!(counts(&outcome)[..2], [1_000; 2], "{outcome:?}");
+    assert_eq!(outcome.forward.faults.get(Fault::Duplicate), 5_000);
+    assert_eq!(outcome.observed.tcp.unwrap().from_responder, 3_000);
+}
+
+#[test]
+fn a_wrong_checksum_is_no_right_segment() {
+    let fate = |sent: u64, _: u8| if sent > 2 * HELD && sent.is_multiple_of(10) { Fate::Damage } else { Fate::Pass };
+    let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
+    let outcome = engine.run(&life(0, TcpClose::None)).unwrap();
+    let wrong = outcome.forward.faults.get(Fault::BadChecksum);
+    assert!(wrong > 0);
+    assert_eq!(outcome.forward.sent - outcome.forward.received, wrong, "{outcome:?}");
+}
+
+#[test]
+fn nothing_begins_without_the_connections_that_are_held() {
+    let fate = |sent: u64, _: u8| if sent == 7 { Fate::Lose } else { Fate::Pass };
+    let mut engine = engine_of(64, |inner| Faulty { inner, sent: 0, fate });
+    let outcome = engine.run(&life(0, TcpClose::Fin)).unwrap();
+    assert_eq!((outcome.store.unwrap().learned, outcome.forward.sent), (HELD - 1, 0));
+    assert_eq!(outcome.phase1.unwrap().received, HELD - 1);
+}

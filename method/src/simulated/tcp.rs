@@ -1,0 +1,44 @@
+//! TCP connections of a simulated device: its capacities count their segments, and its set-up rate the new ones.
+
+use super::{Condition, SimulatedDut};
+use crate::procedure::tcp::Life;
+use crate::trial::{Emptying, Leg, Tcp, TcpClose, TcpCounts, TrialSpec};
+use crate::units::{Count, Nanos, Rate};
+
+impl SimulatedDut {
+    /// Simulates the connections or exchanges of a trial. The table keeps what was closed.
+    pub(super) fn connections(&mut self, spec: &TrialSpec, tcp: Tcp, condition: &Condition) -> (Leg, TcpCounts) {
+        let [forward, reverse] =
+            [self.truth.forward_capacity, self.truth.reverse_capacity].map(|capacity| condition.of(capacity).0);
+        let before = self.table;
+        let (capacity, [of_initiator, of_responder]) = match tcp {
+            Tcp::Life { exchanges, close, different, watch } => {
+                let life = Life { different, exchanges, close, watch };
+                let segments = [life.of_initiator(), life.of_responder()];
+                let set_up = condition.of(self.truth.setup_rate).0;
+                ((forward / segments[0]).min(reverse / segments[1]).min(set_up), segments)
+            }
+            Tcp::Exchange => (forward.min(reverse), [1, 1]),
+        };
+        let leg = self.stream(spec.rate, spec.frames(), Rate(capacity));
+        if tcp.changes_table() {
+            self.table = self.table.saturating_add(leg.received).min(self.truth.table_size);
+        }
+        let counts = TcpCounts {
+            established: if tcp.changes_table() { leg.received } else { 0 },
+            from_initiator: leg.sent + leg.received * (of_initiator - 1),
+            from_responder: leg.received * of_responder,
+            received: leg.received * (of_initiator + of_responder),
+            emptying: self.emptying(tcp, before),
+        };
+        (leg, counts)
+    }
+
+    /// Closed connections leave the table together; open ones stay.
+    fn emptying(&self, tcp: Tcp, before: Count) -> Option<Emptying> {
+        let Tcp::Life { close, watch: Some(at_most), .. } = tcp else { return None };
+        let after = Some(self.truth.tcp_transitory).filter(|after| close != TcpClose::None && *after <= at_most);
+        let at_last = if after.is_some() { before } else { self.table };
+        Some(Emptying { at_end: self.table, at_last, emptied: after, interval: Nanos(0) })
+    }
+}

@@ -1,0 +1,131 @@
+//! A TCP segment held against what is expected at a side: the same addresses, ports and pool as UDP frames, other headers.
+//! A file of its own, because a segment may be padded or not and is held against a connection, not against a constant.
+
+use super::Expect;
+use super::Mismatch;
+use crate::batch::{FrameWords, Words};
+use crate::checksum::{Sum, pseudo_v4};
+use crate::header::{self, be16, be32, half, word};
+use crate::layout::{At, ENDS6, by_head};
+use crate::tcp::{Ends, HEADER, WINDOW, Wanted};
+
+impl Expect {
+    /// SEG.SEQ, SEG.ACK and flags of a frame that is a TCP segment in this layout.
+    #[inline(always)]
+    pub fn segment(&self, frame: &[u8]) -> Option<(u32, u32, u8)> {
+        by_head!(self.layout.head(), self.segment_in(frame))
+    }
+
+    #[inline(always)]
+    #[allow(clippy::unused_self, reason = "called by the macro that knows the layout")]
+    fn segment_in<const HEAD: usize>(&self, frame: &[u8]) -> Option<(u32, u32, u8)> {
+        let at = At::<HEAD>::UDP;
+        if frame.len() < at + HEADER {
+            return None;
+        }
+        let outer = if At::<HEAD>::HAS6 { header::TYPE_IPV6 } else { header::TYPE_IPV4 };
+        let next = if At::<HEAD>::HAS4 { frame[At::<HEAD>::IP4 + 9] } else { frame[20] };
+        let inside = !(At::<HEAD>::HAS4 && At::<HEAD>::HAS6) || frame[20] == header::PROTO_IPV4;
+        let is_tcp = be16(frame, 12) == outer && next == header::TCP && inside;
+        is_tcp.then(|| (be32(frame, at + 4), be32(frame, at + 8), frame[at + 13]))
+    }
+
+    /// Holds a segment against frame `j` of a batch. Where `learn` is set, the outside address and port are not yet known:
+    /// the words have zeros for them. Returns addresses and ports as they stand in the segment, and the outside ones of them.
+    /// Padding behind the packet is not looked at.
+    ///
+    /// # Errors
+    /// The first mismatch, in the order of [`Mismatch`].
+    #[inline]
+    pub fn check_segment(
+        &self,
+        frame: &[u8],
+        (words, j): (&Words, usize),
+        wanted: &Wanted<'_>,
+        learn: bool,
+    ) -> Result<(Ends, (u32, u16)), Mismatch> {
+        by_head!(self.layout.head(), self.check_segment_in(frame, words.at(j), wanted, learn))
+    }
+
+    #[inline]
+    fn check_segment_in<const HEAD: usize>(
+        &self,
+        frame: &[u8],
+        mut words: FrameWords,
+        wanted: &Wanted<'_>,
+        learn: bool,
+    ) -> Result<(Ends, (u32, u16)), Mismatch> {
+        let tcp_at = At::<HEAD>::UDP;
+        let end = tcp_at + HEADER + wanted.payload.len();
+        if frame.len() < end {
+            return Err(Mismatch::Length);
+        }
+        // A network card pads, a kernel removes the padding.
+        let mut head = [0; HEAD];
+        let held = frame.len().min(HEAD);
+        head[..held].copy_from_slice(&frame[..held]);
+        let outer = self.outer_seen(&head);
+        if learn {
+            self.fill_outer(&head, &mut words);
+        }
+        if addresses_differ(&head, &words) {
+            return Err(Mismatch::Address);
+        }
+        if half(&head, tcp_at) != words.ports {
+            return Err(Mismatch::Port);
+        }
+        if learn && !self.in_pool::<HEAD>(outer.0, outer.1) {
+            return Err(Mismatch::Pool);
+        }
+        if !headers_right::<HEAD>(&head, wanted) {
+            return Err(Mismatch::Header);
+        }
+        if frame[tcp_at + HEADER..end] != *wanted.payload {
+            return Err(Mismatch::Payload);
+        }
+        let sums = checksums_valid::<HEAD>(&head, &words, wanted);
+        if sums { Ok((Ends(words), outer)) } else { Err(Mismatch::Checksum) }
+    }
+}
+
+#[inline(always)]
+fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) -> bool {
+    let v4 = At::<HEAD>::HAS4 && word(head, At::<HEAD>::ENDS4) != words.addresses;
+    let [src, dst] = &words.ends;
+    let at = ENDS6.start;
+    v4 || At::<HEAD>::HAS6 && (head[at..at + 16] != src.0 || head[at + 16..at + 32] != dst.0)
+}
+
+/// Whether lengths, versions, fragment fields and the TCP header are right. As in UDP frames, TOS, identification, DF, traffic
+/// class, flow label and hop limits may differ.
+#[inline(always)]
+fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
+    let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
+    let after = HEADER + wanted.payload.len();
+    let v6 = || {
+        let inside = if At::<HEAD>::HAS4 { header::IPV4 } else { 0 };
+        head[14] >> 4 == 6 && usize::from(be16(head, 18)) == inside + after
+    };
+    let v4 = || {
+        let unfragmented = be16(head, ip + 6) & !0x4000 == 0;
+        head[ip] == 0x45 && usize::from(be16(head, ip + 2)) == header::IPV4 + after && unfragmented
+    };
+    let tcp = &head[tcp_at..];
+    let fields = be32(tcp, 4) == wanted.seq && be32(tcp, 8) == wanted.ack && tcp[13] == wanted.flags;
+    let constant = tcp[12] == (HEADER as u8 / 4) << 4 && be16(tcp, 14) == WINDOW && be16(tcp, 18) == 0;
+    (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
+}
+
+/// Called only once the data are known to be right.
+#[inline(always)]
+fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
+    let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
+    let ip_valid = !At::<HEAD>::HAS4 || Sum::default().bytes(&head[ip..ip + header::IPV4]).is_valid();
+    let length = (HEADER + wanted.payload.len()) as u16;
+    let pseudo = if At::<HEAD>::HAS4 {
+        pseudo_v4(words.addresses, header::TCP, length)
+    } else {
+        Sum(pseudo_v4(0, header::TCP, length).0 + words.end_sum)
+    };
+    ip_valid && pseudo.bytes(&head[tcp_at..tcp_at + HEADER]).bytes(wanted.payload).is_valid()
+}

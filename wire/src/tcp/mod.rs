@@ -1,0 +1,28 @@
+//! TCP without a TCP stack (RFC 9293): the segments of a connection follow from a [`Script`], and the number of the connection
+//! stands in its sequence numbers ([`Numbers`]), so that either side can answer a segment from the segment itself.
+
+mod numbers;
+mod script;
+mod segment;
+
+pub use numbers::Numbers;
+pub use script::{Close, MOST_OCTETS, Script, Segment, Side};
+pub use segment::{Ends, SegmentTemplate, Wanted};
+
+/// Length of a TCP header without options.
+pub const HEADER: usize = 20;
+/// The window that every segment announces, in octets: the largest without the option of RFC 7323.
+pub const WINDOW: u16 = u16::MAX;
+/// Flags of the TCP header (RFC 9293, section 3.1).
+pub mod flag {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset the connection.
+    pub const RST: u8 = 0x04;
+    /// Push function.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgment field is significant.
+    pub const ACK: u8 = 0x10;
+}

@@ -1,0 +1,189 @@
+//! The segments of one connection, from SYN to the last: which side sends each, with which flags, and how far both sequence
+//! numbers have come. A segment is a number, counted from 0.
+
+use super::flag::{ACK, FIN, PSH, RST, SYN};
+
+/// Octets, SYN and FIN included, that one side of a connection can send: what [`super::Numbers`] can tell from the connection's
+/// number.
+pub const MOST_OCTETS: u32 = 65_535;
+
+/// A side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Left, which opens it.
+    Initiator,
+    /// Right.
+    Responder,
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Close {
+    /// FIN by the Initiator, FIN by the Responder, and the last acknowledgment (RFC 9293, section 3.6).
+    #[default]
+    Fin,
+    /// RST by the Initiator (RFC 9293, section 3.5.2).
+    Rst,
+    /// It stays open.
+    Open,
+}
+
+/// A segment, relative to the initial sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Who sends it.
+    pub from: Side,
+    /// Flags.
+    pub flags: u8,
+    /// How far the Initiator's sequence number has come: in its SEG.SEQ or in the Responder's SEG.ACK.
+    pub initiator: u16,
+    /// How far the Responder's sequence number has come.
+    pub responder: u16,
+    /// Whether it carries data.
+    pub data: bool,
+}
+
+/// The life of a connection: SYN, SYN-ACK, ACK; then requests and answers of equal length; then its end. Its last segment is
+/// always the Initiator's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Script {
+    exchanges: u16,
+    payload: u16,
+    close: Close,
+    segments: u16,
+}
+
+impl Script {
+    /// The handshake.
+    const HANDSHAKE: u16 = 3;
+
+    /// Creates a script with so many segments of `payload` octets from each side; none if they exceed [`MOST_OCTETS`].
+    pub fn new(exchanges: u16, payload: u16, close: Close) -> Option<Script> {
+        let octets = u32::from(exchanges) * u32::from(payload) + 2;
+        let segments = u32::from(Self::HANDSHAKE) + 2 * u32::from(exchanges) + Script::closing(exchanges, close);
+        let segments = u16::try_from(segments).ok()?;
+        (octets <= MOST_OCTETS).then_some(Script { exchanges, payload, close, segments })
+    }
+
+    /// Segments after the data. An open connection acknowledges the last data.
+    fn closing(exchanges: u16, close: Close) -> u32 {
+        match close {
+            Close::Fin => 3,
+            Close::Rst => 1,
+            Close::Open => u32::from(exchanges > 0),
+        }
+    }
+
+    /// Segments of both sides together.
+    pub fn segments(self) -> u16 {
+        self.segments
+    }
+
+    /// Segments that the Initiator sends.
+    pub fn of_initiator(self) -> u16 {
+        (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
+    }
+
+    /// Octets of the data of a segment that has some.
+    pub fn payload(self) -> u16 {
+        self.payload
+    }
+
+    /// The side that sends segment `n`: after the handshake they take turns.
+    #[inline(always)]
+    pub fn from(n: u16) -> Side {
+        if n == 2 || n == 0 || n != 1 && n % 2 == 1 { Side::Initiator } else { Side::Responder }
+    }
+
+    /// Segment `n`, below [`Script::segments`].
+    #[inline]
+    pub fn segment(self, n: u16) -> Segment {
+        let from = Script::from(n);
+        let (initiator, responder, flags, data) = match n {
+            0 => (0, 0, SYN, false),
+            1 => (1, 0, SYN | ACK, false),
+            2 => (1, 1, ACK, false),
+            n => self.after_handshake(n - Self::HANDSHAKE),
+        };
+        Segment { from, flags, initiator, responder, data }
+    }
+
+    #[inline]
+    fn after_handshake(self, n: u16) -> (u16, u16, u8, bool) {
+        let (d, sent) = (self.payload, 1 + self.exchanges * self.payload);
+        let closing = n.wrapping_sub(2 * self.exchanges);
+        match (closing, self.close) {
+            // Requests acknowledge the answers before them, and answers their requests.
+            _ if n < 2 * self.exchanges => (1 + n.div_ceil(2) * d, 1 + n / 2 * d, ACK | PSH, true),
+            (0, Close::Fin) => (sent, sent, FIN | ACK, false),
+            (1, Close::Fin) => (sent + 1, sent, FIN | ACK, false),
+            (_, Close::Fin) => (sent + 1, sent + 1, ACK, false),
+            (_, Close::Rst) => (sent, sent, RST | ACK, false),
+            (_, Close::Open) => (sent, sent, ACK, false),
+        }
+    }
+
+    /// The first of the segments before `n` that is the same as this one, as after a retransmission or a duplicate.
+    #[cold]
+    pub fn is_earlier(self, n: u16, segment: &Segment) -> bool {
+        (0..n.min(self.segments)).any(|n| self.segment(n) == *segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(exchanges: u16, close: Close) -> Vec<(Side, u8, u16, u16)> {
+        let script = Script::new(exchanges, 10, close).unwrap();
+        let all = (0..script.segments()).map(|n| script.segment(n));
+        all.map(|s| (s.from, s.flags, s.initiator, s.responder)).collect()
+    }
+
+    use Side::{Initiator as I, Responder as R};
+
+    /// RFC 9293, figures 6 and 12, with FIN and the acknowledgment of the other FIN in one segment.
+    #[test]
+    fn a_connection_is_opened_and_closed_by_both_sides() {
+        let wanted = [
+            (I, SYN, 0, 0),
+            (R, SYN | ACK, 1, 0),
+            (I, ACK, 1, 1),
+            (I, FIN | ACK, 1, 1),
+            (R, FIN | ACK, 2, 1),
+            (I, ACK, 2, 2),
+        ];
+        assert_eq!(listed(0, Close::Fin), wanted);
+    }
+
+    #[test]
+    fn data_takes_turns_before_a_reset() {
+        let data = PSH | ACK;
+        let wanted = [(I, data, 1, 1), (R, data, 11, 1), (I, data, 11, 11), (R, data, 21, 11), (I, RST | ACK, 21, 21)];
+        assert_eq!(listed(2, Close::Rst)[3..], wanted);
+    }
+
+    #[test]
+    fn an_open_connection_ends_with_an_acknowledgment() {
+        assert_eq!(listed(0, Close::Open).len(), 3);
+        assert_eq!(listed(1, Close::Open)[5], (I, ACK, 11, 11));
+    }
+
+    #[test]
+    fn the_initiator_sends_the_last_segment_of_every_script() {
+        for exchanges in 0..4 {
+            for close in [Close::Fin, Close::Rst, Close::Open] {
+                let script = Script::new(exchanges, 6, close).unwrap();
+                assert_eq!(script.segment(script.segments() - 1).from, I, "{script:?}");
+            }
+        }
+        assert_eq!(Script::new(2, 6, Close::Fin).unwrap().of_initiator(), 6);
+    }
+
+    #[test]
+    fn more_octets_than_sequence_numbers_can_tell_are_refused() {
+        assert!(Script::new(44, 1_460, Close::Fin).is_some());
+        assert!(Script::new(45, 1_460, Close::Fin).is_none());
+        assert!(Script::new(u16::MAX, 0, Close::Fin).is_none());
+    }
+}
