@@ -127,6 +127,9 @@ pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Seen>], due: &
         }
         frame += 1;
     }
+    if frames > 0 {
+        longest = longest.max(gap(arrived, due.at(frames - 1)));
+    }
     let nanos = |ticks| Nanos(clock.nanos(ticks));
     Losses { frames: found, first: nanos(first.unwrap_or(0)), last: nanos(last), longest_gap: nanos(longest) }
 }
