@@ -32,7 +32,9 @@ pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery};
+pub use procedure::{
+    BackToBack, Churn, CpuIdle, Failover, FrameLoss, Ipdv, Latency, Pdv, Procedures, Reset, SystemRecovery, TearDown,
+};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search::{Method, WrittenGoal};
@@ -259,6 +261,11 @@ impl Scenario {
     /// Connections are validated at no higher rate, whatever alpha is.
     pub fn validate_at_most(&self) -> Option<Count> {
         self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Whether a metric is among those that the scenario asks for.
+    pub fn measures(&self, metric: &str) -> bool {
+        self.measure.metrics.iter().any(|key| key == metric)
     }
 
     /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.

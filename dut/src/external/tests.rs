@@ -66,7 +66,7 @@ fn hooks_run_in_the_folder_of_the_bed_and_restore_runs_once() {
         count: hook("echo 'entries: 7 of 1000'; echo 8 >&2"),
         restore: hook("echo restore >>log"),
         alive: hook("echo alive >>log"),
-        cores: None,
+        ..Hooks::default()
     };
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = Arc::clone(&told);
