@@ -178,7 +178,7 @@ fn filled<T: Trials>(
     result: &mut SearchResult,
 ) -> Result<Result<Observed, crate::Invalid>, TrialError> {
     let judgement = decider.decide(spec, &probe(spec), Patience::Repeat)?;
-    result.note(spec.phase1_rate.unwrap_or(spec.rate), &judgement);
+    result.note(spec.rate, &judgement);
     let outcome = &judgement.last().outcome;
     match judgement.decision {
         Decision::Pass => Ok(Ok(outcome.observed.clone())),

@@ -4,7 +4,7 @@ use super::Check;
 use crate::Dut;
 use crate::bed::{Bed, BoxKeys};
 use key::Fault;
-use method::metric::{CONN_TEAR_DOWN_RATE, FAILOVER, RESET};
+use method::metric::{CONN_TEAR_DOWN_RATE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use method::{Direction, Nanos};
 
 impl Check<'_> {
@@ -15,6 +15,7 @@ impl Check<'_> {
         self.begins_in_time(FAILOVER.key, failover);
         self.hook(RESET.key, "reset", |keys| keys.reset.is_some());
         self.hook(FAILOVER.key, "failover", |keys| keys.failover.is_some());
+        self.memory();
         self.something_empties_the_table();
         self.failover_under_churn();
     }
@@ -58,6 +59,28 @@ impl Check<'_> {
                     .instead("use a box between two ports (--bed FILE), whose bed file has that hook")
                     .instead(format!("or remove \"{metric}\"")),
             });
+        }
+    }
+
+    /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
+    fn memory(&mut self) {
+        let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
+        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.memory.is_some());
+        for dut in &self.scenario.duts {
+            let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
+            match dut {
+                Dut::External { .. } if !self.scenario.bed.as_ref().is_some_and(has_hook) => {
+                    let fault = fault.at(at.clone(), "needs the hook `memory`");
+                    self.faults.push(fault.instead(
+                        "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end",
+                    ));
+                }
+                Dut::Gateway { .. } => {
+                    let fault = fault.at(at.clone(), "the embedded gateway reserves its table before the run");
+                    self.faults.push(fault.instead("remove it, or measure a device of the kernel or a box"));
+                }
+                Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => {}
+            }
         }
     }
 
