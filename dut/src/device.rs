@@ -7,6 +7,7 @@ use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
+use crate::memory;
 use crate::null::{self, Done, Work};
 use crate::probe::{self, Seen};
 use crate::software::conntrack::{self, Cleared, Situation};
@@ -89,6 +90,12 @@ impl Device {
     /// When the command fails, or entries remain.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
         if self.software.stateful { conntrack::clear(&mut self.changes).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns the memory of this machine's kernel that grows with the entries of its table, in bytes; none if the software keeps
+    /// no table, or the kernel does not tell.
+    pub fn memory(&self) -> Option<u64> {
+        memory::of_kernel().filter(|_| self.software.stateful)
     }
 
     /// Returns the number of connections in the table; none if the software keeps no table.

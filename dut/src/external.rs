@@ -1,5 +1,6 @@
 //! A device that only hooks change: command lines of the user, which run on this machine, in a namespace, or by ssh on
-//! the device. Each hook is optional. Hooks run before and between trials, never in a trial: that is the caller's task.
+//! the device. Each hook is optional. Hooks run before and between trials, and only `reset` and `failover` in a trial: that is the
+//! caller's task.
 //!
 //! A hook is run by `sh -c` in the folder of the bed. Over ssh, the files beside the bed that hooks name (`./…`) are
 //! copied into a private folder of the host first, and the hooks run there; a file that only a script names is not
@@ -11,6 +12,7 @@ mod line;
 mod note;
 mod outcome;
 mod place;
+pub mod timed;
 
 use crate::DutError;
 use crate::changes::Undone;
@@ -69,6 +71,12 @@ pub struct Hooks {
     pub restore: Option<String>,
     /// Succeeds if the device is alive.
     pub alive: Option<String>,
+    /// Prints the octets of memory in use as the last number of its standard output.
+    pub memory: Option<String>,
+    /// Resets the device, in mid-trial.
+    pub reset: Option<String>,
+    /// Switches over to the standby device, in mid-trial.
+    pub failover: Option<String>,
 }
 
 /// A device and its hooks.
@@ -88,6 +96,15 @@ pub struct ExternalConfig {
     pub values: Vec<(String, String)>,
 }
 
+/// What is done to a device in mid-trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disruption {
+    /// The hook `reset`.
+    Reset,
+    /// The hook `failover`.
+    Failover,
+}
+
 /// The record of emptying the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
@@ -105,12 +122,25 @@ enum Hook {
     Cores,
     Clear,
     Count,
+    Memory,
+    Reset,
+    Failover,
     Restore,
 }
 
 impl Hook {
     /// All hooks, in the order in which they first run.
-    const ALL: [Hook; 6] = [Hook::Alive, Hook::Prepare, Hook::Cores, Hook::Clear, Hook::Count, Hook::Restore];
+    const ALL: [Hook; 9] = [
+        Hook::Alive,
+        Hook::Prepare,
+        Hook::Cores,
+        Hook::Clear,
+        Hook::Count,
+        Hook::Memory,
+        Hook::Reset,
+        Hook::Failover,
+        Hook::Restore,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -119,6 +149,9 @@ impl Hook {
             Hook::Cores => "cores",
             Hook::Clear => "clear",
             Hook::Count => "count",
+            Hook::Memory => "memory",
+            Hook::Reset => "reset",
+            Hook::Failover => "failover",
             Hook::Restore => "restore",
         }
     }
@@ -130,6 +163,9 @@ impl Hook {
             Hook::Cores => "hook `cores`: set its cores",
             Hook::Clear => "hook `clear`: empty its table before a trial",
             Hook::Count => "hook `count`: count its connections after a trial",
+            Hook::Memory => "hook `memory`: read its memory in use",
+            Hook::Reset => "hook `reset`: reset the device in mid-trial",
+            Hook::Failover => "hook `failover`: switch over to the standby device in mid-trial",
             Hook::Restore => "hook `restore`: restore the device",
         }
     }
@@ -141,6 +177,9 @@ impl Hook {
             Hook::Cores => &hooks.cores,
             Hook::Clear => &hooks.clear,
             Hook::Count => &hooks.count,
+            Hook::Memory => &hooks.memory,
+            Hook::Reset => &hooks.reset,
+            Hook::Failover => &hooks.failover,
             Hook::Restore => &hooks.restore,
         };
         line.as_deref()
@@ -335,7 +374,12 @@ impl External {
             facts.push(Fact::new("kernel of the DUT's host", output.stdout));
         }
         for hook in Hook::ALL {
-            let line = self.lines.get(hook).unwrap_or_else(|| "none".to_owned());
+            let line = self.lines.get(hook);
+            // Hooks that only some procedures need.
+            if line.is_none() && matches!(hook, Hook::Memory | Hook::Reset | Hook::Failover) {
+                continue;
+            }
+            let line = line.unwrap_or_else(|| "none".to_owned());
             facts.push(Fact::new(&format!("hook {}", hook.name()), line));
         }
         self.facts = facts;
@@ -357,12 +401,60 @@ impl External {
     /// # Errors
     /// When it fails or prints no whole number, after `restore` was tried; or the connection is lost.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
-        let Some(ran) = self.must(Hook::Count).map_err(|error| self.failed(error))? else { return Ok(None) };
+        self.number(Hook::Count)
+    }
+
+    /// Runs the hook `memory` and returns the last number of its standard output, in octets; none without the hook.
+    ///
+    /// # Errors
+    /// As [`External::count`].
+    pub fn memory(&mut self) -> Result<Option<u64>, DutError> {
+        self.number(Hook::Memory)
+    }
+
+    /// Runs the hook `clear` with a clock on the device's side: one command of the host reads its clock before and after. Returns
+    /// none without the hook. If the host's `date` has no nanoseconds, the time is that of this machine, with the round trip.
+    ///
+    /// # Errors
+    /// As [`External::clear`].
+    pub fn clear_timed(&mut self) -> Result<Option<(Cleared, timed::Clock)>, DutError> {
+        let Some(line) = self.lines.get(Hook::Clear) else { return Ok(None) };
+        let ran = self.must_as(Hook::Clear, &timed::line(&line)).map_err(|error| self.failed(error))?;
+        let of_host = timed::nanos(&ran.output.stdout);
+        let clock = if of_host.is_some() { timed::Clock::Device } else { timed::Clock::Here };
+        let nanos = of_host.unwrap_or(ran.took.as_nanos() as u64);
+        Ok(Some((Cleared { how: line, nanos }, clock)))
+    }
+
+    /// Runs the hook `reset` or `failover`. Returns false without the hook.
+    ///
+    /// # Errors
+    /// As [`External::clear`].
+    pub fn disrupt(&mut self, what: Disruption) -> Result<bool, DutError> {
+        let hook = match what {
+            Disruption::Reset => Hook::Reset,
+            Disruption::Failover => Hook::Failover,
+        };
+        self.must(hook).map(|ran| ran.is_some()).map_err(|error| self.failed(error))
+    }
+
+    /// Reads `/proc/stat` of the host; none if it has no such file.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn proc_stat(&mut self) -> Result<Option<String>, DutError> {
+        let ran = self.place.run("cat /proc/stat", &self.limits)?;
+        Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
+    }
+
+    /// Runs a hook that prints a number.
+    fn number(&mut self, hook: Hook) -> Result<Option<u64>, DutError> {
+        let Some(ran) = self.must(hook).map_err(|error| self.failed(error))? else { return Ok(None) };
         if let Some(number) = last_number(&ran.output.stdout) {
             return Ok(Some(number));
         }
-        let line = self.lines.get(Hook::Count).unwrap_or_default();
-        let error = failure(Hook::Count, &self.on, &line, &ran, "printed no whole number at its end");
+        let line = self.lines.get(hook).unwrap_or_default();
+        let error = failure(hook, &self.on, &line, &ran, "printed no whole number at its end");
         Err(self.failed(error))
     }
 
@@ -394,9 +486,15 @@ impl External {
 
     /// Runs a hook that must succeed.
     fn must(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
-        let Some(ran) = self.run(hook)? else { return Ok(None) };
-        let line = self.lines.get(hook).unwrap_or_default();
-        judged(hook, &self.on, &line, ran, &self.limits).map(Some)
+        let Some(line) = self.lines.get(hook) else { return Ok(None) };
+        self.must_as(hook, &line).map(Some)
+    }
+
+    /// Runs a line that stands for a hook and must succeed.
+    fn must_as(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
+        let ran = self.place.run(line, &self.limits);
+        record(&self.sink, hook, &self.on, line, &ran);
+        judged(hook, &self.on, line, ran?, &self.limits)
     }
 
     /// Restores the device after an error, and says so in the error.

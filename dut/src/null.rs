@@ -4,6 +4,7 @@
 use crate::DutError;
 use crate::bed::{BackEnd, LEFT, RIGHT};
 use crate::changes::Changes;
+use crate::cpu;
 use crate::step::{Action, Target};
 use crate::tool::{self, NFT};
 
@@ -72,16 +73,9 @@ impl Work {
     }
 }
 
-/// Nanoseconds of a tick of `/proc/stat` (`USER_HZ` is 100).
-const TICK: u64 = 10_000_000;
-
 /// Returns the nanoseconds that a core was idle, from `/proc/stat`.
 fn idle(stat: &str, core: usize) -> Option<u64> {
-    let name = format!("cpu{core}");
-    let line = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?;
-    let field = |n: usize| line.split_ascii_whitespace().nth(n)?.parse::<u64>().ok();
-    // The fourth value is idle, the fifth is idle with input or output outstanding.
-    Some((field(4)? + field(5)?) * TICK)
+    cpu::cores(stat).into_iter().find(|times| times.core == core).map(|times| times.idle)
 }
 
 /// Returns the frames that an interface sent, from `/proc/net/dev`.
@@ -103,7 +97,7 @@ mod tests {
     #[test]
     fn idle_time_and_sent_frames_are_read() {
         let stat = "cpu  9 9 9 9 9 9 9\ncpu1 1 2 3 400 5 6 7\ncpu10 1 2 3 4 5 6 7\n";
-        assert_eq!((idle(stat, 1), idle(stat, 10), idle(stat, 0)), (Some(405 * TICK), Some(9 * TICK), None));
+        assert_eq!((idle(stat, 1), idle(stat, 10), idle(stat, 0)), (Some(4_050_000_000), Some(90_000_000), None));
         let interfaces =
             "Inter-|   Receive\n face |bytes\n  left: 1 2 3 4 5 6 7 8 9 10 11\nright:1 2 3 4 5 6 7 8 9 20 11\n";
         assert_eq!(

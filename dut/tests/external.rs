@@ -32,6 +32,7 @@ fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
             cores: hook("cores"),
             restore: hook("restore"),
             alive: hook("alive"),
+            ..Hooks::default()
         },
         folder: lab.path("my bed"),
         timeout: Duration::from_secs(60),

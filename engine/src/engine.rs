@@ -1,12 +1,14 @@
 //! Carries out one trial from specification to outcome: clear, phase 1, gap, phase 2, drain, collect. Only this file
 //! defines their order.
 
+use crate::beside::{self, Watched};
+use crate::device::{Away, Device};
 use crate::lane::Lane;
 use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
-use method::trial::Stamps;
+use method::trial::{Acted, Action, CpuIdle, Sampler, Stamps};
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -17,57 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
-
-/// The device under test, as the engine uses it. The engine changes the device only through this trait.
-pub trait Device: Send {
-    /// Empties the connection tracking table.
-    ///
-    /// # Errors
-    /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
-    fn clear(&mut self) -> Result<(), TrialError>;
-    /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
-    ///
-    /// # Errors
-    /// As [`Device::clear`].
-    fn entries(&mut self) -> Result<Option<Count>, TrialError>;
-    /// Returns how long threads of the device were stalled or preempted since the last call, including those that still
-    /// are.
-    ///
-    /// # Errors
-    /// As [`Device::clear`].
-    fn away(&mut self) -> Result<Away, TrialError> {
-        Ok(Away::default())
-    }
-    /// Announces a trial of about this duration. A device on the tester's machine polls continuously from now on.
-    fn wake(&mut self, _lasts: Nanos) {}
-    /// Announces that no trial runs until the next [`Device::wake`], so that such a device yields its cores. Otherwise
-    /// the scheduler would give starved threads of these cores, such as kernel threads, their time in the middle of a
-    /// trial.
-    fn rest(&mut self) {}
-}
-
-/// Host noise on a device's threads, as far as known. Each figure is the maximum over the threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Away {
-    /// The longest time between two rounds.
-    pub stall: Nanos,
-    /// The total of the stalls of all threads.
-    pub stalled: Nanos,
-    /// The total run delay; `None` if unknown, or if stalls include it.
-    pub run_delay: Option<Nanos>,
-}
-
-/// A stateless device: nothing to clear or to count.
-pub struct NoDevice;
-
-impl Device for NoDevice {
-    fn clear(&mut self) -> Result<(), TrialError> {
-        Ok(())
-    }
-    fn entries(&mut self) -> Result<Option<Count>, TrialError> {
-        Ok(None)
-    }
-}
 
 /// Times and seed of all trials of a measurement.
 #[derive(Clone, Debug)]
@@ -104,6 +55,8 @@ pub struct Engine {
     pub(crate) settings: Settings,
     /// TCP connections that the last trial of these opened and held.
     pub(crate) held: Count,
+    /// Kind, start and end of each phase of the trial in progress.
+    marks: Vec<(Kind, [Instant; 2])>,
 }
 
 impl Engine {
@@ -127,7 +80,7 @@ impl Engine {
         }
         let store = if view.stateful { Some(StateTable::new(view.connections())?) } else { None };
         let stage = Stage::new(clock, lanes, view, store, settings.start_delay, settings.seed, interrupted);
-        Ok(Engine { stage, device, settings, held: 0 })
+        Ok(Engine { stage, device, settings, held: 0, marks: Vec::new() })
     }
 
     /// The device under test.
@@ -149,17 +102,47 @@ impl Engine {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
         self.allow(self.lasts(spec));
-        let outcome = match (spec.kind, spec.options.tcp) {
-            (_, Some(tcp)) => self.tcp(spec, tcp),
-            (PhaseKind::Stateless, None) => self.stateless(spec),
-            (PhaseKind::Establish, None) => self.establish(spec),
-            (PhaseKind::Established, None) => self.established(spec),
+        let outcome = match spec.options.sampler {
+            Some(sampler) => self.sampled(spec, sampler),
+            None => self.carry_out(spec),
         };
         self.device.rest();
         let mut outcome = outcome?;
         outcome.dut_loop = self.settings.dut_loop;
         outcome.wall = began.elapsed().into();
         self.rest(self.breather(outcome.wall))?;
+        Ok(outcome)
+    }
+
+    fn carry_out(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        match (spec.kind, spec.options.tcp) {
+            (_, Some(tcp)) => self.tcp(spec, tcp),
+            (PhaseKind::Stateless, None) => self.stateless(spec),
+            (PhaseKind::Establish, None) => self.establish(spec),
+            (PhaseKind::Established, None) => self.established(spec),
+        }
+    }
+
+    /// Carries a trial out with a sampler of CPU times beside it.
+    fn sampled(&mut self, spec: &TrialSpec, sampler: Sampler) -> Result<TrialOutcome, TrialError> {
+        let times = self.device.cpu_times(sampler.of)?;
+        let (began, over) = (Instant::now(), AtomicBool::new(false));
+        self.marks.clear();
+        let (outcome, cpu) = std::thread::scope(|scope| {
+            let sampling = spawn_in(scope, || beside::sample(times, sampler, began, &over));
+            let sampling = sampling.map_err(|e| TrialError::Tester(e.to_string()))?;
+            let outcome = self.carry_out(spec);
+            over.store(true, Ordering::Release);
+            let cpu = sampling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok::<_, TrialError>((outcome, cpu))
+        })?;
+        let mark = |kind| {
+            let (_, ends) = self.marks.iter().find(|(of, _)| *of == kind)?;
+            Some(ends.map(|at| Nanos::from(at.saturating_duration_since(began))))
+        };
+        let (mut outcome, cpu) = (outcome?, cpu?);
+        let (phase1, phase2) = (mark(Kind::Establish), mark(Kind::Data).unwrap_or_default());
+        outcome.observed.cpu = vec![CpuIdle { phase1, phase2, ..cpu }];
         Ok(outcome)
     }
 
@@ -174,7 +157,7 @@ impl Engine {
 
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         self.stage.end_early(spec.options.early_end);
-        let p = self.phase_with(&self.data_phase(spec), self.extra(spec))?;
+        let p = self.phase_acting(&self.data_phase(spec), self.extra(spec), spec.options.action)?;
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
@@ -233,12 +216,17 @@ impl Engine {
         }
         store.dut_entries = self.entries()?;
         let extra = self.extra(spec);
+        let known = spec.options.action.map(|_| self.stage.known(spec.connections));
         self.stage.end_early(spec.options.early_end);
         self.stage.set_churn(spec.options.churn);
-        let p = self.phase_with(&self.data_phase(spec), extra);
+        let p = self.phase_acting(&self.data_phase(spec), extra, spec.options.action);
         self.stage.set_churn(None);
-        let p = p?;
+        let mut p = p?;
         store.dut_entries_after = self.entries()?;
+        if let (Some(known), Some(acted)) = (known, &mut p.observed.action) {
+            acted.connections = Some(self.survey(spec, &known)?);
+        }
+        self.after(spec, &mut p.observed)?;
         Ok(TrialOutcome {
             observed: p.observed,
             forward: p.forward,
@@ -292,7 +280,9 @@ impl Engine {
             PhaseKind::Established if spec.keep_table => data,
             PhaseKind::Established => {
                 let rate = spec.phase1_rate.unwrap_or(spec.rate);
-                self.phase_lasts(rate, spec.connections, self.settings.phase1_drain) + data
+                let phase1 = self.phase_lasts(rate, spec.connections, self.settings.phase1_drain);
+                // After a disruption, a second phase 1 surveys the connections.
+                phase1 + data + spec.options.action.map_or(0, |_| phase1)
             }
         }
     }
@@ -307,11 +297,11 @@ impl Engine {
         self.device.wake(Nanos(lasts));
     }
 
-    fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
+    pub(crate) fn phase1(&mut self, rate: Rate, connections: Count) -> Result<PhaseOutcome, TrialError> {
         self.phase(&self.first_phase(rate, connections))
     }
 
-    fn first_phase(&self, rate: Rate, connections: Count) -> Phase {
+    pub(crate) fn first_phase(&self, rate: Rate, connections: Count) -> Phase {
         Phase {
             kind: Kind::Establish,
             rate,
@@ -357,19 +347,53 @@ impl Engine {
             let from = if let Stamps::Some { from, .. } = stamps { from.0 } else { 0 };
             (stamps, Nanos(ends.saturating_sub(from)))
         });
-        Extra { stamps, step: spec.step() }
+        Extra { stamps, step: spec.step(), losses: spec.options.action.is_some() }
     }
 
     /// Runs one phase and adds the device's stalls and run delays.
-    fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
+    pub(crate) fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         self.phase_with(phase, Extra::default())
     }
 
     fn phase_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, TrialError> {
+        self.phase_acting(phase, extra, None)
+    }
+
+    /// Runs one phase, with an action of the device beside it.
+    fn phase_acting(
+        &mut self,
+        phase: &Phase,
+        extra: Extra,
+        action: Option<Action>,
+    ) -> Result<PhaseOutcome, TrialError> {
         self.device.away()?;
-        let mut outcome = self.stage.run_with(phase, extra)?;
+        let began = Instant::now();
+        let mut outcome = match action {
+            Some(action) => self.run_acting(phase, extra, action)?,
+            None => self.stage.run_with(phase, extra)?,
+        };
+        self.marks.push((phase.kind, [began, Instant::now()]));
         let Away { stall, stalled, run_delay } = self.device.away()?;
         (outcome.host.dut_stall, outcome.host.dut_stalled, outcome.host.dut_run_delay) = (stall, stalled, run_delay);
+        Ok(outcome)
+    }
+
+    fn run_acting(&mut self, phase: &Phase, extra: Extra, action: Action) -> Result<PhaseOutcome, TrialError> {
+        let Engine { stage, device, .. } = self;
+        let (clock, start) = stage.next_start();
+        let over = AtomicBool::new(false);
+        let (outcome, acted) = std::thread::scope(|scope| {
+            let watched = Watched { clock, start: &start, over: &over };
+            let acting = spawn_in(scope, move || beside::act(&mut **device, action, &watched));
+            let acting = acting.map_err(|e| TrialError::Tester(e.to_string()))?;
+            let outcome = stage.run_with(phase, extra);
+            over.store(true, Ordering::Release);
+            let acted: Result<Option<Acted>, TrialError> =
+                acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok::<_, TrialError>((outcome, acted))
+        })?;
+        let mut outcome = outcome?;
+        outcome.observed.action = acted?;
         Ok(outcome)
     }
 

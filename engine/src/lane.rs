@@ -81,7 +81,7 @@ pub struct Shared {
     pub starting: AtomicUsize,
     /// Start of the phase in ticks, 0 until the last lane runs on its core. A thread may wait long for a busy core;
     /// with an earlier start time, the phase would begin with a catch-up burst.
-    pub start: AtomicU64,
+    pub start: Arc<AtomicU64>,
     /// Delay from the moment when all lanes are ready to the start.
     pub start_delay: Ticks,
     /// Number of senders that have not finished.

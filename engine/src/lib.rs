@@ -6,8 +6,11 @@
 
 #![forbid(unsafe_code)]
 
+mod after;
+mod beside;
 pub mod calibrate;
 pub mod churn;
+pub mod device;
 pub mod early;
 pub mod engine;
 pub mod judge;
@@ -24,7 +27,8 @@ mod tasks;
 pub mod tcp;
 mod window;
 
-pub use engine::{Away, Device, Engine, EngineError, NoDevice, Settings};
+pub use device::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, NoDevice};
+pub use engine::{Engine, EngineError, Settings};
 pub use lane::Lane;
 pub use service::{Served, Service};
 pub use store::StateTable;

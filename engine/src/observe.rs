@@ -15,6 +15,8 @@ pub struct Extra {
     pub stamps: Option<(Stamps, Nanos)>,
     /// A change of the rate: when, after how many frames of the faster direction, and the rate afterwards.
     pub step: Option<(RateStep, Count, Rate)>,
+    /// Whether the times of lost frames are wanted without such a change, too.
+    pub losses: bool,
 }
 
 /// The time stamps of one direction, by the number of the frame in the schedule of all senders. Senders and receivers of all
@@ -126,6 +128,9 @@ pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Seen>], due: &
             last = at;
         }
         frame += 1;
+    }
+    if frames > 0 {
+        longest = longest.max(gap(arrived, due.at(frames - 1)));
     }
     let nanos = |ticks| Nanos(clock.nanos(ticks));
     Losses { frames: found, first: nanos(first.unwrap_or(0)), last: nanos(last), longest_gap: nanos(longest) }

@@ -3,6 +3,7 @@
 
 mod observed;
 
+use crate::after::compared;
 use crate::churn::ChurnPlan;
 use crate::early::{self, Early};
 use crate::judge::{Findings, HopTally, Seen};
@@ -112,6 +113,8 @@ pub struct Stage {
     early: Option<EarlyEnd>,
     /// When the last phase ended early, from its start.
     ended: Option<Nanos>,
+    /// Start of the current phase in ticks; 0 before.
+    start: Arc<AtomicU64>,
     /// Ends the current phase when set.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -151,6 +154,7 @@ impl Stage {
             stages: None,
             early: None,
             ended: None,
+            start: Arc::default(),
             interrupted,
         }
     }
@@ -268,6 +272,31 @@ impl Stage {
         Ok(outcome)
     }
 
+    /// Returns the clock, and where the start of the next phase will be, in ticks; 0 until then.
+    pub(crate) fn next_start(&self) -> (Clock, Arc<AtomicU64>) {
+        self.start.store(0, Ordering::Release);
+        (self.clock, Arc::clone(&self.start))
+    }
+
+    /// Returns the outside address and port of the first `connections` as one number each, as the last phase 1 learned them;
+    /// none has the number 0.
+    pub(crate) fn known(&self, connections: Count) -> Vec<u64> {
+        self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
+    }
+
+    /// Counts the connections that the last phase 1 learned as they were `known`, and those that it learned otherwise.
+    pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
+        compared(known, self.learned())
+    }
+
+    fn learned(&self) -> impl Iterator<Item = Option<u64>> {
+        let store = self.store.iter().filter(|_| self.learned_in != 0);
+        store.flat_map(move |store| {
+            let known = |(address, port): (u32, u16)| u64::from(address) << 16 | u64::from(port);
+            (0..store.len() as u32).map(move |index| store.get(index, self.learned_in).map(known))
+        })
+    }
+
     /// Returns how many of the first `connections` the last phase 1 did not learn. A phase with only these may follow.
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
@@ -363,10 +392,11 @@ impl Stage {
         rows: &[Option<Row>; 2],
     ) -> Result<Vec<Report>, PortError> {
         let clock = self.clock;
+        self.start.store(0, Ordering::Release);
         let alone = self.start_delay.0 + phase.rate.time_for(phase.frames).0 + phase.drain.0;
         let shared = Shared {
             starting: AtomicUsize::new(self.lanes.len()),
-            start: AtomicU64::new(0),
+            start: Arc::clone(&self.start),
             start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(planned.iter().flatten().count()),
             sent_at: AtomicU64::new(u64::MAX),

@@ -233,10 +233,25 @@ impl Embedded {
     /// # Errors
     /// When a worker does not answer.
     pub fn busy(&self) -> Result<(u64, u64), EmbeddedError> {
+        let each = self.busy_each()?;
+        Ok(each.into_iter().fold((0, 0), |(ns, frames), of| (ns + of.0, frames + of.1)))
+    }
+
+    /// The same of each worker.
+    ///
+    /// # Errors
+    /// When a worker does not answer.
+    pub fn busy_each(&self) -> Result<Vec<(u64, u64)>, EmbeddedError> {
         self.publish()?;
-        Ok(self.controls.iter().fold((0, 0), |(ns, frames), c| {
-            (ns + self.clock.nanos(c.busy.swap(0, Ordering::Relaxed)), frames + c.frames.swap(0, Ordering::Relaxed))
-        }))
+        let of = |c: &Arc<Control>| {
+            (self.clock.nanos(c.busy.swap(0, Ordering::Relaxed)), c.frames.swap(0, Ordering::Relaxed))
+        };
+        Ok(self.controls.iter().map(of).collect())
+    }
+
+    /// Whether the caller's thread does the work of all workers.
+    pub fn is_polled(&self) -> bool {
+        self.polled
     }
 
     /// Whether a worker has ended by itself: a port broke.

@@ -3,8 +3,11 @@
 //!
 //! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
 
+mod device;
 mod tcp;
 mod timing;
+
+pub use device::ControlTruth;
 
 use crate::ratio::Ratio;
 use crate::trial::{
@@ -91,6 +94,8 @@ pub struct Truth {
     pub tester_ceiling: Rate,
     /// Whether the DUT works inside the sender's thread: then an over-rate shows as a late sender.
     pub dut_loop: Loop,
+    /// What it does beside forwarding.
+    pub control: ControlTruth,
 }
 
 impl Truth {
@@ -123,6 +128,7 @@ impl Truth {
             tester_drops: Ratio::ZERO,
             tester_ceiling: Rate(u64::MAX),
             dut_loop: Loop::Open,
+            control: ControlTruth::default(),
         }
     }
 
@@ -262,6 +268,7 @@ impl SimulatedDut {
                 let capacity = condition.of(capacity);
                 *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
                 self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);
+                self.lose_in_action(spec, leg, is_forward);
             }
         }
         if let Some(churn) = spec.options.churn

@@ -2,6 +2,7 @@
 //! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
 
 mod delays;
+mod device;
 mod direction;
 mod named;
 mod observed;
@@ -9,6 +10,7 @@ mod options;
 
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{Drawn, LOST, Sample};
+pub use device::{Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Sampler, Survivors, TableMemory, TearDown};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts};
 pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions};

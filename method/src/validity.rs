@@ -176,7 +176,8 @@ impl Part<'_> {
 
 fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Result<(), Verdict> {
     let invalid = |reason| Err(Verdict::Invalid(reason));
-    if outcome.host.link_lost {
+    // A reset may take the link down.
+    if outcome.host.link_lost && spec.options.action.is_none() {
         return invalid(Invalid::LinkLost);
     }
     let noise = noise(outcome);

@@ -1,6 +1,7 @@
 //! Predicts time and memory of a plan before anything is known of the machine. The predictions use assumed rates, which
 //! `natmeter plan` prints.
 
+mod device;
 mod saved;
 mod text;
 mod timing;
@@ -200,6 +201,9 @@ fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) ->
     let (n, m) = (point.connections, &scenario.measure);
     if metric == CONN_TABLE_CAPACITY.key {
         return (capacity_time(scenario, point, guess.set_up).0, 1);
+    }
+    if let Some(of_device) = device::trials_of(scenario, point, metric, guess) {
+        return of_device;
     }
     let of_its_own = timing::trials_of(scenario, metric, guess);
     let length = of_its_own.map_or(m.duration, |(length, _)| length);

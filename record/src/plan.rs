@@ -1,8 +1,7 @@
 //! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
-use method::procedure;
-use method::{Count, Nanos};
+use method::{Count, Nanos, procedure};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
 use schemars::JsonSchema;
@@ -158,6 +157,7 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
             (false, "throughput") if is_other => "throughput",
             (false, BASELINE) if is_other => continue,
             (false, "throughput" | BASELINE) => BASELINE,
+            // What needs no connections.
             (false, other) if procedure::of(other).is_some_and(|of| !of.stateful && !of.phase1) => other,
             (false, _) => continue,
         };

@@ -1,14 +1,18 @@
 //! The search of a measurement and its settings, which follow from scenario, calibration and earlier results. A run uses it
 //! with new trials, an audit with recorded trials.
 
+mod device;
+
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
+use device::DeviceJob;
 use method::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, TCP_THROUGHPUT, is_establishment,
     is_of_phase1, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
+use method::procedure::cpu_idle::Limit;
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
@@ -41,6 +45,8 @@ pub struct Search<'a> {
     phase1_rate: Option<Rate>,
     /// The throughput of the point: that of the scenario, or as measured.
     throughput: Option<Rate>,
+    /// What limits that throughput.
+    limit: Limit,
 }
 
 /// The limit on the rate of validation.
@@ -68,6 +74,7 @@ enum Job {
     Delay { values: Values, duration: Nanos, stamps: Stamps },
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
+    Device(DeviceJob),
 }
 
 impl Job {
@@ -99,7 +106,7 @@ impl Job {
                 let (held, life) = scenario.tcp_life(m.point.connections);
                 Job::Tcp { held, life }
             }
-            key => match at_throughput(key, scenario) {
+            key => match DeviceJob::new(key, m, scenario).map(Job::Device).or_else(|| at_throughput(key, scenario)) {
                 Some(job) => job,
                 None => return Err(TrialError::Refused(format!("this natmeter has no procedure `{key}`"))),
             },
@@ -187,6 +194,7 @@ impl<'a> Search<'a> {
             job: Job::new(measurement, scenario, &settings)?,
             cap: cap(measurement, scenario, known),
             phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(known, &measurement.point, &settings)),
+            limit: device::limit(measurement, scenario, calibration, known),
             throughput: given(measurement, scenario)
                 .or_else(|| throughput_of(known, &measurement.point))
                 .map(|rate| rate.min(settings.hi)),
@@ -260,6 +268,7 @@ impl<'a> Search<'a> {
                 let bursts = Bursts { throughput: self.throughput()?, longest: *longest };
                 back_to_back::measure(trials, settings, self.phase2()?, bursts, watch)
             }
+            Job::Device(job) => self.run_device(*job, trials, watch),
             Job::Recovery { overload, after } => {
                 let overload = Overload { throughput: self.throughput()?, overload: *overload, after: *after };
                 recovery::measure(trials, settings, self.phase2()?, overload, watch)

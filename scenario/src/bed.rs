@@ -199,6 +199,12 @@ key::table! {
         clear: Option<String> = "clear", maybe(text()), computed("natmeter waits until connections have timed out");
         /// Prints the number of entries in its table.
         count: Option<String> = "count", maybe(text()), computed("only the tester counts connections");
+        /// Prints the octets of memory in use, as its last number.
+        memory: Option<String> = "memory", maybe(text()), computed("the memory of a connection is not measured");
+        /// Resets the box, and returns at once or when it is back (RFC 6201). natmeter runs it in mid-trial.
+        reset: Option<String> = "reset", maybe(text()), computed("the reset time is not measured");
+        /// Switches over to the standby box. natmeter runs it in mid-trial.
+        failover: Option<String> = "failover", maybe(text()), computed("no failover is measured");
         /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`; without, the same at every point.
         cores: Option<String> = "cores", maybe(text()), computed("the cores cannot vary");
         /// Restores the box after a point or an error. It must be safe to run twice.

@@ -34,7 +34,10 @@ pub use cores::{BoxCores, Cores};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery, Tcp};
+pub use procedure::{
+    BackToBack, Churn, CpuIdle, Failover, FrameLoss, Ipdv, Latency, Pdv, Procedures, Reset, SystemRecovery, Tcp,
+    TearDown,
+};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search::{Method, WrittenGoal};
@@ -261,6 +264,11 @@ impl Scenario {
     /// Connections are validated at no higher rate, whatever alpha is.
     pub fn validate_at_most(&self) -> Option<Count> {
         self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Whether a metric is among those that the scenario asks for.
+    pub fn measures(&self, metric: &str) -> bool {
+        self.measure.metrics.iter().any(|key| key == metric)
     }
 
     /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.

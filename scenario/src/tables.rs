@@ -170,6 +170,22 @@ key::table! {
         jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
         /// Trials that noise of a simulated host disturbs.
         host_noise_ppm: u32 = "host-noise", share_or_none(), or("5 %");
+        /// Connections that it removes per second when its table is emptied.
+        tear_down_rate: WrittenRate = "tear-down-rate", rate(), or("2M");
+        /// Time that it needs to empty an empty table.
+        tear_down_empty: Nanos = "tear-down-empty", duration(Nanos(0)..=Nanos::from_secs(3600)), or("20 ms");
+        /// Octets of a connection in its table.
+        entry_octets: u64 = "entry-octets", number(1..=1 << 20), or("320");
+        /// Idle share of each of its cores at its capacity.
+        idle_ppm: Vec<u32> = "idle", list(share_or_none()), computed("one core without idle time");
+        /// Time for which a reset stops it; it forgets its connections.
+        reset_time: Nanos = "reset-time", duration(Nanos(0)..=Nanos::from_secs(3600)), or("500 ms");
+        /// Time for which a failover stops it.
+        failover_time: Nanos = "failover-time", duration(Nanos(0)..=Nanos::from_secs(3600)), or("100 ms");
+        /// Connections that survive a failover.
+        survive_ppm: u32 = "survive", share_or_none(), or("100 %");
+        /// Of the others: connections that come back on another port.
+        move_ppm: u32 = "move", share_or_none(), or("0");
         /// Seed of its noise.
         seed: u64 = "seed", any_number(), or("1");
     }

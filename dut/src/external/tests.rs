@@ -66,7 +66,7 @@ fn hooks_run_in_the_folder_of_the_bed_and_restore_runs_once() {
         count: hook("echo 'entries: 7 of 1000'; echo 8 >&2"),
         restore: hook("echo restore >>log"),
         alive: hook("echo alive >>log"),
-        cores: None,
+        ..Hooks::default()
     };
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = Arc::clone(&told);
@@ -261,4 +261,33 @@ fn a_note_that_others_could_have_written_is_refused() {
         fs::create_dir(dir.path()).unwrap();
     }
     assert_eq!(bed.read("log"), "");
+}
+
+#[test]
+fn a_table_is_emptied_on_the_clock_of_the_host() {
+    let bed = Bed::new();
+    let mut external = bed.prepare(Hooks { clear: hook("sleep 0.05; exit 0 # done"), ..Hooks::default() }).unwrap();
+    let (cleared, clock) = external.clear_timed().unwrap().unwrap();
+    assert_eq!((cleared.how.as_str(), clock), ("sleep 0.05; exit 0 # done", timed::Clock::Device));
+    assert!((50_000_000..20_000_000_000).contains(&cleared.nanos), "{}", cleared.nanos);
+}
+
+#[test]
+fn a_table_that_is_not_emptied_has_no_time() {
+    let bed = Bed::new();
+    let mut external = bed.prepare(Hooks { clear: hook("echo no >&2; exit 3"), ..Hooks::default() }).unwrap();
+    let error = external.clear_timed().unwrap_err().to_string();
+    assert!(error.contains("clear") && error.contains("code 3") && error.contains("no"), "{error}");
+    assert_eq!(bed.prepare(Hooks::default()).unwrap().clear_timed().unwrap(), None);
+}
+
+#[test]
+fn hooks_of_a_disruption_run_or_are_not_there() {
+    let bed = Bed::new();
+    let hooks = Hooks { reset: hook("echo reset >>log"), memory: hook("echo used: 4096"), ..Hooks::default() };
+    let mut external = bed.prepare(hooks).unwrap();
+    assert!(external.disrupt(Disruption::Reset).unwrap());
+    assert!(!external.disrupt(Disruption::Failover).unwrap());
+    assert_eq!((bed.read("log").as_str(), external.memory().unwrap()), ("reset\n", Some(4096)));
+    assert!(external.proc_stat().unwrap().is_some_and(|stat| stat.starts_with("cpu")));
 }

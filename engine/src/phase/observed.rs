@@ -20,12 +20,17 @@ impl Stage {
         };
         let losses = |left: bool| {
             let senders = planned[usize::from(!left)].len();
-            let (step, before, rate) = extra.step.filter(|_| senders > 0)?;
+            if senders == 0 || !(extra.losses || extra.step.is_some()) {
+                return None;
+            }
             let Phase { direction, frames, .. } = *phase;
-            let (all, before) = (direction.frames(left, frames), direction.frames(left, before));
-            let (at, frequency) = (self.clock.ticks(step.at.0), self.clock.frequency());
+            let (all, frequency) = (direction.frames(left, frames), self.clock.frequency());
             let schedule = |start, rate, frames| Departures::new(start, frequency, direction.pace(left, rate), frames);
-            let then = Some((before, schedule(at, rate, all - before)));
+            let then = extra.step.map(|(step, before, rate)| {
+                let before = direction.frames(left, before);
+                (before, schedule(self.clock.ticks(step.at.0), rate, all - before))
+            });
+            let before = then.as_ref().map_or(all, |(before, _)| *before);
             let side = usize::from(left);
             let seen: Vec<Option<&Seen>> = (0..senders)
                 .map(|sender| self.seen.iter().map(|at| &at[side][sender]).find(|seen| seen.has_room()))
@@ -35,8 +40,7 @@ impl Stage {
         Observed {
             delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
             losses: PerDirection { forward: losses(true), reverse: losses(false) },
-            tcp: None,
-            ended_early: None,
+            ..Observed::default()
         }
     }
 

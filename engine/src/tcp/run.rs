@@ -106,7 +106,7 @@ impl Stage {
         let lasts = self.start_delay.0 + phase.rate.time_for(phase.count).0 + phase.drain.0;
         let shared = Shared {
             starting: AtomicUsize::new(self.lanes.len()),
-            start: AtomicU64::new(0),
+            start: Arc::default(),
             start_delay: clock.ticks(self.start_delay.max(LEAST_START_DELAY).0),
             sending: AtomicUsize::new(openers as usize),
             sent_at: AtomicU64::new(u64::MAX),

@@ -2,7 +2,8 @@
 //! device loses the closed ones.
 
 use super::{Course, TcpOutcome, TcpPhase};
-use crate::engine::{Away, Engine};
+use crate::device::Away;
+use crate::engine::Engine;
 use method::trial::{Emptying, Tcp, TcpClose, TcpCounts};
 use method::{Count, Leg, Nanos, Rate, StoreFacts, TrialError, TrialOutcome, TrialSpec};
 use std::time::Instant;

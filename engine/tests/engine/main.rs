@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod common;
+mod device;
 mod direction_ratio;
 mod early;
 mod judge;

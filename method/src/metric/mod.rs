@@ -1,10 +1,12 @@
 //! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
+mod device;
 mod tcp;
 mod timing;
 
 use crate::procedure;
+pub use device::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 pub use tcp::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 
@@ -132,6 +134,30 @@ pub const METRICS: &[Metric] = &[
     SYSTEM_RECOVERY_TIME,
     timing::PARTS[18],
     timing::PARTS[19],
+    CONN_TEAR_DOWN_RATE,
+    device::PARTS[0],
+    device::PARTS[1],
+    device::PARTS[2],
+    MEMORY_PER_CONNTRACK_ENTRY,
+    device::PARTS[3],
+    device::PARTS[4],
+    device::PARTS[5],
+    CPU_IDLE,
+    device::PARTS[6],
+    device::PARTS[7],
+    device::PARTS[8],
+    RESET,
+    device::PARTS[9],
+    device::PARTS[10],
+    device::PARTS[11],
+    device::PARTS[12],
+    device::PARTS[13],
+    device::PARTS[14],
+    FAILOVER,
+    device::PARTS[15],
+    device::PARTS[16],
+    device::PARTS[17],
+    device::PARTS[18],
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,

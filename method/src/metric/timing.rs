@@ -3,7 +3,7 @@
 use super::{Metric, Origin, Unit};
 
 /// A part of another metric, for one direction or for all.
-const fn part(
+pub(super) const fn part(
     key: &'static str,
     title: &'static str,
     of: &'static Metric,

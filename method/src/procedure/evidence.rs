@@ -1,7 +1,8 @@
 //! What a search did that is not seen in its steps: how it saved time, and what proves that this did not change its result.
 
+use super::cpu_idle::Bottleneck;
 use super::warm::Warm;
-use crate::units::{Count, Rate};
+use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,21 @@ pub struct Evidence {
     /// What shows that the connections of one phase 1 were there in all trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_table: Option<KeptTable>,
+    /// Why the time to remove connections is a bound only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below_resolution: Option<BelowResolution>,
+    /// What limits the throughput, as the CPU idle times show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Bottleneck>,
+}
+
+/// The net time to empty a table is less than five times the spread of the times to empty an empty one, so that it is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BelowResolution {
+    /// Median of the full table minus median of the empty table; it may be negative, and is 0 then.
+    pub net: Nanos,
+    /// Longest minus shortest time to empty the empty table.
+    pub spread: Nanos,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -7,7 +7,9 @@ pub mod binary;
 pub mod capacity;
 pub mod capacity_known;
 pub mod churn;
+pub mod cpu_idle;
 pub mod delay;
+pub mod disruption;
 pub mod establishment;
 mod evidence;
 pub mod frame_loss;
@@ -17,12 +19,14 @@ pub mod recovery;
 mod result;
 mod strict;
 pub mod tcp;
+pub mod tear_down;
 pub mod throughput;
 pub mod validation;
 mod verify;
 mod warm;
 
-pub use evidence::{Evidence, KeptTable, ValidationCap};
+pub use cpu_idle::Bottleneck;
+pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
 pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;
 pub use warm::Warm;
@@ -70,6 +74,11 @@ pub const PROCEDURES: &[Procedure] = &[
     delay::IPDV,
     back_to_back::PROCEDURE,
     recovery::PROCEDURE,
+    tear_down::PROCEDURE,
+    tear_down::MEMORY,
+    cpu_idle::PROCEDURE,
+    disruption::RESET,
+    disruption::FAILOVER,
 ];
 
 /// Returns the procedure that measures the metric with this key.

@@ -193,6 +193,11 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
+    /// Returns the result of a measurement whose trials are all invalid, for this reason.
+    pub(super) fn nothing_measured(self, reason: Invalid) -> SearchResult {
+        SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..self }
+    }
+
     /// Creates an empty result.
     pub(super) fn empty() -> SearchResult {
         SearchResult {
@@ -251,7 +256,8 @@ impl SearchResult {
             self.evidence.ended_early += Count::from(attempt.outcome.observed.ended_early.is_some());
             // Connections come and go in such a trial.
             let options = &attempt.spec.options;
-            let stays = options.churn.is_none() && !options.tcp.is_some_and(Tcp::changes_table);
+            let stays =
+                options.churn.is_none() && options.action.is_none() && !options.tcp.is_some_and(Tcp::changes_table);
             self.table_changes += Count::from(stays && table_changed(&attempt.outcome));
             let Some(used) = attempt.spec.phase1_rate else { continue };
             let store = attempt.outcome.store.as_ref();

@@ -75,8 +75,8 @@ fn per_second(count: Count, duration: Nanos) -> Rate {
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] if there are no new connections.
-pub fn measure<T: Trials>(
-    trials: &mut T,
+pub fn measure(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     life: Life,
@@ -122,8 +122,8 @@ pub fn measure<T: Trials>(
 ///
 /// # Errors
 /// As [`super::throughput::measure`].
-pub fn measure_throughput<T: Trials>(
-    trials: &mut T,
+pub fn measure_throughput(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     payload: Count,
@@ -149,8 +149,8 @@ fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpe
 }
 
 /// The search, which observes the trial at the rate found, and the outcome of this trial.
-fn search<T: Trials>(
-    trials: &mut T,
+fn search(
+    trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
     (tcp, most): (Tcp, Rate),

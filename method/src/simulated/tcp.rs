@@ -29,13 +29,13 @@ impl SimulatedDut {
             from_initiator: leg.sent + leg.received * (of_initiator - 1),
             from_responder: leg.received * of_responder,
             received: leg.received * (of_initiator + of_responder),
-            emptying: self.emptying(tcp, before),
+            emptying: self.watched(tcp, before),
         };
         (leg, counts)
     }
 
     /// Closed connections leave the table together; open ones stay.
-    fn emptying(&self, tcp: Tcp, before: Count) -> Option<Emptying> {
+    fn watched(&self, tcp: Tcp, before: Count) -> Option<Emptying> {
         let Tcp::Life { close, watch: Some(at_most), .. } = tcp else { return None };
         let after = Some(self.truth.tcp_transitory).filter(|after| close != TcpClose::None && *after <= at_most);
         let at_last = if after.is_some() { before } else { self.table };

@@ -21,8 +21,14 @@ impl SimulatedDut {
             }
             if let Some((step, before, rate)) = spec.step() {
                 *side(&mut observed.losses, is_forward) = Some(losses(&self.truth, spec, leg, (step, before, rate)));
+            } else {
+                *side(&mut observed.losses, is_forward) = self.losses_of_action(spec, leg, is_forward);
             }
         }
+        observed.action = self.acted(spec);
+        observed.cpu = spec.options.sampler.map(|sampler| self.cpu(spec, sampler)).into_iter().collect();
+        observed.emptied = spec.options.tear_down.map(|of| self.emptied(of));
+        observed.memory = spec.options.memory.then(|| self.memory());
         observed
     }
 

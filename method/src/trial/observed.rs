@@ -1,5 +1,6 @@
 //! What a trial with options observed, beside its counters.
 
+use super::{Acted, CpuIdle, Emptied, TableMemory};
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,18 @@ pub struct Observed {
     /// Time from the start of the trial to its end, if the loss ended it before its full length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Nanos>,
+    /// The action in mid-trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Acted>,
+    /// The idle times of the sampled cores: of one box in a trial, of all in a result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu: Vec<CpuIdle>,
+    /// The times to empty the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Emptied>,
+    /// The memory of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<TableMemory>,
 }
 
 impl Observed {
@@ -144,6 +157,6 @@ pub struct Losses {
     pub first: Nanos,
     /// Due time of the last.
     pub last: Nanos,
-    /// Longest time between two successive frames that were received, by their due times.
+    /// Longest time between two successive frames that were received, or from the last of them to the end, by their due times.
     pub longest_gap: Nanos,
 }

@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::Pace;
+use super::{Action, Pace, Sampler, TearDown};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -29,6 +29,20 @@ pub struct TrialOptions {
     /// The trial ends once its loss is certainly too large; the time is in [`super::Observed::ended_early`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
+    /// What is done to the device in mid-trial; the result is in [`super::Observed::action`], and the lost frames in
+    /// [`super::Observed::losses`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// CPU times of the device that are sampled beside the trial; they are in [`super::Observed::cpu`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampler: Option<Sampler>,
+    /// The table is emptied after the trial; the times are in [`super::Observed::emptied`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tear_down: Option<TearDown>,
+    /// Whether the memory of the table is read after the trial, and once more when the table is empty; it is in
+    /// [`super::Observed::memory`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
 }
 
 /// What happens to TCP connections in a trial. Phase 1 opens those that are held, by the handshake of RFC 9293, section 3.5.

@@ -4,6 +4,7 @@ mod bias;
 mod capacity;
 mod churn;
 mod cost;
+mod device;
 mod direction_ratio;
 mod frame_loss;
 mod mlr;

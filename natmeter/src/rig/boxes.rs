@@ -3,10 +3,11 @@
 
 use super::{Process, RigError, failed};
 use dut::RunDir;
-use dut::external::{External, ExternalConfig, Hooks, On};
+use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::remote;
-use engine::Device;
-use method::TrialError;
+use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow};
+use method::trial::Disruption;
+use method::{Nanos, TrialError};
 use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
@@ -99,8 +100,8 @@ pub fn config_of(
         (bed::On::Namespace, Some(device)) => On::Namespace(device.clone()),
         (bed::On::Local | bed::On::Namespace, _) => On::Local,
     };
-    let BoxKeys { prepare, clear, count, cores, restore, alive, .. } = keys.clone();
-    let own = Hooks { prepare, clear, count, cores, restore, alive };
+    let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
+    let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
     let hooks = match (keys.configured_software(), keys.interfaces.get(1)) {
         (Some(software), Some(right)) => joined(remote::hooks(software, right, &owner()).unwrap_or_default(), own),
         _ => own,
@@ -127,7 +128,7 @@ pub fn ask(
     process: &Process,
 ) -> Result<String, RigError> {
     let config = config_of(bed, role, keys, None, values);
-    let Hooks { clear: _, prepare: _, cores: _, restore: _, alive, count } = config.hooks;
+    let Hooks { alive, count, .. } = config.hooks;
     let config = ExternalConfig { hooks: Hooks { alive, count, ..Hooks::default() }, ..config };
     let sink = process.commands.sink(role);
     let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
@@ -152,6 +153,9 @@ fn joined(of_software: Hooks, own: Hooks) -> Hooks {
         cores: own.cores.or(of_software.cores),
         restore: own.restore.or(of_software.restore),
         alive: own.alive.or(of_software.alive),
+        memory: own.memory.or(of_software.memory),
+        reset: own.reset.or(of_software.reset),
+        failover: own.failover.or(of_software.failover),
     }
 }
 
@@ -277,5 +281,69 @@ impl Device for Between {
             all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
         // One box of several keeps the connections.
         Ok(counts.into_iter().flatten().max())
+    }
+
+    /// The boxes empty their tables one after the other.
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        let mut all = self.all.lock().expect("no panic while held");
+        let each: Vec<_> =
+            all.iter_mut().map(External::clear_timed).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        let each: Vec<_> = each.into_iter().flatten().collect();
+        if each.is_empty() {
+            return Err(TrialError::NotMeasurable("no hook `clear` empties the table of the box".to_owned()));
+        }
+        let took = Nanos(each.iter().map(|(cleared, _)| cleared.nanos).sum());
+        let how = each.iter().map(|(cleared, _)| cleared.how.as_str()).collect::<Vec<_>>().join("; ");
+        let is_of_device = each.iter().all(|(_, clock)| *clock == timed::Clock::Device);
+        Ok(Cleared { took, how, clock: if is_of_device { ClockAt::Device } else { ClockAt::Tester } })
+    }
+
+    /// The hook of each box that has it.
+    fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
+        let hook = match what {
+            Disruption::Reset => external::Disruption::Reset,
+            Disruption::Failover => external::Disruption::Failover,
+        };
+        let mut all = self.all.lock().expect("no panic while held");
+        let each: Vec<bool> =
+            all.iter_mut().map(|running| running.disrupt(hook)).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        if each.contains(&true) {
+            return Ok(());
+        }
+        Err(TrialError::NotMeasurable(format!("no box of the bed has the hook `{}`", what.name())))
+    }
+
+    fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
+        Ok(Box::new(OfBox { all: Arc::clone(&self.all), of: of as usize }))
+    }
+
+    /// Octets of all boxes whose hook tells them.
+    fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
+        let mut all = self.all.lock().expect("no panic while held");
+        let each: Vec<_> = all.iter_mut().map(External::memory).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        let used = each.into_iter().flatten().reduce(|sum, octets| sum + octets);
+        let source = "hook `memory`".to_owned();
+        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets: None, source }))
+    }
+}
+
+/// Reads the CPU times of all cores of a box from its `/proc/stat`.
+struct OfBox {
+    all: Arc<Mutex<Vec<External>>>,
+    of: usize,
+}
+
+impl CpuTimes for OfBox {
+    fn read(&mut self) -> Result<Vec<CoreTime>, TrialError> {
+        let mut all = self.all.lock().expect("no panic while held");
+        let running = all.get_mut(self.of);
+        let stat = running.map(External::proc_stat).transpose().map_err(|e| failed(&e))?.flatten();
+        let cores = stat.map(|stat| dut::cpu::cores(&stat)).unwrap_or_default();
+        if cores.is_empty() {
+            return Err(TrialError::NotMeasurable(
+                "the box has no file /proc/stat, from which natmeter reads CPU times".to_owned(),
+            ));
+        }
+        Ok(super::cpu::named(&cores))
     }
 }

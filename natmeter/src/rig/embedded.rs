@@ -1,10 +1,11 @@
 //! The embedded gateway as device: in-process links, one core for each worker, isolated cores for the tester.
 
+use super::cpu::OfWorkers;
 use super::null::NullPath;
 use super::wires::Wires;
 use super::{Bed, Price, Process, Rig, RigError, mac};
 use engine::lane::{Companion, back_to_sender};
-use engine::{Away, Device, Engine, Lane, Settings};
+use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, Settings};
 use gateway::{Embedded, EmbeddedConfig, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
@@ -16,7 +17,7 @@ use record::folder::Figures;
 use scenario::{Point, Scenario};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::{AddrRange, OuterRange, PortRange, View};
 
 /// MTU of the gateway's links: the largest frames fit, in a tunnel too (RFC 8219, section 4.1).
@@ -299,6 +300,27 @@ impl Device for Gateway {
     fn away(&mut self) -> Result<Away, TrialError> {
         let away = self.with(Embedded::away)?;
         Ok(Away { stall: Nanos(away.stall), stalled: Nanos(away.stalled), run_delay: None })
+    }
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        let began = Instant::now();
+        self.with(Embedded::clear)?;
+        let how = "the workers of the embedded gateway forget their state, in constant time".to_owned();
+        Ok(Cleared { took: began.elapsed().into(), how, clock: ClockAt::Device })
+    }
+    fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
+        if self.with(|e| Ok(e.is_polled()))? {
+            return Err(TrialError::NotMeasurable(
+                "tester and embedded gateway share the only core of this machine, whose idle time shows nothing"
+                    .to_owned(),
+            ));
+        }
+        let running = Arc::clone(&self.running);
+        let busy = move || {
+            let running = running.lock().expect("no panic while held");
+            let each = running.as_ref().map_or(Ok(Vec::new()), Embedded::busy_each)?;
+            Ok(each.into_iter().map(|(nanos, _)| nanos).collect())
+        };
+        Ok(Box::new(OfWorkers::new(Box::new(busy))))
     }
     fn wake(&mut self, lasts: Nanos) {
         // The next request reports a stopped gateway.

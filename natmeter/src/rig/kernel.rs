@@ -1,6 +1,7 @@
 //! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and tears it
 //! down; this module joins its ports and the engine.
 
+use super::cpu::OfCores;
 use super::null::NullPath;
 use super::wires::Wires;
 use super::{
@@ -11,7 +12,7 @@ use dut::bed::{LEFT, RIGHT, Side};
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
-use engine::{Away, Device, Engine, Lane};
+use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow};
 use method::{Loop, Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
@@ -168,7 +169,11 @@ pub fn build(
     };
     let running = Arc::new(Mutex::new(Some(device)));
     let settings = settings(scenario, dut_loop);
-    let handle = Box::new(Kernel { running: Arc::clone(&running), threads: packet_threads(&config.bed) });
+    let handle = Box::new(Kernel {
+        running: Arc::clone(&running),
+        threads: packet_threads(&config.bed),
+        cores: isolated(&config.bed),
+    });
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
         bed: TestBed::Engine(Box::new(engine)),
@@ -260,6 +265,8 @@ fn price(bed: &BedConfig, running: &Running) -> Option<Price> {
 struct Kernel {
     running: Running,
     threads: PacketThreads,
+    /// Cores on which it works and the tester does not.
+    cores: Vec<usize>,
 }
 
 /// The packet threads on isolated cores of the device. On the tester's core they wait for the tester, which is not noise.
@@ -288,6 +295,26 @@ impl Device for Kernel {
     fn away(&mut self) -> Result<Away, TrialError> {
         // The kernel's threads do not report single stalls.
         Ok(Away { run_delay: self.threads.run_delay().map(Nanos), ..Away::default() })
+    }
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        let cleared = with(&self.running, dut::Device::clear)?;
+        let none = || TrialError::NotMeasurable("this software keeps no table".to_owned());
+        let cleared = cleared.ok_or_else(none)?;
+        Ok(Cleared { took: Nanos(cleared.nanos), how: cleared.how, clock: ClockAt::Device })
+    }
+    fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
+        if self.cores.is_empty() {
+            return Err(TrialError::NotMeasurable(
+                "device and tester share a core, whose idle time shows nothing: sweep the device's cores, such as cores = [2]"
+                    .to_owned(),
+            ));
+        }
+        Ok(Box::new(OfCores(self.cores.clone())))
+    }
+    fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
+        let used = with(&self.running, |device| Ok(device.memory()))?;
+        let source = dut::memory::SOURCE.to_owned();
+        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets: None, source }))
     }
 }
 

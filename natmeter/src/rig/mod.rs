@@ -3,6 +3,7 @@
 
 pub mod boxes;
 mod commands;
+mod cpu;
 pub mod embedded;
 pub mod files;
 pub mod kernel;

@@ -1,7 +1,7 @@
 //! The simulated device of a scenario: what its keys inject.
 
-use method::simulated::{SimulatedDut, Truth, WhenFull};
-use method::{Rate, Ratio};
+use method::simulated::{ControlTruth, SimulatedDut, Truth, WhenFull};
+use method::{Nanos, Rate, Ratio};
 use scenario::Simulated;
 
 /// Returns the device of these keys; rates in bits per second are those of frames of so many octets.
@@ -26,7 +26,27 @@ pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
         // By default large enough to reveal a resumed run that differs from an uninterrupted one.
         jitter: share(keys.jitter_ppm),
         host_stalls: share(keys.host_noise_ppm),
+        control: control(keys, frame),
         ..Truth::new(capacity, rate(keys.set_up_rate))
     };
     SimulatedDut::new(truth, keys.seed)
+}
+
+/// What its keys inject beside forwarding.
+fn control(keys: &Simulated, frame: usize) -> ControlTruth {
+    let share = |ppm: u32| Ratio::from_ppm(ppm.into());
+    let idle = if keys.idle_ppm.is_empty() { &[0][..] } else { &keys.idle_ppm };
+    ControlTruth {
+        tear_down_rate: Rate(keys.tear_down_rate.frames_per_second(frame)),
+        tear_down_empty: keys.tear_down_empty,
+        // A hundredth, as far as times of a real device repeat.
+        tear_down_spread: Nanos(keys.tear_down_empty.0 / 100),
+        entry_bytes: keys.entry_octets,
+        idle: idle.iter().map(|ppm| share(*ppm)).collect(),
+        reset: keys.reset_time,
+        failover: [keys.failover_time; 2],
+        survive: share(keys.survive_ppm),
+        moved: share(keys.move_ppm),
+        ..ControlTruth::default()
+    }
 }

@@ -6,6 +6,7 @@ mod bed_faults;
 mod bed_procedures;
 mod bed_runs;
 mod beds;
+mod device;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;

@@ -2,6 +2,7 @@
 
 mod complete;
 mod damaged;
+mod device;
 mod direction_ratio;
 mod folder_copy;
 mod left_out;

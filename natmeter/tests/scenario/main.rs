@@ -3,6 +3,7 @@
 mod addresses;
 mod any_text;
 mod beds;
+mod device;
 mod files;
 mod technologies;
 mod wrong;

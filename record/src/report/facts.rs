@@ -8,7 +8,7 @@ use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
 use crate::store::Torn;
-use method::metric::CONN_TABLE_CAPACITY;
+use method::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Direction, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
@@ -380,13 +380,24 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
 }
 
 /// The upper end of a search whose highest rate passed, in words.
-pub(super) fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
     match is_upper_end_the_testers(here.max_rate(), ceiling) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
+    }
+}
+
+/// Why a result that no upper end bounds is a lower bound: what passed, or what was not seen.
+pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> String {
+    match super::parts::measured(&result.metric) {
+        key if key == CONN_TEAR_DOWN_RATE.key => "the time to remove the connections is below resolution".to_owned(),
+        key if [RESET.key, FAILOVER.key, SYSTEM_RECOVERY_TIME.key].contains(&key) => {
+            "frames were still lost at the end of the trial".to_owned()
+        }
+        _ => format!("{} passed", upper_end(report, result)),
     }
 }
 

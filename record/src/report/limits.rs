@@ -63,8 +63,9 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
     }
     let upper = with(ResultKind::AtUpperLimit);
     if let Some(first) = upper.first() {
-        let end = number::capitalised(facts::upper_end(report, first));
-        say(&upper, &format!("{end} passed"), ": the rate is a lower bound");
+        let why = number::capitalised(&facts::lower_bound(report, first));
+        let what = if is_time(first) { "time" } else { "rate" };
+        say(&upper, &why, &format!(": the {what} is a lower bound"));
     }
     let already = |c: &&&PointResult| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
     let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();
@@ -76,6 +77,11 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
         ": the rate is that of tester and device together",
     );
     sentences
+}
+
+/// Whether the value of a result is a time.
+fn is_time(result: &PointResult) -> bool {
+    metric::by_key(&result.metric).is_some_and(|metric| metric.unit == metric::Unit::Nanoseconds)
 }
 
 /// The places of some results in parentheses; empty if these are all results. A point of which all results are meant is named

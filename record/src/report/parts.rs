@@ -3,7 +3,8 @@
 
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan};
-use method::metric::{METRICS, Metric, Origin, Unit, by_key};
+use method::ResultKind;
+use method::metric::{CONN_TEAR_DOWN_RATE, METRICS, Metric, Origin, Unit, by_key};
 
 /// Returns plan and outcomes with a measurement for each part. A metric without a value of its own is left out.
 pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Vec<Outcome>) {
@@ -16,7 +17,8 @@ pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Ve
         keys.map(|metric| {
             // The strict result is a value of the metric that is searched, and of no part.
             let strict = outcome.result.strict.filter(|_| metric == outcome.measurement.metric);
-            let result = method::SearchResult { strict, ..outcome.result.clone() };
+            let kind = if is_exact(&metric) { ResultKind::Observed } else { outcome.result.kind };
+            let result = method::SearchResult { strict, kind, ..outcome.result.clone() };
             let measurement = Measurement { metric, ..outcome.measurement.clone() };
             Outcome { measurement, result, ..outcome.clone() }
         })
@@ -28,6 +30,14 @@ pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Ve
 pub(super) fn value(outcome: &Outcome) -> i64 {
     let of_search = || i64::try_from(outcome.result.rate.0).unwrap_or(i64::MAX);
     outcome.result.parts.get(&outcome.measurement.metric).copied().unwrap_or_else(of_search)
+}
+
+/// Whether a part was observed even where its metric is a lower bound: the times behind a tear-down rate, and the connections
+/// that survived.
+fn is_exact(metric: &str) -> bool {
+    let of = measured(metric);
+    let counts = metric.ends_with("_survived") || metric.ends_with("_moved");
+    of != metric && (of == CONN_TEAR_DOWN_RATE.key || counts)
 }
 
 /// The metric that is measured: for a part, that of which it is a part.

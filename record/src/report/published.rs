@@ -422,12 +422,18 @@ fn medians(text: &str) -> Vec<Published> {
     let (value, stat, unit) = (at("value"), at("stat"), at("unit"));
     lines
         .map(fields)
-        .filter(|row| row[stat] == "median")
+        // Values that the document computed from medians, such as a net time.
+        .filter(|row| ["median", "computed"].contains(&row[stat].as_str()))
         .filter_map(|row| {
             let text = |name: &str| row[at(name)].clone();
             let count = |name: &str| row[at(name)].parse::<u64>().ok();
             // Throughput is printed as the total of both directions everywhere; a rate here is of one direction.
-            let directions = if row[unit] == "fps, both directions" { 2.0 } else { 1.0 };
+            // Times here are nanoseconds.
+            let factor = match row[unit].as_str() {
+                "fps, both directions" => 0.5,
+                "s" => 1e9,
+                _ => 1.0,
+            };
             Some(Published {
                 table: text("table_id"),
                 document: text("document"),
@@ -436,7 +442,7 @@ fn medians(text: &str) -> Vec<Published> {
                 implementation: text("implementation"),
                 setup: text("setup"),
                 metric: text("metric"),
-                value: row[value].parse::<f64>().ok()? / directions,
+                value: row[value].parse::<f64>().ok()? * factor,
                 connections: count("connections"),
                 source_ports: count("src_ports"),
                 destination_ports: count("dst_ports"),

@@ -106,7 +106,7 @@ pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {
         )
     });
     note(result.count(ResultKind::AtUpperLimit), &|some| {
-        format!("lower bound{some}: {} passed", facts::upper_end(report, result))
+        format!("lower bound{some}: {}", facts::lower_bound(report, result))
     });
     note(result.count(ResultKind::NothingPassed), &|some| {
         format!("no rate passed{some}, not even the lowest one tried")

@@ -3,21 +3,23 @@
 //! [`Procedures`].
 
 mod churn;
+mod device;
 mod frame_loss;
 mod tcp;
 mod timing;
 
 pub use churn::Churn;
+pub use device::{CpuIdle, Failover, Reset, TearDown};
 pub use frame_loss::FrameLoss;
 pub use tcp::Tcp;
 pub(crate) use tcp::is_of_tcp;
-pub(crate) use timing::departures;
 pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
 
+use crate::Scenario;
 use key::quantity::WrittenRate;
 use key::{Chapter, Sections};
 use method::Nanos;
-use method::procedure::{back_to_back, delay, recovery};
+use method::procedure::{back_to_back, cpu_idle, delay, disruption, recovery};
 
 /// Declares the tables, by their names in the file.
 macro_rules! procedures {
@@ -65,6 +67,19 @@ procedures! {
     back_to_back: BackToBack = "back-to-back";
     /// System recovery.
     system_recovery: SystemRecovery = "system-recovery";
+    /// Connection tear-down.
+    tear_down: TearDown = "tear-down";
+    /// CPU idle time.
+    cpu_idle: CpuIdle = "cpu-idle";
+    /// Reset.
+    reset: Reset = "reset";
+    /// Failover.
+    failover: Failover = "failover";
+}
+
+/// Departures of the trials of the scenario's metrics from their standards, one sentence each.
+pub(crate) fn departures(scenario: &Scenario) -> Vec<String> {
+    [timing::departures(scenario), device::departures(scenario)].concat()
 }
 
 impl Procedures {
@@ -76,6 +91,9 @@ impl Procedures {
             key if key == delay::IPDV.key => self.ipdv.rate,
             key if key == back_to_back::PROCEDURE.key => self.back_to_back.rate,
             key if key == recovery::PROCEDURE.key => self.system_recovery.rate,
+            key if key == cpu_idle::PROCEDURE.key => self.cpu_idle.rate,
+            key if key == disruption::RESET.key => self.reset.rate,
+            key if key == disruption::FAILOVER.key => self.failover.rate,
             _ => None,
         }
     }
@@ -90,6 +108,9 @@ impl Procedures {
             key if key == recovery::PROCEDURE.key => {
                 Some(Nanos(self.system_recovery.overload.0 + self.system_recovery.after.0))
             }
+            key if key == cpu_idle::PROCEDURE.key => Some(self.cpu_idle.duration),
+            key if key == disruption::RESET.key => Some(self.reset.duration),
+            key if key == disruption::FAILOVER.key => Some(self.failover.duration),
             _ => None,
         }
     }

@@ -73,7 +73,7 @@ key::table! {
 }
 
 /// Departures of the trials of the scenario's metrics from their standards, one sentence each.
-pub(crate) fn departures(scenario: &Scenario) -> Vec<String> {
+pub(super) fn departures(scenario: &Scenario) -> Vec<String> {
     let Procedures { latency, pdv, ipdv, system_recovery, .. } = &scenario.procedures;
     let asked = |metric: &str| scenario.measure.metrics.iter().any(|key| key == metric);
     let times = [

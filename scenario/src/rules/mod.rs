@@ -6,6 +6,7 @@ mod addresses;
 mod axes;
 mod bed;
 mod box_between;
+mod device;
 mod flows;
 mod metrics;
 mod nat;
@@ -39,6 +40,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.box_between();
     check.axes();
     check.metrics();
+    check.device();
     check.tcp();
     check.flows();
     check.times();

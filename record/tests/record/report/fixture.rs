@@ -422,6 +422,7 @@ fn self_test() -> SelfTest {
         name: name.into(),
         truth: truth.into(),
         measured: measured.into(),
+        error: None,
         passed: true,
         inconclusive: false,
         deciding: None,

@@ -1,0 +1,47 @@
+//! The time of a hook on the clock of the host on which it runs: one shell command reads the clock, runs the hook, and reads the
+//! clock again, so that neither the network nor the start of the command is part of the time.
+
+/// Whose clock measured a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// That of the host on which the hook runs.
+    Device,
+    /// That of this machine, so that the time includes the round trip.
+    Here,
+}
+
+/// The word before the two times.
+const MARK: &str = "natmeter-clock";
+
+/// Returns the line that runs a hook between two readings of the clock, and exits as the hook does.
+pub(super) fn line(hook: &str) -> String {
+    // A hook may end its shell by `exit`, and end in a comment.
+    format!("a=$(date +%s%N)\n(\n{hook}\n)\nr=$?\nb=$(date +%s%N)\necho\necho {MARK} \"$a\" \"$b\"\nexit $r")
+}
+
+/// Returns the nanoseconds between the two readings; none if the host's `date` does not print nanoseconds.
+pub(super) fn nanos(output: &str) -> Option<u64> {
+    let times = output.lines().rev().find_map(|line| line.strip_prefix(MARK))?;
+    let mut times = times.split_ascii_whitespace().map(|time| time.parse::<u64>().ok());
+    let (before, after) = (times.next()??, times.next()??);
+    // Seconds alone have ten digits.
+    (before >= 1_000_000_000_000_000_000).then(|| after.saturating_sub(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_that_between_the_two_readings() {
+        let output = "flushed\n\nnatmeter-clock 1790000000000000000 1790000000550000123\n";
+        assert_eq!(nanos(output), Some(550_000_123));
+    }
+
+    #[test]
+    fn a_date_without_nanoseconds_gives_no_time() {
+        for times in ["1790000000N 1790000001N", "1790000000 1790000001", ""] {
+            assert_eq!(nanos(&format!("natmeter-clock {times}\n")), None, "{times}");
+        }
+    }
+}

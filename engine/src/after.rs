@@ -1,0 +1,108 @@
+//! What a trial does after its phases: it looks which connections survived a disruption, empties the table and measures the time,
+//! and reads the memory of the table.
+
+use crate::device::{Cleared, MemoryNow};
+use crate::engine::Engine;
+use crate::phase::Phase;
+use method::trial::{Emptied, Observed, Survivors, TableMemory, TearDown};
+use method::{Count, Nanos, Rate, TrialError, TrialSpec};
+use std::time::{Duration, Instant};
+
+/// Rate of the frames that show which connections survived, if phase 1 was not slower.
+const SURVEY_RATE: Rate = Rate(100_000);
+/// Frames on each connection before it counts as gone: one may be lost to host noise.
+const SURVEYS: u32 = 3;
+/// Memory that falls by less than this part in a round has settled: 1/1,000.
+const SETTLED_PART: u64 = 1_000;
+/// The kernel frees removed entries in the background, for at most about this long.
+const FREED_WITHIN: Duration = Duration::from_secs(10);
+/// Time between two readings of the memory.
+const ROUND: Duration = Duration::from_millis(200);
+
+impl Engine {
+    /// Carries out the options of a trial that follow its phases.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub(crate) fn after(&mut self, spec: &TrialSpec, observed: &mut Observed) -> Result<(), TrialError> {
+        if spec.options.memory {
+            observed.memory = self.memory()?;
+        }
+        if let Some(tear_down) = spec.options.tear_down {
+            observed.emptied = Some(self.tear_down(tear_down)?);
+        }
+        Ok(())
+    }
+
+    /// Sends one frame Left to Right on each connection of phase 1, whose outside addresses and ports were `known`; more on
+    /// those whose frame does not arrive.
+    ///
+    /// # Errors
+    /// Those of the phase.
+    pub(crate) fn survey(&mut self, spec: &TrialSpec, known: &[u64]) -> Result<Survivors, TrialError> {
+        let rate = spec.phase1_rate.map_or(SURVEY_RATE, |rate| rate.min(SURVEY_RATE));
+        self.phase1(rate, spec.connections)?;
+        for _ in 1..SURVEYS {
+            let missing = self.stage.missing(spec.connections);
+            if missing == 0 {
+                break;
+            }
+            self.phase(&Phase { frames: missing, only_missing: true, ..self.first_phase(rate, missing) })?;
+        }
+        let (same, moved) = self.stage.compare(known);
+        Ok(Survivors { all: spec.connections, same, moved })
+    }
+
+    fn tear_down(&mut self, of: TearDown) -> Result<Emptied, TrialError> {
+        let entries = self.entries()?;
+        let Cleared { took, how, clock } = self.clear_timed()?;
+        let empty = (0..of.empty).map(|_| Ok(self.clear_timed()?.took)).collect::<Result<Vec<Nanos>, TrialError>>()?;
+        Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
+    }
+
+    /// Reads the memory with the connections, and once more when the table is empty and the device has freed it.
+    fn memory(&mut self) -> Result<Option<TableMemory>, TrialError> {
+        let before = self.entries()?;
+        let Some(filled) = self.memory_now()? else { return Ok(None) };
+        let MemoryNow { used, reserved_for, buckets, source } = filled;
+        if let Some(entries) = reserved_for {
+            return Ok(Some(TableMemory { filled: used, emptied: 0, entries, buckets, source }));
+        }
+        self.clear()?;
+        let left = self.entries()?.unwrap_or(0);
+        let entries = before.map_or(0, |before| before.saturating_sub(left));
+        let emptied = self.settled_memory()?;
+        Ok(Some(TableMemory { filled: used, emptied, entries, buckets, source }))
+    }
+
+    /// Waits until the memory in use falls no more.
+    fn settled_memory(&mut self) -> Result<u64, TrialError> {
+        let end = Instant::now() + FREED_WITHIN;
+        let mut last = u64::MAX;
+        loop {
+            let used = self.memory_now()?.map_or(0, |now| now.used);
+            if used.saturating_add(used / SETTLED_PART) >= last || Instant::now() >= end {
+                return Ok(used.min(last));
+            }
+            last = used;
+            self.rest(ROUND.into())?;
+        }
+    }
+
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        self.while_serving(|device| device.clear_timed())?
+    }
+
+    fn memory_now(&mut self) -> Result<Option<MemoryNow>, TrialError> {
+        self.while_serving(|device| device.memory())?
+    }
+}
+
+/// Counts the connections whose entries are as known, and those that have others, of all that have one.
+pub(crate) fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Count) {
+    known.iter().zip(now).fold((0, 0), |(same, moved), (known, now)| match now {
+        Some(now) if now == *known => (same + 1, moved),
+        Some(_) => (same, moved + 1),
+        None => (same, moved),
+    })
+}

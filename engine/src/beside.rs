@@ -1,0 +1,113 @@
+//! What runs beside a trial, on a thread of its own: a disruption of the device at a time of a phase, and the sampler of its CPU
+//! times. Both end with the phase or the trial.
+
+use crate::device::{CoreTime, CpuTimes, Device};
+use method::trial::{Acted, Action, CpuIdle, Sampler};
+use method::{Nanos, TrialError};
+use port::Clock;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Interval at which a waiting thread looks whether the trial is over, at most.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The start and the end of a phase, as the thread beside it sees them.
+pub(crate) struct Watched<'a> {
+    pub clock: Clock,
+    /// Start of the phase in ticks; 0 before.
+    pub start: &'a AtomicU64,
+    /// Whether the phase is over.
+    pub over: &'a AtomicBool,
+}
+
+impl Watched<'_> {
+    /// Waits for a time of the phase. Returns false if the phase ended before.
+    fn wait_until(&self, at: Nanos) -> bool {
+        loop {
+            if self.over.load(Ordering::Acquire) {
+                return false;
+            }
+            let left = self.since_start().map(|now| Duration::from(Nanos(at.0.saturating_sub(now.0))));
+            match left {
+                Some(left) if left.is_zero() => return true,
+                Some(left) => std::thread::sleep(left.min(LOOK)),
+                None => std::thread::sleep(Duration::from_micros(200)),
+            }
+        }
+    }
+
+    /// The time since the start; none before it.
+    fn since_start(&self) -> Option<Nanos> {
+        let start = self.start.load(Ordering::Acquire);
+        let now = self.clock.now();
+        (start != 0 && now >= start).then(|| Nanos(self.clock.nanos(now - start)))
+    }
+}
+
+/// Carries an action out at its time of the phase. Returns none if the phase ended before.
+///
+/// # Errors
+/// Those of the device.
+pub(crate) fn act(device: &mut dyn Device, action: Action, phase: &Watched<'_>) -> Result<Option<Acted>, TrialError> {
+    if !phase.wait_until(action.at) {
+        return Ok(None);
+    }
+    let began = phase.since_start().unwrap_or_default();
+    let clock = Instant::now();
+    device.disrupt(action.what)?;
+    Ok(Some(Acted { began, took: clock.elapsed().into(), connections: None }))
+}
+
+/// Samples CPU times until the trial is over. Times count from `began`.
+///
+/// # Errors
+/// Those of the device.
+pub(crate) fn sample(
+    mut times: Box<dyn CpuTimes>,
+    sampler: Sampler,
+    began: Instant,
+    over: &AtomicBool,
+) -> Result<CpuIdle, TrialError> {
+    let mut idle = CpuIdle { of: sampler.of, ..CpuIdle::default() };
+    let mut last = times.read()?;
+    let mut next = Instant::now();
+    loop {
+        next += Duration::from(sampler.interval);
+        while !over.load(Ordering::Acquire) && Instant::now() < next {
+            std::thread::sleep(next.saturating_duration_since(Instant::now()).min(LOOK));
+        }
+        if over.load(Ordering::Acquire) {
+            return Ok(idle);
+        }
+        let now = times.read()?;
+        idle.ends.push(began.elapsed().into());
+        add(&mut idle.cores, &last, &now);
+        last = now;
+    }
+}
+
+/// Adds the idle share of each core between two readings.
+fn add(cores: &mut BTreeMap<String, Vec<u32>>, before: &[CoreTime], now: &[CoreTime]) {
+    for (before, now) in before.iter().zip(now) {
+        let all = now.all.0.saturating_sub(before.all.0);
+        let idle = now.idle.0.saturating_sub(before.idle.0).min(all);
+        // A core without any time was taken away from this machine: it did not work.
+        let share = (u128::from(idle) * 1_000_000).checked_div(u128::from(all)).unwrap_or(1_000_000);
+        cores.entry(now.name.clone()).or_default().push(share as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_idle_share_is_that_between_two_readings() {
+        let core = |idle, all| CoreTime { name: "cpu0".to_owned(), idle: Nanos(idle), all: Nanos(all) };
+        let mut cores = BTreeMap::new();
+        add(&mut cores, &[core(100, 1_000)], &[core(350, 2_000)]);
+        add(&mut cores, &[core(350, 2_000)], &[core(350, 2_000)]);
+        assert_eq!(cores["cpu0"], [250_000, 1_000_000]);
+    }
+}

@@ -1,0 +1,150 @@
+//! The device under test as the engine uses it: what the engine may ask of it, before, between, beside and after phases.
+
+use method::trial::{Buckets, Disruption};
+use method::{Count, Nanos, TrialError};
+use std::time::Instant;
+
+/// The device under test, as the engine uses it. The engine changes the device only through this trait.
+pub trait Device: Send {
+    /// Empties the connection tracking table.
+    ///
+    /// # Errors
+    /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
+    fn clear(&mut self) -> Result<(), TrialError>;
+    /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
+    ///
+    /// # Errors
+    /// As [`Device::clear`].
+    fn entries(&mut self) -> Result<Option<Count>, TrialError>;
+    /// Returns how long threads of the device were stalled or preempted since the last call, including those that still
+    /// are.
+    ///
+    /// # Errors
+    /// As [`Device::clear`].
+    fn away(&mut self) -> Result<Away, TrialError> {
+        Ok(Away::default())
+    }
+    /// Announces a trial of about this duration. A device on the tester's machine polls continuously from now on.
+    fn wake(&mut self, _lasts: Nanos) {}
+    /// Announces that no trial runs until the next [`Device::wake`], so that such a device yields its cores. Otherwise
+    /// the scheduler would give starved threads of these cores, such as kernel threads, their time in the middle of a
+    /// trial.
+    fn rest(&mut self) {}
+    /// Empties the connection tracking table and returns how long that took. A device with a clock of its own uses that;
+    /// otherwise the time includes the way to the device.
+    ///
+    /// # Errors
+    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if nothing empties the table at once.
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        let began = Instant::now();
+        self.clear()?;
+        Ok(Cleared { took: began.elapsed().into(), how: "the device's own means".to_owned(), clock: ClockAt::Tester })
+    }
+    /// Resets the device, or switches it over; returns once the command has returned. Runs on another thread beside a phase.
+    ///
+    /// # Errors
+    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device has no command for it.
+    fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
+        Err(TrialError::NotMeasurable(format!("this device has no hook `{}`", what.name())))
+    }
+    /// Returns a reader of the CPU times of a box, numbered from 0 on the left. It is used on another thread beside the trial.
+    ///
+    /// # Errors
+    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device does not tell them.
+    fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
+        Err(TrialError::NotMeasurable("this device does not tell the CPU times of its cores".to_owned()))
+    }
+    /// Returns the memory of the connection tracking table now; none if the device does not tell it.
+    ///
+    /// # Errors
+    /// As [`Device::clear`].
+    fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
+        Ok(None)
+    }
+}
+
+/// Host noise on a device's threads, as far as known. Each figure is the maximum over the threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Away {
+    /// The longest time between two rounds.
+    pub stall: Nanos,
+    /// The total of the stalls of all threads.
+    pub stalled: Nanos,
+    /// The total run delay; `None` if unknown, or if stalls include it.
+    pub run_delay: Option<Nanos>,
+}
+
+/// The record of emptying a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    /// How long it took.
+    pub took: Nanos,
+    /// The command, or what stands for it.
+    pub how: String,
+    /// Whose clock measured it.
+    pub clock: ClockAt,
+}
+
+/// Where a clock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockAt {
+    /// On the device's side.
+    Device,
+    /// At the tester, so that times include the way to the device.
+    Tester,
+}
+
+impl ClockAt {
+    /// Returns the name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClockAt::Device => "device",
+            ClockAt::Tester => "tester",
+        }
+    }
+}
+
+/// Reads the CPU times of a device's cores.
+pub trait CpuTimes: Send {
+    /// Returns the times of all cores, in the same order each time.
+    ///
+    /// # Errors
+    /// As [`Device::clear`].
+    fn read(&mut self) -> Result<Vec<CoreTime>, TrialError>;
+}
+
+/// CPU time of one core or worker, since some time in the past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreTime {
+    /// Its name.
+    pub name: String,
+    /// Time in which it was idle.
+    pub idle: Nanos,
+    /// All time, idle or not.
+    pub all: Nanos,
+}
+
+/// Memory of a connection tracking table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryNow {
+    /// Bytes in use.
+    pub used: u64,
+    /// Entries for which these bytes are reserved; none if the memory grows with the entries.
+    pub reserved_for: Option<Count>,
+    /// The hash table, if the device tells.
+    pub buckets: Option<Buckets>,
+    /// What the bytes are.
+    pub source: String,
+}
+
+/// A stateless device: nothing to clear or to count.
+pub struct NoDevice;
+
+impl Device for NoDevice {
+    fn clear(&mut self) -> Result<(), TrialError> {
+        Ok(())
+    }
+    fn entries(&mut self) -> Result<Option<Count>, TrialError> {
+        Ok(None)
+    }
+}

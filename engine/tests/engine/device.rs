@@ -1,0 +1,216 @@
+//! What a trial does to a device and reads from it, with frames over a cable: a disruption in mid-trial, the survey of the
+//! connections after it, CPU times, and the time to empty the table.
+
+use crate::common::{bed, trial_spec};
+use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, Engine, Lane, MemoryNow, Settings};
+use method::trial::{Action, Buckets, Disruption, Sampler, TearDown};
+use method::{Direction, Load, Loop, Nanos, Rate, TrialError, TrialOptions, TrialSpec, Trials};
+use plane::view::nat44;
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use wire::{OuterRange, PortRange};
+
+const N: u64 = 10_000;
+const DARK: Duration = Duration::from_millis(100);
+
+/// State that the device shares with the cable.
+#[derive(Default)]
+struct Common {
+    /// While set, the cable loses every frame from Left to Right.
+    dark: AtomicBool,
+    /// Whether connections get another outside port.
+    moved: AtomicBool,
+    /// Entries of the table.
+    entries: AtomicU64,
+}
+
+/// The left end of a cable, on which the device does what it does.
+struct Through {
+    inner: LinkPort,
+    common: Arc<Common>,
+}
+
+impl Port for Through {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        if self.common.dark.load(Ordering::Relaxed) {
+            let accepted = burst.len();
+            pool.free_all(burst);
+            return Ok(Sent { accepted, refused: 0 });
+        }
+        if self.common.moved.load(Ordering::Relaxed) {
+            burst.iter_mut().for_each(|frame| move_port(frame.bytes_mut()));
+        }
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// Adds 2,000 to a source port below 10,000, and updates the UDP checksum (RFC 1624). A frame that was not accepted comes again.
+fn move_port(frame: &mut [u8]) {
+    const SOURCE: usize = 34;
+    const CHECKSUM: usize = 40;
+    let word = |frame: &[u8], at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    let (port, sum) = (word(frame, SOURCE), word(frame, CHECKSUM));
+    if port >= 3024 {
+        return;
+    }
+    let sum = u32::from(!sum) + u32::from(!port) + u32::from(port + 2000);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    frame[SOURCE..SOURCE + 2].copy_from_slice(&(port + 2000).to_be_bytes());
+    frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&(!sum as u16).to_be_bytes());
+}
+
+/// A device of known truth.
+struct Known {
+    common: Arc<Common>,
+    moves: bool,
+}
+
+const EACH: Duration = Duration::from_micros(2);
+const EMPTY: Duration = Duration::from_millis(5);
+
+impl Device for Known {
+    fn clear(&mut self) -> Result<(), TrialError> {
+        self.common.entries.store(N, Ordering::Relaxed);
+        Ok(())
+    }
+    fn entries(&mut self) -> Result<Option<u64>, TrialError> {
+        Ok(Some(self.common.entries.load(Ordering::Relaxed)))
+    }
+    fn clear_timed(&mut self) -> Result<Cleared, TrialError> {
+        let entries = self.common.entries.swap(0, Ordering::Relaxed);
+        let took = EMPTY + EACH * entries as u32;
+        Ok(Cleared { took: took.into(), how: "known".to_owned(), clock: ClockAt::Device })
+    }
+    fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
+        if what == Disruption::Reset {
+            return Err(TrialError::Device("hook `reset`: no".to_owned()));
+        }
+        self.common.dark.store(true, Ordering::Relaxed);
+        std::thread::sleep(DARK);
+        self.common.moved.store(self.moves, Ordering::Relaxed);
+        self.common.dark.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+    fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
+        assert_eq!(of, 1);
+        Ok(Box::new(Quarter(Instant::now())))
+    }
+    fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
+        let buckets = Some(Buckets { count: 1024, bytes: 8192 });
+        Ok(Some(MemoryNow { used: 4 << 20, reserved_for: Some(2 * N), buckets, source: "known".to_owned() }))
+    }
+}
+
+/// A core that is idle for a quarter of the time.
+struct Quarter(Instant);
+
+impl CpuTimes for Quarter {
+    fn read(&mut self) -> Result<Vec<CoreTime>, TrialError> {
+        let all = self.0.elapsed().as_nanos() as u64;
+        Ok(vec![CoreTime { name: "cpu7".to_owned(), idle: Nanos(all / 4), all: Nanos(all) }])
+    }
+}
+
+fn engine(moves: bool) -> Engine {
+    let bed = bed(64);
+    let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
+    let common = Arc::new(Common::default());
+    let (left, right) = link("cable", Clock::system(), 8192, (1, Steer::First), (1, Steer::First));
+    let through = |inner| Box::new(Through { inner, common: Arc::clone(&common) }) as Box<dyn Port>;
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
+        left: left.into_iter().next().map(through),
+        right: right.into_iter().next().map(|port| Box::new(port) as Box<dyn Port>),
+        companion: None,
+        service: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let device = Box::new(Known { common, moves });
+    let stopped = Arc::new(AtomicBool::new(false));
+    Engine::new(Clock::system(), vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
+}
+
+/// 30,000 frames in each direction in 1.5 s, with these options; much longer than a disruption on a busy machine.
+fn spec(options: TrialOptions) -> TrialSpec {
+    let load = Load::For(Nanos::from_millis(1_500));
+    let responder_table = method::ResponderTable::Update;
+    TrialSpec { rate: Rate(20_000), load, direction: Direction::Both, options, responder_table, ..trial_spec(N) }
+}
+
+fn acting(what: Disruption) -> TrialOptions {
+    let action = Some(Action { what, at: Nanos::from_millis(100) });
+    TrialOptions { action, ..TrialOptions::default() }
+}
+
+#[test]
+fn a_disruption_in_mid_trial_has_its_losses_and_its_gap() {
+    let outcome = engine(false).run(&spec(acting(Disruption::Failover))).unwrap();
+    let acted = outcome.observed.action.unwrap();
+    assert!(acted.began >= Nanos::from_millis(100), "{acted:?}");
+    assert!(acted.took >= DARK.into(), "{acted:?}");
+    let losses = outcome.observed.losses.forward.unwrap();
+    assert_eq!(losses.frames, outcome.forward.lost());
+    assert!(losses.first >= Nanos(acted.began.0 - 20_000_000), "{losses:?} {acted:?}");
+    // The frames of 100 ms, and of what a busy machine adds.
+    assert!(losses.frames >= 1_800 && losses.longest_gap >= Nanos::from_millis(90), "{losses:?}");
+    let reverse = outcome.observed.losses.reverse.unwrap();
+    assert_eq!((reverse.frames, outcome.reverse.lost()), (0, 0));
+}
+
+#[test]
+fn the_survey_tells_connections_that_stay_from_those_that_move() {
+    for (moves, same, moved) in [(false, N, 0), (true, 0, N)] {
+        let outcome = engine(moves).run(&spec(acting(Disruption::Failover))).unwrap();
+        let found = outcome.observed.action.unwrap().connections.unwrap();
+        assert_eq!((found.all, found.same, found.moved), (N, same, moved), "moves: {moves}");
+    }
+}
+
+#[test]
+fn a_disruption_that_fails_ends_the_trial_with_its_error() {
+    let error = engine(false).run(&spec(acting(Disruption::Reset))).unwrap_err();
+    assert_eq!(error.to_string(), "hook `reset`: no");
+}
+
+#[test]
+fn cpu_times_are_sampled_in_both_phases() {
+    let sampler = Some(Sampler { interval: Nanos::from_millis(50), of: 1 });
+    let outcome = engine(false).run(&spec(TrialOptions { sampler, ..TrialOptions::default() })).unwrap();
+    let [cpu] = &outcome.observed.cpu[..] else { panic!("{:?}", outcome.observed.cpu) };
+    let (_, shares) = cpu.in_phase2().next().unwrap();
+    assert!(!shares.is_empty() && shares.iter().all(|share| share.abs_diff(250_000) < 1_000), "{shares:?}");
+    let [begins, ends] = cpu.phase2;
+    assert!(cpu.phase1.unwrap()[1] <= begins && Nanos(ends.0 - begins.0) >= Nanos::from_millis(1_500), "{cpu:?}");
+}
+
+#[test]
+fn the_table_is_emptied_full_and_then_empty() {
+    let tear_down = Some(TearDown { empty: 3 });
+    let outcome = engine(false).run(&spec(TrialOptions { tear_down, ..TrialOptions::default() })).unwrap();
+    let emptied = outcome.observed.emptied.unwrap();
+    assert_eq!((emptied.entries, emptied.full), (Some(N), Nanos::from_millis(25)));
+    assert_eq!(emptied.empty, [Nanos::from_millis(5); 3]);
+    assert_eq!((emptied.clock.as_str(), emptied.how.as_str()), ("device", "known"));
+}
+
+#[test]
+fn reserved_memory_is_that_of_the_entries_it_is_for() {
+    let outcome = engine(false).run(&spec(TrialOptions { memory: true, ..TrialOptions::default() })).unwrap();
+    let memory = outcome.observed.memory.unwrap();
+    assert_eq!((memory.filled, memory.emptied, memory.entries), (4 << 20, 0, 2 * N));
+}

@@ -1,0 +1,218 @@
+//! What procedures found that look at the device or act on it: the times behind the tear-down rate, the idle time of every core
+//! with what limits the throughput, and what resets and failovers did to connections.
+
+use super::Section;
+use crate::report::figure::Figure;
+use crate::report::result::{PointResult, Repetition};
+use crate::report::scale::Axis;
+use crate::report::svg::{Labels, Plot, Point, Series};
+use crate::report::table::{Row, Table, row};
+use crate::report::{Report, facts, number};
+use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
+use method::procedure::Bottleneck;
+use method::trial::{Acted, CpuIdle, Emptied};
+
+/// The results of these metrics that have repetitions.
+fn of<'a>(report: &'a Report, metrics: &[&str]) -> Vec<&'a PointResult> {
+    let wanted = |r: &&PointResult| metrics.contains(&r.metric.as_str()) && !r.repetitions.is_empty();
+    report.results.iter().filter(wanted).collect()
+}
+
+/// A table with a column for each result.
+fn table(title: &str, axis: &'static str, results: &[&PointResult], parameters: Vec<Row>) -> Table {
+    Table {
+        title: title.to_owned(),
+        axis,
+        columns: results.iter().map(|result| facts::place(result)).collect(),
+        parameters,
+        groups: Vec::new(),
+        notes: Vec::new(),
+        same: Vec::new(),
+    }
+}
+
+/// The section of all points with a tear-down rate.
+pub(super) fn tear_down(report: &Report) -> Option<Section> {
+    let results = of(report, &[CONN_TEAR_DOWN_RATE.key]);
+    if results.is_empty() {
+        return None;
+    }
+    let last = |of: fn(&Emptied) -> String| {
+        let emptied = |r: &&PointResult| r.repetitions.iter().rev().find_map(|r| r.observed.emptied.as_ref()).map(of);
+        results.iter().map(emptied).collect::<Vec<_>>()
+    };
+    let rows = vec![
+        row("table is emptied by", last(|emptied| emptied.how.clone())),
+        row("times are of the clock of the", last(|emptied| emptied.clock.clone())),
+        row("entries, last repetition", last(|emptied| emptied.entries.map_or("–".to_owned(), number::grouped))),
+        row("times of the empty table, all repetitions", results.iter().map(|r| empty_times(r))),
+        row("below resolution", results.iter().map(|r| Some(below_resolution(r)))),
+    ];
+    Some(Section {
+        title: CONN_TEAR_DOWN_RATE.title.to_owned(),
+        about: "The net time is that to empty the full table without that to empty an empty one of the same size. It is resolved if it \
+                is at least five times the spread of the latter; otherwise the rate is a lower bound. Rates are comparable only \
+                between equal commands."
+            .to_owned(),
+        tables: vec![table("Times to empty the table", "tear-down", &results, rows)],
+        figures: Vec::new(),
+    })
+}
+
+fn empty_times(result: &PointResult) -> Option<String> {
+    let all = result.repetitions.iter().filter_map(|r| r.observed.emptied.as_ref()).flat_map(|emptied| &emptied.empty);
+    let (least, most) = (all.clone().min()?, all.max()?);
+    Some(format!("{} to {}", number::duration(least.0), number::duration(most.0)))
+}
+
+fn below_resolution(result: &PointResult) -> String {
+    let below = result.repetitions.iter().filter(|r| r.evidence.below_resolution.is_some()).count();
+    if below == 0 { "no".to_owned() } else { format!("in {below} of {} repetitions", result.repetitions.len()) }
+}
+
+/// The section of all points with CPU idle times.
+pub(super) fn cpu_idle(report: &Report) -> Option<Section> {
+    let results = of(report, &[CPU_IDLE.key]);
+    if results.is_empty() {
+        return None;
+    }
+    let limits: Vec<String> = results
+        .iter()
+        .filter_map(|r| {
+            let found = r.repetitions.iter().rev().find_map(|r| r.evidence.bottleneck.as_ref())?;
+            Some(format!("{}: {}.", facts::place(r), in_words(found)))
+        })
+        .collect();
+    let about = "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time.";
+    Some(Section {
+        title: "CPU idle time".to_owned(),
+        about: format!("{about} {}", limits.join(" ")).trim_end().to_owned(),
+        tables: Vec::new(),
+        figures: results.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
+    })
+}
+
+/// What limits the throughput, in one sentence without its stop.
+fn in_words(bottleneck: &Bottleneck) -> String {
+    match bottleneck {
+        Bottleneck::Device { of, boxes } => {
+            format!("{} limits the throughput: all of its cores are busy", name_of(*of, *boxes))
+        }
+        Bottleneck::HotCore { of, boxes, core } => format!(
+            "one hot core limits the throughput: {core} of {} is busy while others have idle time",
+            name_of(*of, *boxes)
+        ),
+        Bottleneck::Contention => {
+            "lock or memory contention limits the throughput: every core has idle time, and yet frames are lost \
+                                   at a higher rate"
+                .to_owned()
+        }
+        Bottleneck::Tester => "the tester limits the throughput: it could offer no higher rate".to_owned(),
+        Bottleneck::Unknown => "every core has idle time at this rate, at which no limit was found".to_owned(),
+    }
+}
+
+/// The name of a box among so many.
+fn name_of(of: u32, boxes: u32) -> String {
+    match (of, boxes) {
+        (_, 0 | 1) => "the device".to_owned(),
+        (0, _) => "the left device".to_owned(),
+        (of, boxes) if of + 1 == boxes => "the right device".to_owned(),
+        (of, _) => format!("device {} from the left", of + 1),
+    }
+}
+
+/// One figure for each box, of the last repetition: no average over repetitions or cores.
+fn figures(at: usize, result: &PointResult) -> Vec<Figure> {
+    let last: Option<&Repetition> = result.repetitions.iter().rev().find(|r| !r.observed.cpu.is_empty());
+    let boxes = last.map_or(&[][..], |r| &r.observed.cpu);
+    let name = |cpu: &CpuIdle| {
+        let place = facts::place(result);
+        if boxes.len() > 1 { format!("{place}, {}", name_of(cpu.of, boxes.len() as u32)) } else { place }
+    };
+    boxes.iter().map(|cpu| figure(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
+}
+
+fn figure(id: &str, name: &str, cpu: &CpuIdle) -> Figure {
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let point = |(end, share): (&method::Nanos, &u32)| Point::at(seconds(end.0), f64::from(*share) / 1e4);
+    let cores = cpu.cores.iter().enumerate().map(|(at, (core, shares))| Series {
+        name: core.clone(),
+        class: format!("s{}", at % 6),
+        shape: None,
+        joined: true,
+        points: cpu.ends.iter().zip(shares).map(point).collect(),
+    });
+    let marks = cpu.phase1.into_iter().flatten().chain(cpu.phase2).map(|time| Series {
+        name: String::new(),
+        class: "s5".to_owned(),
+        shape: None,
+        joined: true,
+        points: vec![Point::at(seconds(time.0), 0.0), Point::at(seconds(time.0), 100.0)],
+    });
+    let end = cpu.ends.last().copied().max(Some(cpu.phase2[1])).map_or(1.0, |end| seconds(end.0));
+    let in_words: Vec<String> = cpu.in_phase2().map(|(core, shares)| format!("{core}: {}", range(&shares))).collect();
+    let phase = |[start, end]: [method::Nanos; 2]| format!("{:.1} s to {:.1} s", seconds(start.0), seconds(end.0));
+    let phase1 = cpu.phase1.map_or_else(String::new, |phase1| format!("Phase 1 from {}, phase", phase(phase1)));
+    let phase1 = if phase1.is_empty() { "Phase".to_owned() } else { phase1 };
+    let plot = Plot {
+        id: id.to_owned(),
+        title: format!("CPU idle time, {name}"),
+        description: format!("{name}, in phase 2: {}", in_words.join("; ")),
+        x: Axis::linear("time, s", end.max(0.001)),
+        y: Axis::linear("idle, %", 100.0),
+        band: Vec::new(),
+        band_name: "",
+        series: cores.chain(marks).collect(),
+        labels: Labels::None,
+        size: (1000.0, 300.0),
+    };
+    let caption = format!("Idle time of each core, {name}. {phase1} 2 from {}.", phase(cpu.phase2));
+    Figure { caption, svg: plot.render(), wide: true }
+}
+
+/// Smallest and largest idle share in percent.
+fn range(shares: &[u32]) -> String {
+    let percent = |share: Option<&u32>| f64::from(share.copied().unwrap_or(0)) / 1e4;
+    format!("{:.0} % to {:.0} % idle", percent(shares.iter().min()), percent(shares.iter().max()))
+}
+
+/// The section of all points with a reset or a failover.
+pub(super) fn disruptions(report: &Report) -> Option<Section> {
+    let results = of(report, &[RESET.key, FAILOVER.key]);
+    if results.is_empty() {
+        return None;
+    }
+    let rows = vec![
+        row("the command took", results.iter().map(|r| spread(r, |acted| Some(acted.took.0), number::duration))),
+        row("connections before", results.iter().map(|r| connections(r, |c| c.all))),
+        row("same outside address and port afterwards", results.iter().map(|r| connections(r, |c| c.same))),
+        row("another outside address or port", results.iter().map(|r| connections(r, |c| c.moved))),
+        row("no frame passes", results.iter().map(|r| connections(r, |c| c.all - c.same - c.moved))),
+    ];
+    let columns = results.iter().map(|r| {
+        let what = if r.metric == RESET.key { "reset" } else { "failover" };
+        format!("{what}, {}", facts::place(r))
+    });
+    let columns = columns.collect();
+    Some(Section {
+        title: "Resets and failovers".to_owned(),
+        about: "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
+                opened a connection again before, which then counts by the port that it got."
+            .to_owned(),
+        tables: vec![Table { columns, ..table("Connections", "disruption", &results, rows) }],
+        figures: Vec::new(),
+    })
+}
+
+fn connections(result: &PointResult, count: fn(method::trial::Survivors) -> u64) -> Option<String> {
+    spread(result, |acted| acted.connections.map(count), number::grouped)
+}
+
+/// The smallest and the largest of a figure over the repetitions.
+fn spread(result: &PointResult, of: impl Fn(&Acted) -> Option<u64>, show: impl Fn(u64) -> String) -> Option<String> {
+    let all = result.repetitions.iter().filter_map(|r| of(r.observed.action.as_ref()?));
+    let all: Vec<u64> = all.collect();
+    let (least, most) = (*all.iter().min()?, *all.iter().max()?);
+    Some(if least == most { show(least) } else { format!("{} to {}", show(least), show(most)) })
+}

@@ -1,0 +1,117 @@
+//! Procedures that look at the device or act on it have a device that can do what they ask.
+
+use super::Check;
+use crate::Dut;
+use crate::bed::{Bed, BoxKeys};
+use key::Fault;
+use method::metric::{CONN_TEAR_DOWN_RATE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+use method::{Direction, Nanos};
+
+impl Check<'_> {
+    pub(super) fn device(&mut self) {
+        let of = &self.scenario.procedures;
+        let (reset, failover) = ((of.reset.at, of.reset.duration), (of.failover.at, of.failover.duration));
+        self.begins_in_time(RESET.key, reset);
+        self.begins_in_time(FAILOVER.key, failover);
+        self.hook(RESET.key, "reset", |keys| keys.reset.is_some());
+        self.hook(FAILOVER.key, "failover", |keys| keys.failover.is_some());
+        self.memory();
+        self.something_empties_the_table();
+        self.failover_under_churn();
+    }
+
+    /// The place of a metric among those of the scenario.
+    fn metric_at(&self, metric: &str) -> Option<String> {
+        let at = self.scenario.measure.metrics.iter().position(|key| key == metric)?;
+        Some(format!("{}[{at}]", self.measure("metrics")))
+    }
+
+    /// A disruption begins before the trial ends.
+    fn begins_in_time(&mut self, metric: &str, (at, duration): (Nanos, Nanos)) {
+        if self.metric_at(metric).is_none() || at < duration {
+            return;
+        }
+        let key = |name: &str| self.measure(&format!("{metric}.{name}"));
+        let fault = Fault::new(format!("the {metric} begins after the end of its trial"));
+        let fault = fault.at(key("at"), "the beginning").at(key("duration"), "the whole trial");
+        self.fault(fault.instead("write a smaller `at`, or a longer duration"));
+    }
+
+    /// A device has the hook of a disruption.
+    fn hook(&mut self, metric: &str, hook: &str, has: fn(&BoxKeys) -> bool) {
+        let Some(at) = self.metric_at(metric) else { return };
+        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| has(keys));
+        for dut in &self.scenario.duts {
+            let is_able = match dut {
+                Dut::Simulated(_) => true,
+                Dut::External { .. } => self.scenario.bed.as_ref().is_some_and(has_hook),
+                Dut::Kernel { .. } | Dut::Gateway { .. } => false,
+            };
+            if is_able {
+                continue;
+            }
+            let fault = Fault::new(format!("nothing tells `{}` to do a {metric}", dut.name()));
+            let fault = fault.at(at.clone(), format!("needs the hook `{hook}`"));
+            self.faults.push(match dut {
+                Dut::External { .. } => fault
+                    .instead(format!("write {hook} = \"COMMAND\" in [dut] of the bed file: the command that does it")),
+                _ => fault
+                    .instead("use a box between two ports (--bed FILE), whose bed file has that hook")
+                    .instead(format!("or remove \"{metric}\"")),
+            });
+        }
+    }
+
+    /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
+    fn memory(&mut self) {
+        let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
+        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.memory.is_some());
+        for dut in &self.scenario.duts {
+            let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
+            match dut {
+                Dut::External { .. } if !self.scenario.bed.as_ref().is_some_and(has_hook) => {
+                    let fault = fault.at(at.clone(), "needs the hook `memory`");
+                    self.faults.push(fault.instead(
+                        "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end",
+                    ));
+                }
+                Dut::Gateway { .. } => {
+                    let fault = fault.at(at.clone(), "the embedded gateway reserves its table before the run");
+                    self.faults.push(fault.instead("remove it, or measure a device of the kernel or a box"));
+                }
+                Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => {}
+            }
+        }
+    }
+
+    /// The time to empty a table is that of a hook.
+    fn something_empties_the_table(&mut self) {
+        let Some(at) = self.metric_at(CONN_TEAR_DOWN_RATE.key) else { return };
+        let Some(bed) = &self.scenario.bed else { return };
+        if bed.boxes.iter().any(|(_, keys)| keys.clears()) {
+            return;
+        }
+        let fault = Fault::new("no hook empties the table of the box").at(at, "the time of the hook `clear`");
+        self.fault(fault.instead("write clear = \"COMMAND\" in [dut] of the bed file, such as \"conntrack -F\""));
+    }
+
+    /// New connections come Left to Right, beside others that are held.
+    fn failover_under_churn(&mut self) {
+        let scenario = self.scenario;
+        let (Some(_), Some(metric)) = (scenario.procedures.failover.churn, self.metric_at(FAILOVER.key)) else {
+            return;
+        };
+        let key = self.measure("failover.churn");
+        for (at, &n) in scenario.sweep.connections.iter().enumerate() {
+            let Some(title) = scenario.without_churn(n) else { continue };
+            let fault = Fault::new(title).at(key.clone(), "needs both").needs(self.measure("churn.held"));
+            let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
+            self.fault(fault.instead("write a share between in [measure.churn], such as held = \"25 %\""));
+        }
+        if scenario.traffic.direction == Direction::Reverse {
+            let fault = Fault::new("no new connection arrives").at("traffic.direction", "the Initiator sends nothing");
+            let fault = fault.at(metric, "the Initiator opens connections").at(key, "new connections");
+            self.fault(fault.instead("write direction = \"forward\" or \"both\", or remove `churn`"));
+        }
+    }
+}
