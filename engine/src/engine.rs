@@ -6,7 +6,7 @@ use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
-use method::trial::Stamps;
+use method::trial::{Observed, PerDirection, Stamps, Warmed};
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -170,6 +170,7 @@ impl Engine {
     }
 
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let warm_up = self.warm_up(spec)?;
         self.stage.end_early(spec.options.early_end);
         let p = self.phase_with(&self.data_phase(spec), self.extra(spec))?;
         Ok(TrialOutcome {
@@ -177,7 +178,7 @@ impl Engine {
             reverse: p.reverse,
             host: p.host,
             hop_limit: p.hop_limit,
-            observed: p.observed,
+            observed: Observed { warm_up, ..p.observed },
             ..TrialOutcome::default()
         })
     }
@@ -230,6 +231,7 @@ impl Engine {
         }
         store.dut_entries = self.entries()?;
         let extra = self.extra(spec);
+        let warm_up = self.warm_up(spec)?;
         self.stage.end_early(spec.options.early_end);
         self.stage.set_churn(spec.options.churn);
         let p = self.phase_with(&self.data_phase(spec), extra);
@@ -237,13 +239,25 @@ impl Engine {
         let p = p?;
         store.dut_entries_after = self.entries()?;
         Ok(TrialOutcome {
-            observed: p.observed,
+            observed: Observed { warm_up, ..p.observed },
             forward: p.forward,
             reverse: p.reverse,
             host: p.host,
             store: Some(store),
             hop_limit: p.hop_limit,
             ..TrialOutcome::default()
+        })
+    }
+
+    /// Sends the traffic before the trial that is not counted. Its phase has a number of its own, so that a frame of it that
+    /// arrives in the trial is late, and never right.
+    fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
+        let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
+        let p = self.phase(&phase)?;
+        let warmed = |leg: &Leg| Warmed { sent: leg.sent, received: leg.received };
+        Ok(PerDirection {
+            forward: phase.direction.forward().then(|| warmed(&p.forward)),
+            reverse: phase.direction.reverse().then(|| warmed(&p.reverse)),
         })
     }
 
@@ -282,7 +296,9 @@ impl Engine {
     /// threads poll in these, too, which counts towards the kernel's limit.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
-        let data = self.settings.start_delay.0 + spec.send_time().0 + self.drain(spec).0;
+        let warm_up =
+            self.warm_up_phase(spec).map_or(0, |phase| self.phase_lasts(phase.rate, phase.frames, phase.drain));
+        let data = warm_up + self.settings.start_delay.0 + spec.send_time().0 + self.drain(spec).0;
         match spec.kind {
             PhaseKind::Stateless => data,
             PhaseKind::Establish => last(spec.rate) + spec.validate_rate.map_or(0, last),
@@ -341,6 +357,13 @@ impl Engine {
             only_missing: false,
             drain: self.drain(spec),
         }
+    }
+
+    /// The traffic before a trial: what it sends, at the rate of the warm-up.
+    fn warm_up_phase(&self, spec: &TrialSpec) -> Option<Phase> {
+        let warm_up = spec.options.warm_up?;
+        let (rate, frames) = (warm_up.rate_before(spec.rate), warm_up.frames_before(spec.rate));
+        (frames > 0).then(|| Phase { rate, frames, drain: self.settings.phase1_drain, ..self.data_phase(spec) })
     }
 
     fn drain(&self, spec: &TrialSpec) -> Nanos {

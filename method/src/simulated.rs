@@ -76,6 +76,9 @@ pub struct Truth {
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
     pub slow_start: (u32, Ratio),
+    /// Each trial begins on cold caches: for how long it forwards, and with which share of the capacities until then. Traffic of a
+    /// warm-up counts.
+    pub cold: (Nanos, Ratio),
     /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
     /// Share of the trials in which the host stalls the tester for 2 ms.
@@ -113,6 +116,7 @@ impl Truth {
             recovery: Nanos(0),
             jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
+            cold: (Nanos(0), Ratio::ONE),
             dies_at: None,
             host_stalls: Ratio::ZERO,
             harmful_stalls: Ratio::ONE,
@@ -257,6 +261,7 @@ impl SimulatedDut {
             if is_active {
                 let capacity = condition.of(capacity);
                 *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
+                self.lose_while_cold(spec, leg, capacity, is_forward);
                 self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);
             }
         }
@@ -271,6 +276,16 @@ impl SimulatedDut {
             reverse.received = reverse.received.min(held.floor_of(reverse.sent));
         }
         (forward, reverse)
+    }
+
+    /// Loses the frames that a device with cold caches cannot forward and its queue does not hold.
+    fn lose_while_cold(&self, spec: &TrialSpec, leg: &mut Leg, capacity: Rate, is_forward: bool) {
+        let (cold, share) = self.truth.cold;
+        let warmed = spec.options.warm_up.map_or(0, |warm_up| warm_up.duration.0);
+        let left = Nanos(cold.0.saturating_sub(warmed).min(leg.send_time.0));
+        let offered = spec.pace_of(is_forward).frames_in(left).min(capacity.frames_in(left));
+        let lost = offered.saturating_sub(share.of(capacity).frames_in(left)).saturating_sub(self.truth.queue);
+        leg.received = leg.received.saturating_sub(lost);
     }
 
     /// Loses the frames of new connections that arrive faster than the DUT sets them up.

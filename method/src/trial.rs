@@ -10,8 +10,8 @@ mod options;
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{Drawn, LOST, Sample};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
-pub use observed::{Delays, Differences, Losses, Observed, PerDirection};
-pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, TrialOptions};
+pub use observed::{Delays, Differences, Losses, Observed, PerDirection, Warmed};
+pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, TrialOptions, WarmUp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -15,7 +15,7 @@ use method::procedure::{
     churn, establishment, frame_loss, of, throughput, validation,
 };
 use method::trial::Stamps;
-use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
+use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
 
@@ -341,8 +341,14 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         alpha: scenario.alpha_ppm().filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
         responder_table: traffic.responder_table,
+        options: options(scenario),
         invalid_at_most: Some(m.invalid_at_most()),
     })
+}
+
+/// What every trial with data does beside what its procedure asks for.
+fn options(scenario: &Scenario) -> TrialOptions {
+    TrialOptions { warm_up: scenario.warm_up(), ..TrialOptions::default() }
 }
 
 /// The search for the capacity begins, by default, at this part of the connections.

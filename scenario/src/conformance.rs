@@ -129,6 +129,12 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         ));
     }
     departures.extend(of_searches(scenario));
+    if let Some(warm_up) = measure.warm_up {
+        departures.push(format!(
+            "{} of traffic that is not counted precede each trial (RFC 2544, section 23: learning frames and routing updates alone)",
+            show_duration(warm_up)
+        ));
+    }
     if let Some(limit) = scenario.time_limit {
         departures.push(format!("repetitions are skipped if {} do not suffice for all", show_duration(limit)));
     }

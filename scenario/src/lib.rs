@@ -47,7 +47,8 @@ pub use tables::{
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 
 use method::metric::CONN_TABLE_CAPACITY;
-use method::{Count, Nanos};
+use method::trial::WarmUp;
+use method::{Count, Nanos, Rate};
 use wire::AddrRange;
 
 /// The technologies that a file may name.
@@ -259,6 +260,12 @@ impl Scenario {
     /// Connections are validated at no higher rate, whatever alpha is.
     pub fn validate_at_most(&self) -> Option<Count> {
         self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// Traffic before each trial that is not counted.
+    pub fn warm_up(&self) -> Option<WarmUp> {
+        let rate = self.measure.warm_up_rate.map(|rate| Rate(rate.frames_per_second(self.widest_frame())));
+        self.measure.warm_up.map(|duration| WarmUp { duration, rate })
     }
 
     /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.

@@ -165,6 +165,10 @@ key::table! {
         stall: Nanos = "stall", duration(Nanos(0)..=Nanos::from_secs(60)), or("0 s");
         /// Frames that its queue holds: so many more pass an overload.
         queue: Count = "queue", number(0..=1 << 32), or("0");
+        /// Each trial finds it with cold caches, for so long; a warm-up counts.
+        cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
+        /// Its capacity with cold caches.
+        cold_capacity_ppm: u32 = "cold-capacity", share(), or("50 %");
         /// Its capacity and set-up rate vary by up to this share from trial to trial.
         jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
         /// Trials that noise of a simulated host disturbs.
@@ -297,6 +301,11 @@ key::table! {
         drain: Nanos = "drain", duration(Nanos(0)..=HOUR), or("2 s").conforms();
         /// Rest before the next trial (RFC 2544, section 23).
         settle: Nanos = "settle", duration(Nanos(0)..=HOUR), or("5 s").conforms();
+        /// Traffic before each trial that is not counted, in phase 2 or stateless: how long. The trial follows after the drain of
+        /// phase 1 and the wait before sending.
+        warm_up: Option<Nanos> = "warm-up", maybe(duration(Nanos::from_millis(1)..=HOUR)), computed("no warm-up").conforms();
+        /// The rate of this traffic.
+        warm_up_rate: Option<WrittenRate> = "warm-up-rate", maybe(rate()), computed("the rate of the trial");
         /// Drain of phase 1 (T of siitperf).
         phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
         /// Width of the interval at which a search stops: a share of the result, or a rate with its unit (`"1000 cps"`).

@@ -35,7 +35,7 @@ impl Stage {
         Observed {
             delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
             losses: PerDirection { forward: losses(true), reverse: losses(false) },
-            ended_early: None,
+            ..Observed::default()
         }
     }
 

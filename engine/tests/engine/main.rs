@@ -12,3 +12,4 @@ mod ports;
 mod sender;
 mod service;
 mod trial;
+mod warm_up;

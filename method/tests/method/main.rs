@@ -15,3 +15,4 @@ mod second_opinion;
 mod timing;
 mod truth;
 mod validity;
+mod warm_up;
