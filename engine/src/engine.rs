@@ -253,7 +253,7 @@ impl Engine {
     /// arrives in the trial is late, and never right.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
-        let p = self.phase(&phase)?;
+        let p = self.phase_with(&phase, Extra { popularity: spec.options.popularity, ..Extra::default() })?;
         let warmed = |leg: &Leg| Warmed { sent: leg.sent, received: leg.received };
         Ok(PerDirection {
             forward: phase.direction.forward().then(|| warmed(&p.forward)),
@@ -377,7 +377,7 @@ impl Engine {
             let from = if let Stamps::Some { from, .. } = stamps { from.0 } else { 0 };
             (stamps, Nanos(ends.saturating_sub(from)))
         });
-        Extra { stamps, step: spec.step() }
+        Extra { stamps, popularity: spec.options.popularity, step: spec.step() }
     }
 
     /// Runs one phase and adds the device's stalls and run delays.

@@ -11,6 +11,9 @@ use method::Count;
 use port::{Clock, Ticks};
 use wire::{StreamId, Tag, View};
 
+/// The order of popularity must not be that of phase 1, which the seed alone gives.
+const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
+
 /// Creates the tasks of one phase.
 pub(crate) struct TaskMaker<'a> {
     pub clock: Clock,
@@ -57,7 +60,10 @@ impl<'a> TaskMaker<'a> {
             indices: match (self.missing, &self.churn) {
                 (Some(missing), _) => Indices::these(missing, which, of),
                 (None, Some(churn)) if left => Indices::Churn(Box::new(ChurnOrder::new(churn, (which, of)))),
-                (None, _) => Indices::new(order, self.phase.connections, seed, which, of),
+                (None, _) => {
+                    let (popularity, n) = (self.extra.popularity, self.phase.connections);
+                    Indices::with(popularity, (order, n), (self.seed ^ BY_POPULARITY, seed), (which, of))
+                }
             },
             tag: Tag {
                 trial: self.number,

@@ -79,6 +79,9 @@ pub struct Truth {
     /// Each trial begins on cold caches: for how long it forwards, and with which share of the capacities until then. Traffic of a
     /// warm-up counts.
     pub cold: (Nanos, Ratio),
+    /// Connections that its cache holds, which are the most popular ones, and its share of the capacities with a frame on another
+    /// one; none: it has the capacities with all of them.
+    pub cache: Option<(Count, Ratio)>,
     /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
     /// Share of the trials in which the host stalls the tester for 2 ms.
@@ -117,6 +120,7 @@ impl Truth {
             jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
             cold: (Nanos(0), Ratio::ONE),
+            cache: None,
             dies_at: None,
             host_stalls: Ratio::ZERO,
             harmful_stalls: Ratio::ONE,
@@ -124,6 +128,14 @@ impl Truth {
             tester_ceiling: Rate(u64::MAX),
             dut_loop: Loop::Open,
         }
+    }
+
+    /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at its share.
+    fn cached(&self, capacity: Rate, spec: &TrialSpec) -> Rate {
+        let Some((holds, share)) = self.cache else { return capacity };
+        let hits = spec.options.popularity.part_of(holds, spec.connections);
+        let time = hits + (1.0 - hits) / share.as_f64();
+        Rate((capacity.0 as f64 / time) as u64)
     }
 
     /// Returns a DUT that never answers.
@@ -259,7 +271,7 @@ impl SimulatedDut {
                 (spec.direction.reverse(), self.truth.reverse_capacity)
             };
             if is_active {
-                let capacity = condition.of(capacity);
+                let capacity = self.truth.cached(condition.of(capacity), spec);
                 *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
                 self.lose_while_cold(spec, leg, capacity, is_forward);
                 self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);

@@ -348,7 +348,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
 
 /// What every trial with data does beside what its procedure asks for.
 fn options(scenario: &Scenario) -> TrialOptions {
-    TrialOptions { warm_up: scenario.warm_up(), ..TrialOptions::default() }
+    TrialOptions { warm_up: scenario.warm_up(), popularity: scenario.traffic.popularity, ..TrialOptions::default() }
 }
 
 /// The search for the capacity begins, by default, at this part of the connections.

@@ -152,6 +152,12 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
+    let popularity = scenario.traffic.popularity;
+    if !popularity.is_uniform() {
+        departures.push(format!(
+            "connections are drawn by Zipf's law, {popularity} (RFC 4814, section 4.5, and RFC 9693, section 4.10, draw all alike)"
+        ));
+    }
     departures.extend(crate::procedure::departures(scenario));
     departures.extend(of_connections(scenario));
     departures

@@ -6,7 +6,7 @@ use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
-use crate::words::{Directions, ORDERS, SEQUENCES, TABLES, WHEN_FULL};
+use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES, WHEN_FULL};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
@@ -15,7 +15,7 @@ use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
 use method::procedure::capacity_known::Policy;
 use method::simulated::WhenFull;
-use method::{Count, Direction, Nanos, Order, ResponderTable};
+use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -169,6 +169,10 @@ key::table! {
         cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
         /// Its capacity with cold caches.
         cold_capacity_ppm: u32 = "cold-capacity", share(), or("50 %");
+        /// Connections that its cache holds: the most popular ones.
+        cache: Option<Count> = "cache", maybe(number(1..=1 << 32)), computed("all");
+        /// Its capacity with frames on connections that its cache does not hold.
+        uncached_capacity_ppm: u32 = "uncached-capacity", share(), or("50 %");
         /// Its capacity and set-up rate vary by up to this share from trial to trial.
         jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
         /// Trials that noise of a simulated host disturbs.
@@ -254,6 +258,8 @@ key::table! {
         direction: Direction = "direction", Directions, or("both");
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
+        /// How often connections are used, where they are drawn at random. RFC 4814 draws all alike, the worst case of a cache.
+        popularity: Popularity = "popularity", Popularities, or("uniform");
         /// What the Responder does with its state table in phase 2 (RFC 9693, section 4.7).
         responder_table: ResponderTable = "responder-table", choice(TABLES), or("keep");
         /// Seed of everything pseudo-random.
@@ -305,7 +311,7 @@ key::table! {
         /// phase 1 and the wait before sending.
         warm_up: Option<Nanos> = "warm-up", maybe(duration(Nanos::from_millis(1)..=HOUR)), computed("no warm-up").conforms();
         /// The rate of this traffic.
-        warm_up_rate: Option<WrittenRate> = "warm-up-rate", maybe(rate()), computed("the rate of the trial");
+        warm_up_rate: Option<WrittenRate> = "warm-up-rate", maybe(rate()), computed("the rate of the trial").conforms();
         /// Drain of phase 1 (T of siitperf).
         phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
         /// Width of the interval at which a search stops: a share of the result, or a rate with its unit (`"1000 cps"`).
@@ -341,7 +347,7 @@ key::table! {
         /// Trials at a rate before it has failed; more than one is not RFC 2544.
         verify: Option<u32> = "verify", maybe(number(1..=100)), computed("1").conforms();
         /// Trials that lost more frames than this in all directions are not tried again (Z of ETSI GS NFV-TST 009).
-        verify_at_most: Option<Count> = "verify-at-most", maybe(number(0..=u64::MAX)), computed("no limit");
+        verify_at_most: Option<Count> = "verify-at-most", maybe(number(0..=u64::MAX)), computed("no limit").conforms();
         /// Where binary searches begin: at their upper end, or at bounds that earlier ones found, which they prove anew.
         warm_start: WarmStart = "warm-start", choice(WARM_STARTS), or("off").conforms();
         /// Whether trials of binary searches for throughputs end when their loss is certainly too large (RFC 2544, section 24, has full

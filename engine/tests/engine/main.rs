@@ -8,6 +8,7 @@ mod judge;
 mod layouts;
 mod observe;
 mod phase;
+mod popularity;
 mod ports;
 mod sender;
 mod service;

@@ -69,7 +69,8 @@ fn stage(n: usize, lost: &Range<u64>) -> Stage {
 #[test]
 fn every_frame_has_its_delay() {
     for n in 1..=2 {
-        let extra = Extra { stamps: Some((Stamps::All { timeout: Some(Nanos(0)) }, Nanos::from_secs(9))), step: None };
+        let extra =
+            Extra { stamps: Some((Stamps::All { timeout: Some(Nanos(0)) }, Nanos::from_secs(9))), ..Extra::default() };
         let out = stage(n, &(0..0)).run_with(&phase(5_000, Direction::Both), extra).unwrap();
         for (_, delays) in out.observed.delays.iter() {
             assert_eq!((delays.frames, delays.lost, delays.late), (5_000, 0, 5_000));
@@ -89,7 +90,7 @@ fn every_frame_has_its_delay() {
 #[test]
 fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
     let some = Stamps::Some { frames: 500, from: Nanos::from_millis(1) };
-    let extra = Extra { stamps: Some((some, Nanos::from_secs(9))), step: None };
+    let extra = Extra { stamps: Some((some, Nanos::from_secs(9))), ..Extra::default() };
     // Frames 1,000, 1,008, …, 4,992; those from 3,000 on are lost, a half.
     let out = stage(1, &(3_000..5_000)).run_with(&phase(5_000, Direction::Forward), extra).unwrap();
     let delays = out.observed.delays.forward.unwrap();
@@ -102,7 +103,7 @@ fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
 fn losses_have_their_due_times_at_both_rates() {
     for (n, lost, times) in [(1, 2_990..3_011, [2_990_000, 3_020_000]), (2, 1_495..1_500, [2_990_000, 2_999_000])] {
         let step = RateStep { at: Nanos::from_millis(3), to: Ratio::from_ppm(500_000) };
-        let extra = Extra { stamps: None, step: Some((step, 3_000, Rate(500_000))) };
+        let extra = Extra { step: Some((step, 3_000, Rate(500_000))), ..Extra::default() };
         let spec = Phase { frames: 4_000, ..phase(0, Direction::Forward) };
         let out = stage(n, &lost).run_with(&spec, extra).unwrap();
         assert_eq!((out.forward.planned, out.forward.sent), (4_000, 4_000));

@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::Pace;
+use super::{Pace, Popularity};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -14,6 +14,9 @@ pub struct TrialOptions {
     /// Traffic before the trial that is not counted; what became of it is in [`super::Observed::warm_up`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<WarmUp>,
+    /// How often connections are drawn at random; in a trial with churn none is.
+    #[serde(skip_serializing_if = "Popularity::is_uniform")]
+    pub popularity: Popularity,
     /// Which frames get time stamps; their delays are in [`super::Observed::delays`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamps: Option<Stamps>,

@@ -11,6 +11,7 @@ mod resume;
 mod schemas;
 mod simulated;
 mod tester_workers;
+mod traffic;
 mod version1;
 mod whole_runs;
 mod wires;

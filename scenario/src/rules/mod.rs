@@ -10,6 +10,7 @@ mod flows;
 mod metrics;
 mod nat;
 mod networks;
+mod popularity;
 mod ports;
 mod search_keys;
 mod shares;
@@ -34,6 +35,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     let mut check = Check { scenario, spans, faults: Vec::new() };
     check.addresses();
     check.networks();
+    check.popularity();
     check.bed();
     check.box_between();
     check.axes();
