@@ -74,7 +74,9 @@ impl<'a> TaskMaker<'a> {
             },
         };
         let then = then.map(|(_, at, departures)| (at, departures));
-        Some(Sender::new(plan, self.clock, self.give_up).stamping(self.rows[usize::from(!left)]).then(then))
+        let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
+        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix);
+        Some(sender.stamping(self.rows[usize::from(!left)]).then(then))
     }
 
     /// Returns the part of sender `which` of `of` in the schedule after a change of the rate, with the frames of all senders before
@@ -104,6 +106,7 @@ impl<'a> TaskMaker<'a> {
         };
         let held = self.churn.map_or(0, |churn| churn.held);
         let judge = Judge::new(plan, self.clock, seen).holding(u32::try_from(held).unwrap_or(u32::MAX));
-        judge.stamping(self.rows[usize::from(at_left)])
+        let mix = self.view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right });
+        judge.of_sizes(mix).stamping(self.rows[usize::from(at_left)])
     }
 }

@@ -152,6 +152,11 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
+    if let Some(imix) = &scenario.traffic.frame_sizes {
+        departures.push(format!(
+            "frames of several sizes in one trial, {imix} (RFC 6985; RFC 2544, section 9, has one size)"
+        ));
+    }
     let popularity = scenario.traffic.popularity;
     if !popularity.is_uniform() {
         departures.push(format!(

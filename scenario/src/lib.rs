@@ -13,6 +13,7 @@ pub mod bed;
 mod conformance;
 mod frame_size;
 pub mod gateway;
+mod imix;
 mod over_bed;
 mod overrides;
 mod point;
@@ -46,6 +47,7 @@ pub use tables::{
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 
+pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
@@ -232,14 +234,18 @@ impl Dut {
 }
 
 impl Scenario {
-    /// Octets with FCS of a test frame where it is longest: a line carries no more than these.
+    /// Octets with FCS of a test frame where it is longest: a line carries no more than these. Of a mix, the mean.
     pub fn widest_frame(&self) -> usize {
-        self.traffic.frame_size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+        self.widest(self.traffic.frame_sizes.as_ref().map_or(self.traffic.frame_size, Imix::mean))
     }
 
-    /// Octets of the packet in it.
+    fn widest(&self, size: usize) -> usize {
+        size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+    }
+
+    /// Octets of the packet in the largest one.
     fn widest_packet(&self) -> usize {
-        self.widest_frame().saturating_sub(ETHERNET)
+        self.widest(self.traffic.frame_size).saturating_sub(ETHERNET)
     }
 
     /// Upper end of every search, frames a second and direction; `None`: what calibration allows.

@@ -2,6 +2,7 @@
 //! their own (`tech`).
 
 use crate::Technologies;
+use crate::imix::{Imix, Imixes};
 use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
@@ -249,6 +250,8 @@ key::table! {
     pub struct Traffic {
         /// IPv4 frame size in octets, with FCS; with an IPv6 header frames are longer.
         frame_size: usize = "frame-size", frame_size(), or("64");
+        /// Sizes of a mix in place of `frame-size`, a letter for each frame of a sequence that repeats (RFC 6985).
+        frame_sizes: Option<Imix> = "frame-sizes", maybe(Imixes), computed("all frames have `frame-size`");
         /// Time to live and hop limit of test frames.
         ttl: u8 = "ttl", number(2..=255), or("10");
         /// Ethernet source addresses of each port's test frames, pseudo-random (RFC 4814, section 4.2). With 1 it is that of the

@@ -4,6 +4,7 @@ mod calibrate;
 mod common;
 mod direction_ratio;
 mod early;
+mod imix;
 mod judge;
 mod layouts;
 mod observe;

@@ -21,13 +21,11 @@ impl Port for Cold {
         self.inner.receive(pool, into)
     }
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
-        if self.loses == 0 {
-            return self.inner.transmit(pool, burst);
-        }
-        let accepted = burst.len();
-        self.loses = self.loses.saturating_sub(accepted);
-        pool.free_all(burst);
-        Ok(Sent { accepted, refused: 0 })
+        let lost = self.loses.min(burst.len());
+        self.loses -= lost;
+        burst.drain(..lost).for_each(|frame| pool.free(frame));
+        let sent = self.inner.transmit(pool, burst)?;
+        Ok(Sent { accepted: lost + sent.accepted, ..sent })
     }
     fn counters(&mut self) -> Counters {
         self.inner.counters()

@@ -7,6 +7,7 @@ mod axes;
 mod bed;
 mod box_between;
 mod flows;
+mod imix;
 mod metrics;
 mod nat;
 mod networks;
@@ -36,6 +37,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.addresses();
     check.networks();
     check.popularity();
+    check.imix();
     check.bed();
     check.box_between();
     check.axes();
