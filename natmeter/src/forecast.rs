@@ -10,7 +10,9 @@ pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
-use method::metric::{CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, is_of_phase1, is_throughput};
+use method::metric::{
+    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, OVERLOAD_SCALABILITY, is_of_phase1, is_throughput,
+};
 use method::procedure::mlr::Goal;
 use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
@@ -190,6 +192,8 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
 /// Predicted duration of one search: its trials, each as long as near the assumed rate.
 fn search_time_at(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) -> Nanos {
     let (trial, trials) = trials_of(scenario, point, metric, guess);
+    // With a few flows and with all.
+    let trials = if metric == OVERLOAD_SCALABILITY.key { 2 * trials } else { trials };
     Nanos(trial.saturating_mul(u64::from(trials)).min(LONGEST.0))
 }
 

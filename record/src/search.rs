@@ -12,7 +12,7 @@ use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, establishment, frame_loss, of, throughput, validation,
+    churn, establishment, frame_loss, of, overload, throughput, validation,
 };
 use method::trial::Stamps;
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
@@ -65,6 +65,7 @@ enum Job {
     Delay { values: Values, duration: Nanos, stamps: Stamps },
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
+    Overload { few: u64 },
 }
 
 impl Job {
@@ -88,6 +89,9 @@ impl Job {
                     dut.ok_or_else(|| TrialError::Refused(format!("the scenario has no device {}", m.point.dut)))?;
                 let (held, limits) = scenario.churn(dut, m.point.connections);
                 Job::Churn { held, limits }
+            }
+            key if key == overload::PROCEDURE.key => {
+                Job::Overload { few: scenario.procedures.overload_scalability.flows }
             }
             key => match at_throughput(key, scenario) {
                 Some(job) => job,
@@ -236,6 +240,10 @@ impl<'a> Search<'a> {
                     churn::measure(trials, settings, Phase2 { connections: *held, ..phase2 }, *limits, watch)
                 }
                 None => Err(TrialError::Refused("without connections there is no churn".to_owned())),
+            },
+            Job::Overload { few } => match self.phase2()? {
+                Some(all) => overload::measure(trials, settings, *few, all, watch),
+                None => Err(TrialError::Refused("overload scalability needs connections".to_owned())),
             },
             Job::Delay { values, duration, stamps } => {
                 let (values, duration, stamps) = (*values, *duration, *stamps);

@@ -33,7 +33,9 @@ pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedure::{BackToBack, Churn, FrameLoss, Ipdv, Latency, Pdv, Procedures, SystemRecovery};
+pub use procedure::{
+    BackToBack, Churn, FrameLoss, Ipdv, Latency, OverloadScalability, Pdv, Procedures, SystemRecovery,
+};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search::{Method, WrittenGoal};

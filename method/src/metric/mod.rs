@@ -1,9 +1,11 @@
 //! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
+mod overload;
 mod timing;
 
 use crate::procedure;
+pub use overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OVERLOAD_SCALABILITY};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 
 /// The unit of a value.
@@ -126,6 +128,10 @@ pub const METRICS: &[Metric] = &[
     SYSTEM_RECOVERY_TIME,
     timing::PARTS[18],
     timing::PARTS[19],
+    OVERLOAD_SCALABILITY,
+    OVERLOAD_FEW,
+    OVERLOAD_ALL,
+    OVERLOAD_DEGRADATION,
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,

@@ -13,6 +13,7 @@ mod evidence;
 pub mod frame_loss;
 mod keep;
 pub mod mlr;
+pub mod overload;
 pub mod recovery;
 mod result;
 mod strict;
@@ -68,6 +69,7 @@ pub const PROCEDURES: &[Procedure] = &[
     delay::IPDV,
     back_to_back::PROCEDURE,
     recovery::PROCEDURE,
+    overload::PROCEDURE,
 ];
 
 /// Returns the procedure that measures the metric with this key.

@@ -7,6 +7,7 @@ mod cost;
 mod direction_ratio;
 mod frame_loss;
 mod mlr;
+mod overload;
 mod popularity;
 mod properties;
 mod replay;

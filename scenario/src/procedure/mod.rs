@@ -4,10 +4,12 @@
 
 mod churn;
 mod frame_loss;
+mod overload;
 mod timing;
 
 pub use churn::Churn;
 pub use frame_loss::FrameLoss;
+pub use overload::OverloadScalability;
 pub(crate) use timing::departures;
 pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
 
@@ -58,6 +60,8 @@ procedures! {
     ipdv: Ipdv = "ipdv";
     /// Back-to-back frames.
     back_to_back: BackToBack = "back-to-back";
+    /// Overload scalability.
+    overload_scalability: OverloadScalability = "overload-scalability";
     /// System recovery.
     system_recovery: SystemRecovery = "system-recovery";
 }

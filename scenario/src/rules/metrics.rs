@@ -62,6 +62,7 @@ impl Check<'_> {
             }
         }
         self.churn();
+        self.overload();
         self.unused();
         self.search();
         self.search_keys();

@@ -11,6 +11,7 @@ mod imix;
 mod metrics;
 mod nat;
 mod networks;
+mod overload;
 mod popularity;
 mod ports;
 mod search_keys;

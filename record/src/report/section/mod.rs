@@ -2,6 +2,7 @@
 //! one is one file beside this one and one entry in [`ALL`].
 
 mod frame_loss;
+mod overload;
 mod timing;
 
 use super::Report;
@@ -21,4 +22,4 @@ pub(super) struct Section {
 }
 
 /// All parts, in the order of the report; each is `None` for a run without its procedure.
-pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[frame_loss::section, timing::section];
+pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[frame_loss::section, timing::section, overload::section];
