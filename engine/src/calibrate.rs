@@ -4,10 +4,11 @@
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
+use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::store::StateTable;
 use crate::window;
-use method::{Direction, FaultCounts, Leg, Nanos, Order, Rate, ResponderTable, TrialError};
+use method::{Direction, FaultCounts, Leg, Nanos, Order, Popularity, Rate, ResponderTable, TrialError};
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct How {
     pub responder_order: Order,
     /// What the Responder does with its state table in phase 2.
     pub responder_table: ResponderTable,
+    /// How often connections are drawn at random.
+    pub popularity: Popularity,
     /// Approximate duration of each run.
     pub per_run: Nanos,
     /// Ends the calibration when set.
@@ -116,7 +119,8 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.first_guess());
     // A first run estimates how many frames fill the time.
     for run in 0..=RUNS {
-        let out = cable.run(&Phase {
+        let extra = Extra { popularity: how.popularity, ..Extra::default() };
+        let phase = Phase {
             kind: Kind::Data,
             frames,
             direction: how.direction,
@@ -124,7 +128,8 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
             reverse_order: how.responder_order,
             update: how.responder_table == ResponderTable::Update,
             ..cable.phase1()
-        })?;
+        };
+        let out = cable.run_with(&phase, extra)?;
         let rate = pace(&out, frames);
         if run == 0 {
             frames = rate.frames_in(how.per_run).max(10_000);
@@ -269,9 +274,13 @@ impl Cable {
 
     /// Runs a phase, and checks that the tester received every frame without a fault.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
+        self.run_with(phase, Extra::default())
+    }
+
+    fn run_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, CalibrateError> {
         // The loop runs as fast as it can, so the rate is known only afterwards.
         self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
-        let out = self.stage.run(phase)?;
+        let out = self.stage.run_with(phase, extra)?;
         for leg in [&out.forward, &out.reverse] {
             if leg.received != leg.planned {
                 let Leg { sent, received, faults, .. } = *leg;

@@ -8,7 +8,7 @@ use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
-use method::trial::{Acted, Action, CpuIdle, Sampler, Stamps};
+use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Sampler, Stamps, Warmed};
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -156,6 +156,7 @@ impl Engine {
     }
 
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+        let warm_up = self.warm_up(spec)?;
         self.stage.end_early(spec.options.early_end);
         let p = self.phase_acting(&self.data_phase(spec), self.extra(spec), spec.options.action)?;
         Ok(TrialOutcome {
@@ -163,7 +164,7 @@ impl Engine {
             reverse: p.reverse,
             host: p.host,
             hop_limit: p.hop_limit,
-            observed: p.observed,
+            observed: Observed { warm_up, ..p.observed },
             ..TrialOutcome::default()
         })
     }
@@ -216,6 +217,7 @@ impl Engine {
         }
         store.dut_entries = self.entries()?;
         let extra = self.extra(spec);
+        let warm_up = self.warm_up(spec)?;
         let known = spec.options.action.map(|_| self.stage.known(spec.connections));
         self.stage.end_early(spec.options.early_end);
         self.stage.set_churn(spec.options.churn);
@@ -228,13 +230,25 @@ impl Engine {
         }
         self.after(spec, &mut p.observed)?;
         Ok(TrialOutcome {
-            observed: p.observed,
+            observed: Observed { warm_up, ..p.observed },
             forward: p.forward,
             reverse: p.reverse,
             host: p.host,
             store: Some(store),
             hop_limit: p.hop_limit,
             ..TrialOutcome::default()
+        })
+    }
+
+    /// Sends the traffic before the trial that is not counted. Its phase has a number of its own, so that a frame of it that
+    /// arrives in the trial is late, and never right.
+    fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
+        let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
+        let p = self.phase_with(&phase, Extra { popularity: spec.options.popularity, ..Extra::default() })?;
+        let warmed = |leg: &Leg| Warmed { sent: leg.sent, received: leg.received };
+        Ok(PerDirection {
+            forward: phase.direction.forward().then(|| warmed(&p.forward)),
+            reverse: phase.direction.reverse().then(|| warmed(&p.reverse)),
         })
     }
 
@@ -273,7 +287,9 @@ impl Engine {
     /// threads poll in these, too, which counts towards the kernel's limit.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
-        let data = self.settings.start_delay.0 + spec.send_time().0 + self.drain(spec).0;
+        let warm_up =
+            self.warm_up_phase(spec).map_or(0, |phase| self.phase_lasts(phase.rate, phase.frames, phase.drain));
+        let data = warm_up + self.settings.start_delay.0 + spec.send_time().0 + self.drain(spec).0;
         match spec.kind {
             PhaseKind::Stateless => data,
             PhaseKind::Establish => last(spec.rate) + spec.validate_rate.map_or(0, last),
@@ -336,6 +352,13 @@ impl Engine {
         }
     }
 
+    /// The traffic before a trial: what it sends, at the rate of the warm-up.
+    fn warm_up_phase(&self, spec: &TrialSpec) -> Option<Phase> {
+        let warm_up = spec.options.warm_up?;
+        let (rate, frames) = (warm_up.rate_before(spec.rate), warm_up.frames_before(spec.rate));
+        (frames > 0).then(|| Phase { rate, frames, drain: self.settings.phase1_drain, ..self.data_phase(spec) })
+    }
+
     pub(crate) fn drain(&self, spec: &TrialSpec) -> Nanos {
         Nanos(self.settings.drain.0 + spec.options.drain.unwrap_or_default().0)
     }
@@ -347,7 +370,8 @@ impl Engine {
             let from = if let Stamps::Some { from, .. } = stamps { from.0 } else { 0 };
             (stamps, Nanos(ends.saturating_sub(from)))
         });
-        Extra { stamps, step: spec.step(), losses: spec.options.action.is_some() }
+        let losses = spec.options.action.is_some();
+        Extra { stamps, popularity: spec.options.popularity, step: spec.step(), losses }
     }
 
     /// Runs one phase and adds the device's stalls and run delays.

@@ -8,7 +8,7 @@ use crate::store::StateTable;
 use method::{Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
-use wire::{Batch, Ends6, Expect, Hops, Mismatch, StreamId, Tag, View, Words};
+use wire::{Batch, Ends6, Expect, Hops, Mismatch, Sizes, StreamId, Tag, View, Words};
 
 // A burst of the port is one batch of the judge.
 const _: () = assert!(port::BATCH == wire::BATCH);
@@ -68,6 +68,8 @@ pub struct Judge<'a> {
     work: Work,
     /// Connections that must keep the outside addresses and ports that phase 1 learned, although others are learned.
     held: u32,
+    /// Frames of several sizes, in place of those of the expectation.
+    mix: Option<&'a Sizes<Expect>>,
     /// Where receive times are noted.
     stamps: Option<&'a Row>,
     /// Counters so far.
@@ -86,6 +88,7 @@ impl<'a> Judge<'a> {
             desk,
             work: Work::default(),
             held: 0,
+            mix: None,
             stamps: None,
             findings: Findings::default(),
         }
@@ -103,6 +106,12 @@ impl<'a> Judge<'a> {
     pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
         self.desk = Desk::of(service, left);
         self
+    }
+
+    /// Expects frames of several sizes.
+    #[must_use]
+    pub fn of_sizes(self, mix: Option<&'a Sizes<Expect>>) -> Judge<'a> {
+        Judge { mix, ..self }
     }
 
     /// Notes the receive times of right frames here.
@@ -125,7 +134,8 @@ impl<'a> Judge<'a> {
         let received = self.clock.now();
         for at in (0..got).step_by(BATCH) {
             let n = (got - at).min(BATCH);
-            if self.judge_batch(at, n) {
+            // Frames of several sizes are no row.
+            if self.mix.is_none() && self.judge_batch(at, n) {
                 if let Some(stamps) = self.stamps {
                     self.note(stamps, at, n);
                 }
@@ -168,9 +178,9 @@ impl<'a> Judge<'a> {
     /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
     #[inline(never)]
     fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
-        let Judge { plan, seen, burst, findings, work, desk, clock, held, stamps } = self;
+        let Judge { plan, seen, burst, findings, work, desk, clock, held, mix, stamps } = self;
         let frames = &mut burst[at..at + n];
-        let untagged = plan.judge_each(frames, *held, work, (seen, *stamps), findings);
+        let untagged = plan.judge_each(frames, (*held, *mix), work, (seen, *stamps), findings);
         if untagged == 0 {
             return true;
         }
@@ -302,7 +312,7 @@ impl JudgePlan<'_> {
     fn judge_each(
         &self,
         frames: &[Frame],
-        held: u32,
+        (held, mix): (u32, Option<&Sizes<Expect>>),
         work: &mut Work,
         (seen, stamps): (&mut [Seen], Option<&Row>),
         findings: &mut Findings,
@@ -327,10 +337,13 @@ impl JudgePlan<'_> {
         }
         self.expect_all(count, work);
         for (j, &(frame, tag, stamp)) in kept[..count].iter().enumerate() {
+            let expect = mix.map_or(self.expect, |mix| mix.of(StreamId::sequence(tag)));
             let outcome = match planned(seen, StreamId::sender(tag), StreamId::sequence(tag)) {
                 None => Err(Fault::Unexpected),
-                Some(seen) if self.learn => self.learn_one(frame, (&work.words, j), (tag, held), seen, findings),
-                Some(seen) => match self.expect.check_words(frame, &work.words, j) {
+                Some(seen) if self.learn => {
+                    self.learn_one(frame, expect, (&work.words, j), (tag, held), (seen, findings))
+                }
+                Some(seen) => match expect.check_words(frame, &work.words, j) {
                     Ok(hops) => findings.count(hops, seen, StreamId::sequence(tag)),
                     Err(mismatch) => Err(fault_of(mismatch)),
                 },
@@ -365,12 +378,12 @@ impl JudgePlan<'_> {
     fn learn_one(
         &self,
         frame: &[u8],
+        expect: &Expect,
         (words, j): (&Words, usize),
         (tag, held): ([u64; 2], u32),
-        seen: &mut Seen,
-        findings: &mut Findings,
+        (seen, findings): (&mut Seen, &mut Findings),
     ) -> Result<(), Fault> {
-        let (addr, port, hops) = self.expect.learn_words(frame, words, j).map_err(fault_of)?;
+        let (addr, port, hops) = expect.learn_words(frame, words, j).map_err(fault_of)?;
         if self.has_moved(StreamId::index(tag), held, (addr, port)) {
             return Err(Fault::WrongPort);
         }

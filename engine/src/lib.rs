@@ -18,6 +18,7 @@ pub mod lane;
 pub mod observe;
 pub mod overload;
 pub mod phase;
+pub mod popularity;
 pub mod schedule;
 mod seen;
 pub mod sender;

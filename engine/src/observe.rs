@@ -4,7 +4,7 @@
 use crate::schedule::Departures;
 use crate::seen::Seen;
 use arena::{ArenaError, AtomicArray};
-use method::trial::{Chosen, LOST, Losses, RateStep, Sample, Stamps};
+use method::trial::{Chosen, LOST, Losses, Popularity, RateStep, Sample, Stamps};
 use method::{Count, Delays, Nanos, Rate};
 use port::{Clock, Ticks};
 
@@ -13,6 +13,8 @@ use port::{Clock, Ticks};
 pub struct Extra {
     /// Frames with time stamps, and the delay that stands for a lost one.
     pub stamps: Option<(Stamps, Nanos)>,
+    /// How often connections are drawn at random.
+    pub popularity: Popularity,
     /// A change of the rate: when, after how many frames of the faster direction, and the rate afterwards.
     pub step: Option<(RateStep, Count, Rate)>,
     /// Whether the times of lost frames are wanted without such a change, too.

@@ -2,7 +2,8 @@
 //! ticks, so that tests need no clock.
 
 use crate::churn::ChurnOrder;
-use method::{Count, Order, Pace};
+use crate::popularity::Popular;
+use method::{Count, Order, Pace, Popularity};
 use port::Ticks;
 use wire::perm::splitmix;
 
@@ -140,6 +141,8 @@ pub enum Indices {
         /// The remaining indices, the last first.
         left: Vec<u32>,
     },
+    /// Pseudo-random with replacement, some more often than others.
+    Popular(Box<Popular>),
     /// Held connections, and new ones among them.
     Churn(Box<ChurnOrder>),
 }
@@ -156,12 +159,28 @@ impl Indices {
     pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
         match order {
             Order::RoundRobin => Indices::Sequence { next: which % n.max(1), step: of, n },
-            Order::Random => {
-                let mut state = seed ^ (which + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-                splitmix(&mut state);
-                Indices::Random { state, n }
-            }
+            Order::Random => Indices::Random { state: Indices::state(seed, which), n },
         }
+    }
+
+    /// Creates the indices in this order, with this popularity where they are random. `order_seed` is that of the order of
+    /// popularity.
+    pub fn with(
+        popularity: Popularity,
+        (order, n): (Order, Count),
+        (order_seed, seed): (u64, u64),
+        (which, of): (u64, u64),
+    ) -> Indices {
+        let is_random = order == Order::Random;
+        let popular = is_random.then(|| Popular::new(popularity, n, order_seed, Indices::state(seed, which))).flatten();
+        popular.map_or_else(|| Indices::new(order, n, seed, which, of), |popular| Indices::Popular(Box::new(popular)))
+    }
+
+    /// The state of the generator of sender `which`.
+    fn state(seed: u64, which: u64) -> u64 {
+        let mut state = seed ^ (which + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        splitmix(&mut state);
+        state
     }
 
     /// Fills the slice with the next indices.
@@ -178,6 +197,7 @@ impl Indices {
                 }
             }
             Indices::Churn(order) => order.fill(out),
+            Indices::Popular(popular) => popular.fill(out),
             // The sender draws one batch more than it uses, so the list may be empty.
             Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
             Indices::Random { state, n } => {
@@ -193,7 +213,7 @@ impl Indices {
 /// Returns the next number of a generator with a period of 2^64 that costs one multiplication: the product of a counter
 /// and a function of it, with both halves XORed.
 #[inline(always)]
-fn random(state: &mut u64) -> u64 {
+pub(crate) fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let product = *state as u128 * (*state ^ 0xd6e8_feb8_6659_fd93) as u128;
     (product >> 64) as u64 ^ product as u64

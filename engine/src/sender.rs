@@ -6,7 +6,7 @@ use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
 use method::{Leg, Nanos, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::{Batch, Ends6, Prepared, Tag, Template, View, Words};
+use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
 // A burst of the port is one batch of the sender.
 const _: () = assert!(port::BATCH == wire::BATCH);
@@ -42,6 +42,8 @@ pub struct Sender<'a> {
     start: Ticks,
     /// The schedule after a change of the rate, and how long after the start it begins.
     then: Option<(Ticks, Departures)>,
+    /// Frames of several sizes, in place of those of the template.
+    mix: Option<&'a Sizes<Template>>,
     /// Where send times are noted.
     stamps: Option<&'a Row>,
     /// Connection indices of the next burst, drawn early so that cache lines of the state table can be prefetched.
@@ -92,6 +94,7 @@ impl<'a> Sender<'a> {
             frames,
             start: 0,
             then: None,
+            mix: None,
             stamps: None,
             ahead,
             ahead_flows,
@@ -107,6 +110,12 @@ impl<'a> Sender<'a> {
             own: 0,
             backend: 0,
         }
+    }
+
+    /// Sends frames of several sizes.
+    #[must_use]
+    pub fn of_sizes(self, mix: Option<&'a Sizes<Template>>) -> Sender<'a> {
+        Sender { mix, ..self }
     }
 
     /// Notes the send times of frames here.
@@ -161,7 +170,11 @@ impl<'a> Sender<'a> {
             }
         }
         if self.burst.is_empty() {
-            self.build(behind.min(BATCH as u64) as usize, pool);
+            let n = behind.min(BATCH as u64) as usize;
+            match self.mix {
+                None => self.build(n, pool),
+                Some(mix) => self.build_mixed(mix, n, pool),
+            }
         }
         let offered = self.burst.len();
         let before = self.clock.now();
@@ -227,6 +240,35 @@ impl<'a> Sender<'a> {
             ahead.copy_within(built.., 0);
             ahead[BATCH - built..].copy_from_slice(&fresh[..built]);
         }
+    }
+
+    /// Builds the next `n` frames of several sizes one by one. Not inlined, so that frames of one size do not pay for it.
+    #[inline(never)]
+    fn build_mixed(&mut self, mix: &Sizes<Template>, n: usize, pool: &mut Pool) {
+        let SenderPlan { view, outer, indices, tag, growth, .. } = &mut self.plan;
+        let mut built = 0;
+        for (&index, &flow) in self.ahead.iter().zip(&self.ahead_flows).take(n) {
+            let sequence = self.next + built as u64;
+            let template = mix.of(sequence);
+            if pool.alloc_burst_to_grow(1, template.len(), *growth, &mut self.burst) == 0 {
+                break;
+            }
+            let mut values = Values::of(view.flows.flow(flow));
+            if let Some((store, trial)) = *outer {
+                let (addr, port) = store.get(index, trial).unwrap_or_default();
+                values = values.learned(addr, port);
+            }
+            template.write(self.burst[built].bytes_mut(), &values, &Tag { sequence, index, ..*tag });
+            built += 1;
+        }
+        self.ahead.copy_within(built.., 0);
+        let fresh = &mut self.ahead[BATCH - built..];
+        indices.fill(fresh);
+        if let Some((store, _)) = *outer {
+            store.prefetch_all(fresh);
+        }
+        self.ahead_flows.copy_within(built.., 0);
+        view.order.fill(fresh, &mut self.ahead_flows[BATCH - built..]);
     }
 
     /// Returns the time at which it last transmitted frames.

@@ -11,6 +11,9 @@ use method::Count;
 use port::{Clock, Ticks};
 use wire::{StreamId, Tag, View};
 
+/// The order of popularity must not be that of phase 1, which the seed alone gives.
+const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
+
 /// Creates the tasks of one phase.
 pub(crate) struct TaskMaker<'a> {
     pub clock: Clock,
@@ -57,7 +60,10 @@ impl<'a> TaskMaker<'a> {
             indices: match (self.missing, &self.churn) {
                 (Some(missing), _) => Indices::these(missing, which, of),
                 (None, Some(churn)) if left => Indices::Churn(Box::new(ChurnOrder::new(churn, (which, of)))),
-                (None, _) => Indices::new(order, self.phase.connections, seed, which, of),
+                (None, _) => {
+                    let (popularity, n) = (self.extra.popularity, self.phase.connections);
+                    Indices::with(popularity, (order, n), (self.seed ^ BY_POPULARITY, seed), (which, of))
+                }
             },
             tag: Tag {
                 trial: self.number,
@@ -68,7 +74,9 @@ impl<'a> TaskMaker<'a> {
             },
         };
         let then = then.map(|(_, at, departures)| (at, departures));
-        Some(Sender::new(plan, self.clock, self.give_up).stamping(self.rows[usize::from(!left)]).then(then))
+        let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
+        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix);
+        Some(sender.stamping(self.rows[usize::from(!left)]).then(then))
     }
 
     /// Returns the part of sender `which` of `of` in the schedule after a change of the rate, with the frames of all senders before
@@ -98,6 +106,7 @@ impl<'a> TaskMaker<'a> {
         };
         let held = self.churn.map_or(0, |churn| churn.held);
         let judge = Judge::new(plan, self.clock, seen).holding(u32::try_from(held).unwrap_or(u32::MAX));
-        judge.stamping(self.rows[usize::from(at_left)])
+        let mix = self.view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right });
+        judge.of_sizes(mix).stamping(self.rows[usize::from(at_left)])
     }
 }

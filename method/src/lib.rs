@@ -31,7 +31,8 @@ pub use rules::RULES;
 pub use stats::Summary;
 pub use trial::{
     Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, Order, Pace, PhaseKind,
-    ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials, starved_queue,
+    Popularity, ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
+    starved_queue,
 };
 pub use units::{Count, Nanos, Rate};
 pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};

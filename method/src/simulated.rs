@@ -82,6 +82,12 @@ pub struct Truth {
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
     pub slow_start: (u32, Ratio),
+    /// Each trial begins on cold caches: for how long it forwards, and with which share of the capacities until then. Traffic of a
+    /// warm-up counts.
+    pub cold: (Nanos, Ratio),
+    /// Connections that its cache holds, which are the most popular ones, and its share of the capacities with a frame on another
+    /// one; none: it has the capacities with all of them.
+    pub cache: Option<(Count, Ratio)>,
     /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
     /// Share of the trials in which the host stalls the tester for 2 ms.
@@ -122,6 +128,8 @@ impl Truth {
             tcp_transitory: Nanos::from_secs(240),
             jitter: Ratio::ZERO,
             slow_start: (0, Ratio::ONE),
+            cold: (Nanos(0), Ratio::ONE),
+            cache: None,
             dies_at: None,
             host_stalls: Ratio::ZERO,
             harmful_stalls: Ratio::ONE,
@@ -130,6 +138,14 @@ impl Truth {
             dut_loop: Loop::Open,
             control: ControlTruth::default(),
         }
+    }
+
+    /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at its share.
+    fn cached(&self, capacity: Rate, spec: &TrialSpec) -> Rate {
+        let Some((holds, share)) = self.cache else { return capacity };
+        let hits = spec.options.popularity.part_of(holds, spec.connections);
+        let time = hits + (1.0 - hits) / share.as_f64();
+        Rate((capacity.0 as f64 / time) as u64)
     }
 
     /// Returns a DUT that never answers.
@@ -265,8 +281,9 @@ impl SimulatedDut {
                 (spec.direction.reverse(), self.truth.reverse_capacity)
             };
             if is_active {
-                let capacity = condition.of(capacity);
+                let capacity = self.truth.cached(condition.of(capacity), spec);
                 *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
+                self.lose_while_cold(spec, leg, capacity, is_forward);
                 self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);
                 self.lose_in_action(spec, leg, is_forward);
             }
@@ -282,6 +299,16 @@ impl SimulatedDut {
             reverse.received = reverse.received.min(held.floor_of(reverse.sent));
         }
         (forward, reverse)
+    }
+
+    /// Loses the frames that a device with cold caches cannot forward and its queue does not hold.
+    fn lose_while_cold(&self, spec: &TrialSpec, leg: &mut Leg, capacity: Rate, is_forward: bool) {
+        let (cold, share) = self.truth.cold;
+        let warmed = spec.options.warm_up.map_or(0, |warm_up| warm_up.duration.0);
+        let left = Nanos(cold.0.saturating_sub(warmed).min(leg.send_time.0));
+        let offered = spec.pace_of(is_forward).frames_in(left).min(capacity.frames_in(left));
+        let lost = offered.saturating_sub(share.of(capacity).frames_in(left)).saturating_sub(self.truth.queue);
+        leg.received = leg.received.saturating_sub(lost);
     }
 
     /// Loses the frames of new connections that arrive faster than the DUT sets them up.

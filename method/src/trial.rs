@@ -7,13 +7,15 @@ mod direction;
 mod named;
 mod observed;
 mod options;
+mod popularity;
 
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{Drawn, LOST, Sample};
 pub use device::{Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Sampler, Survivors, TableMemory, TearDown};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
-pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts};
-pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions};
+pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};
+pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
+pub use popularity::{Exponent, Popularity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -12,12 +12,13 @@ pub use text::{text, total};
 use crate::rig::{embedded, kernel, ports};
 use crate::run::null;
 use method::metric::{
-    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, is_of_phase1, is_throughput,
+    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, OVERLOAD_SCALABILITY, is_of_phase1,
+    is_throughput,
 };
 use method::procedure::mlr::Goal;
 use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
-use scenario::{Dut, Link, Plays, Point, Scenario, Sequence, VethIo};
+use scenario::{Dut, Link, Measure, Plays, Point, Scenario, Sequence, VethIo};
 
 /// Returns the plan of a scenario with predicted time and memory.
 pub fn plan(scenario: &Scenario) -> Plan {
@@ -193,7 +194,14 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
 /// Predicted duration of one search: its trials, each as long as near the assumed rate.
 fn search_time_at(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) -> Nanos {
     let (trial, trials) = trials_of(scenario, point, metric, guess);
+    // With a few flows and with all.
+    let trials = if metric == OVERLOAD_SCALABILITY.key { 2 * trials } else { trials };
     Nanos(trial.saturating_mul(u64::from(trials)).min(LONGEST.0))
+}
+
+/// Duration of the warm-up of a trial in nanoseconds, with the wait before it and its drain.
+fn warm_up_time(m: &Measure) -> u64 {
+    m.warm_up.map_or(0, |warm_up| m.start_delay.0 + warm_up.0 + m.phase1_drain.0)
 }
 
 /// Predicted duration of a trial of a search in nanoseconds, and the number of its trials.
@@ -207,7 +215,7 @@ fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) ->
     }
     let of_its_own = timing::trials_of(scenario, metric, guess);
     let length = of_its_own.map_or(m.duration, |(length, _)| length);
-    let phase2 = m.start_delay.0 + length.0 + m.drain.0 + m.settle.0;
+    let phase2 = warm_up_time(m) + m.start_delay.0 + length.0 + m.drain.0 + m.settle.0;
     if metric == MAX_TCP_CONN_RATE.key {
         return tcp_trials(scenario, point, phase2, guess);
     }

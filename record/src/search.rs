@@ -17,10 +17,10 @@ use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, establishment, frame_loss, of, tcp, throughput, validation,
+    churn, establishment, frame_loss, of, overload, tcp, throughput, validation,
 };
 use method::trial::Stamps;
-use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
+use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
 
@@ -75,6 +75,7 @@ enum Job {
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
     Device(DeviceJob),
+    Overload { few: u64 },
 }
 
 impl Job {
@@ -105,6 +106,9 @@ impl Job {
             key if key == tcp::PROCEDURE.key => {
                 let (held, life) = scenario.tcp_life(m.point.connections);
                 Job::Tcp { held, life }
+            }
+            key if key == overload::PROCEDURE.key => {
+                Job::Overload { few: scenario.procedures.overload_scalability.flows }
             }
             key => match DeviceJob::new(key, m, scenario).map(Job::Device).or_else(|| at_throughput(key, scenario)) {
                 Some(job) => job,
@@ -259,6 +263,10 @@ impl<'a> Search<'a> {
             Job::TcpThroughput { payload } => {
                 tcp::measure_throughput(trials, settings, self.tcp_phase2(connections)?, *payload, watch)
             }
+            Job::Overload { few } => match self.phase2()? {
+                Some(all) => overload::measure(trials, settings, *few, all, watch),
+                None => Err(TrialError::Refused("overload scalability needs connections".to_owned())),
+            },
             Job::Delay { values, duration, stamps } => {
                 let (values, duration, stamps) = (*values, *duration, *stamps);
                 let timed = Timed { values, rate: self.throughput()?, duration, stamps };
@@ -370,8 +378,14 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         alpha: scenario.alpha_ppm().filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),
         responder_order: traffic.responder_order,
         responder_table: traffic.responder_table,
+        options: options(scenario),
         invalid_at_most: Some(m.invalid_at_most()),
     })
+}
+
+/// What every trial with data does beside what its procedure asks for.
+fn options(scenario: &Scenario) -> TrialOptions {
+    TrialOptions { warm_up: scenario.warm_up(), popularity: scenario.traffic.popularity, ..TrialOptions::default() }
 }
 
 /// The search for the capacity begins, by default, at this part of the connections.

@@ -129,6 +129,12 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         ));
     }
     departures.extend(of_searches(scenario));
+    if let Some(warm_up) = measure.warm_up {
+        departures.push(format!(
+            "{} of traffic that is not counted precede each trial (RFC 2544, section 23: learning frames and routing updates alone)",
+            show_duration(warm_up)
+        ));
+    }
     if let Some(limit) = scenario.time_limit {
         departures.push(format!("repetitions are skipped if {} do not suffice for all", show_duration(limit)));
     }
@@ -145,6 +151,17 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     }
     if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
+    }
+    if let Some(imix) = &scenario.traffic.frame_sizes {
+        departures.push(format!(
+            "frames of several sizes in one trial, {imix} (RFC 6985; RFC 2544, section 9, has one size)"
+        ));
+    }
+    let popularity = scenario.traffic.popularity;
+    if !popularity.is_uniform() {
+        departures.push(format!(
+            "connections are drawn by Zipf's law, {popularity} (RFC 4814, section 4.5, and RFC 9693, section 4.10, draw all alike)"
+        ));
     }
     departures.extend(crate::procedure::departures(scenario));
     departures.extend(of_connections(scenario));

@@ -28,6 +28,9 @@ impl Scenario {
 
     /// Its frame sizes in octets, with FCS: `64, 128, 256`.
     pub fn frame_sizes_in_words(&self) -> String {
+        if let Some(imix) = &self.traffic.frame_sizes {
+            return imix.in_words();
+        }
         match self.swept_frame_sizes() {
             Some(swept) => swept.values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
             None => self.traffic.frame_size.to_string(),
@@ -45,10 +48,13 @@ impl Scenario {
             .for_each(|swept| swept.values.retain(|&n| n <= most));
     }
 
-    /// Makes the largest swept frame size that of the scenario: what holds for it holds at every point.
+    /// Makes the largest swept or mixed frame size that of the scenario: what holds for it holds at every point.
     pub(crate) fn take_largest_frame_size(&mut self) {
         if let Some(&largest) = self.swept_frame_sizes().and_then(|swept| swept.values.iter().max()) {
             self.traffic.frame_size = largest as usize;
+        }
+        if let Some(imix) = &self.traffic.frame_sizes {
+            self.traffic.frame_size = imix.largest();
         }
     }
 }

@@ -14,6 +14,7 @@ mod conformance;
 mod cores;
 mod frame_size;
 pub mod gateway;
+mod imix;
 mod over_bed;
 mod overrides;
 mod point;
@@ -35,8 +36,8 @@ pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
 pub use procedure::{
-    BackToBack, Churn, CpuIdle, Failover, FrameLoss, Ipdv, Latency, Pdv, Procedures, Reset, SystemRecovery, Tcp,
-    TearDown,
+    BackToBack, Churn, CpuIdle, Failover, FrameLoss, Ipdv, Latency, OverloadScalability, Pdv, Procedures, Reset,
+    SystemRecovery, Tcp, TearDown,
 };
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
@@ -51,8 +52,10 @@ pub use tables::{
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
 
+pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;
-use method::{Count, Nanos};
+use method::trial::WarmUp;
+use method::{Count, Nanos, Rate};
 use wire::AddrRange;
 
 /// The technologies that a file may name.
@@ -236,14 +239,18 @@ impl Dut {
 }
 
 impl Scenario {
-    /// Octets with FCS of a test frame where it is longest: a line carries no more than these.
+    /// Octets with FCS of a test frame where it is longest: a line carries no more than these. Of a mix, the mean.
     pub fn widest_frame(&self) -> usize {
-        self.traffic.frame_size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+        self.widest(self.traffic.frame_sizes.as_ref().map_or(self.traffic.frame_size, Imix::mean))
     }
 
-    /// Octets of the packet in it.
+    fn widest(&self, size: usize) -> usize {
+        size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+    }
+
+    /// Octets of the packet in the largest one.
     fn widest_packet(&self) -> usize {
-        self.widest_frame().saturating_sub(ETHERNET)
+        self.widest(self.traffic.frame_size).saturating_sub(ETHERNET)
     }
 
     /// Upper end of every search, frames a second and direction; `None`: what calibration allows.
@@ -269,6 +276,12 @@ impl Scenario {
     /// Whether a metric is among those that the scenario asks for.
     pub fn measures(&self, metric: &str) -> bool {
         self.measure.metrics.iter().any(|key| key == metric)
+    }
+
+    /// Traffic before each trial that is not counted.
+    pub fn warm_up(&self) -> Option<WarmUp> {
+        let rate = self.measure.warm_up_rate.map(|rate| Rate(rate.frames_per_second(self.widest_frame())));
+        self.measure.warm_up.map(|duration| WarmUp { duration, rate })
     }
 
     /// Returns the largest number of connections of the sweep; 0 for stateless scenarios.

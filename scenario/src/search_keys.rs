@@ -183,12 +183,15 @@ mod tests {
     fn every_saving_is_a_departure() {
         let departures = |set: &[&str]| conformance(&loaded(set).unwrap_or_else(|e| panic!("{e}"))).len();
         let none = departures(&[]);
-        for set in ["warm-start=repetitions", "warm-start=points", "early-end=true", "keep-table=true"] {
+        for set in ["warm-start=repetitions", "warm-start=points", "early-end=true", "keep-table=true", "warm-up=5 s"] {
             assert_eq!(departures(&[set]), none + 1, "{set}");
         }
         for wrong in ["warm-start=points", "early-end=true", "keep-table=true"] {
             assert!(loaded(&["search=mlr", wrong]).unwrap_err().contains("mlr"), "{wrong}");
         }
+        assert_eq!(departures(&["popularity=zipf 0.9"]), none + 1);
+        assert!(loaded(&["warm-up-rate=1k"]).unwrap_err().contains("there is no warm-up"));
+        assert!(loaded(&["warm-up=1 s", "metrics=max_conn_est_rate"]).unwrap_err().contains("no warm-up"));
         assert!(loaded(&["verify-at-most=10"]).unwrap_err().contains("binary-verify"));
         assert_eq!(loaded(&["verify-at-most=10", "search=binary-verify"]).err(), None);
     }

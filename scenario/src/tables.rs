@@ -3,11 +3,12 @@
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
+use crate::imix::{Imix, Imixes};
 use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
-use crate::words::{Directions, ORDERS, SEQUENCES, TABLES, WHEN_FULL};
+use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES, WHEN_FULL};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
@@ -16,7 +17,7 @@ use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
 use method::procedure::capacity_known::Policy;
 use method::simulated::WhenFull;
-use method::{Count, Direction, Nanos, Order, ResponderTable};
+use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -166,6 +167,14 @@ key::table! {
         stall: Nanos = "stall", duration(Nanos(0)..=Nanos::from_secs(60)), or("0 s");
         /// Frames that its queue holds: so many more pass an overload.
         queue: Count = "queue", number(0..=1 << 32), or("0");
+        /// Each trial finds it with cold caches, for so long; a warm-up counts.
+        cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
+        /// Its capacity with cold caches.
+        cold_capacity_ppm: u32 = "cold-capacity", share(), or("50 %");
+        /// Connections that its cache holds: the most popular ones.
+        cache: Option<Count> = "cache", maybe(number(1..=1 << 32)), computed("all");
+        /// Its capacity with frames on connections that its cache does not hold.
+        uncached_capacity_ppm: u32 = "uncached-capacity", share(), or("50 %");
         /// Its capacity and set-up rate vary by up to this share from trial to trial.
         jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
         /// Trials that noise of a simulated host disturbs.
@@ -258,6 +267,8 @@ key::table! {
     pub struct Traffic {
         /// IPv4 frame size in octets, with FCS; with an IPv6 header frames are longer.
         frame_size: usize = "frame-size", frame_size(), or("64");
+        /// Sizes of a mix in place of `frame-size`, a letter for each frame of a sequence that repeats (RFC 6985).
+        frame_sizes: Option<Imix> = "frame-sizes", maybe(Imixes), computed("all frames have `frame-size`");
         /// Time to live and hop limit of test frames.
         ttl: u8 = "ttl", number(2..=255), or("10");
         /// Ethernet source addresses of each port's test frames, pseudo-random (RFC 4814, section 4.2). With 1 it is that of the
@@ -267,6 +278,8 @@ key::table! {
         direction: Direction = "direction", Directions, or("both");
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
+        /// How often connections are used, where they are drawn at random. RFC 4814 draws all alike, the worst case of a cache.
+        popularity: Popularity = "popularity", Popularities, or("uniform");
         /// What the Responder does with its state table in phase 2 (RFC 9693, section 4.7).
         responder_table: ResponderTable = "responder-table", choice(TABLES), or("keep");
         /// Seed of everything pseudo-random.
@@ -315,6 +328,11 @@ key::table! {
         drain: Nanos = "drain", duration(Nanos(0)..=HOUR), or("2 s").conforms();
         /// Rest before the next trial (RFC 2544, section 23).
         settle: Nanos = "settle", duration(Nanos(0)..=HOUR), or("5 s").conforms();
+        /// Traffic before each trial that is not counted, in phase 2 or stateless: how long. The trial follows after the drain of
+        /// phase 1 and the wait before sending.
+        warm_up: Option<Nanos> = "warm-up", maybe(duration(Nanos::from_millis(1)..=HOUR)), computed("no warm-up").conforms();
+        /// The rate of this traffic.
+        warm_up_rate: Option<WrittenRate> = "warm-up-rate", maybe(rate()), computed("the rate of the trial").conforms();
         /// Drain of phase 1 (T of siitperf).
         phase1_drain: Nanos = "phase1-drain", duration(Nanos(0)..=Nanos::from_secs(2)), or("500 ms").conforms();
         /// Width of the interval at which a search stops: a share of the result, or a rate with its unit (`"1000 cps"`).

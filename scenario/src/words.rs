@@ -4,7 +4,7 @@ use crate::tables::Sequence;
 use key::kind::{Choice, Kind, Shape, choice};
 use key::{Value, Wrong};
 use method::simulated::WhenFull;
-use method::{Direction, DirectionRatio, Order, ResponderTable};
+use method::{Direction, DirectionRatio, Order, Popularity, ResponderTable};
 use serde_json::json;
 
 /// Directions of phase 2 without different rates.
@@ -71,6 +71,27 @@ fn ratio(text: &str) -> Result<Direction, Wrong> {
             let too_large = || Wrong::new(format!("`{text}` is out of range"), instead);
             DirectionRatio::new(forward, reverse).map(Direction::Mixed).ok_or_else(too_large)
         }
+    }
+}
+
+/// The kind of `popularity`.
+pub(crate) struct Popularities;
+
+impl Kind for Popularities {
+    type Out = Popularity;
+
+    fn parse(&self, value: &Value) -> Result<Popularity, Wrong> {
+        let instead = "write \"uniform\", or Zipf's law with its exponent, such as \"zipf 1.0\"";
+        match value {
+            Value::Text(text) => text.parse().map_err(|wrong: String| Wrong::new(wrong, instead)),
+            _ => Err(Wrong::new("a popularity is text", instead)),
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        let json = json!({ "type": "string", "pattern": "^ *(uniform|zipf +[0-9]+(\\.[0-9]{1,3})?) *$" });
+        let words = "`uniform`, or `\"zipf S\"` (the connection of rank k with 1/k^S; 0.001 to 10)".to_owned();
+        Shape { words, json, ..choice(ORDERS).shape() }
     }
 }
 

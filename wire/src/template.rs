@@ -120,6 +120,19 @@ impl Template {
         Template { sources, ..self }
     }
 
+    /// The same with another size, in octets with FCS of the frame as IPv4 alone.
+    ///
+    /// # Panics
+    /// As [`Self::udp`].
+    #[must_use]
+    pub fn resized(&self, size: usize) -> Template {
+        let mac = |at: usize| header::Mac(std::array::from_fn(|k| self.bytes[at + k]));
+        // The time to live of an IPv4 header, or the hop limit.
+        let ttl = self.bytes[if self.layout.ends().is_some() { 21 } else { 22 }];
+        let frame = UdpFrame { to: mac(0), from: mac(6), size, ttl, fields: self.fields };
+        Template::udp(&frame, self.layout.clone()).from_sources(Arc::clone(&self.sources))
+    }
+
     /// Write the Ethernet source address of the connections with these indices into frames, if there are several.
     #[inline(always)]
     pub fn write_sources<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, indices: &[u32; BATCH]) {

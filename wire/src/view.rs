@@ -2,7 +2,7 @@
 //! engine uses it and so needs to know no technology.
 
 use crate::header::Mac;
-use crate::{Expect, FlowSpace, Permutation, Template};
+use crate::{Expect, FlowSpace, Mix, Permutation, Template};
 use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
@@ -27,6 +27,8 @@ pub struct View {
     pub stateful: bool,
     /// Where test frames can be told from all others in a received frame: for XDP programs and the like.
     pub magic_at: Vec<usize>,
+    /// Frames of several sizes, in place of those of the templates, which are the largest.
+    pub mix: Option<Mix>,
 }
 
 impl View {

@@ -21,6 +21,7 @@ fn how() -> How {
         responder_order: Order::Random,
         responder_table: method::ResponderTable::Keep,
         per_run: SHORT,
+        popularity: method::Popularity::Uniform,
         interrupted: Arc::default(),
     }
 }

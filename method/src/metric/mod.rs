@@ -2,11 +2,13 @@
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
 mod device;
+mod overload;
 mod tcp;
 mod timing;
 
 use crate::procedure;
 pub use device::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+pub use overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OVERLOAD_SCALABILITY};
 pub use tcp::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 
@@ -158,6 +160,10 @@ pub const METRICS: &[Metric] = &[
     device::PARTS[16],
     device::PARTS[17],
     device::PARTS[18],
+    OVERLOAD_SCALABILITY,
+    OVERLOAD_FEW,
+    OVERLOAD_ALL,
+    OVERLOAD_DEGRADATION,
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,

@@ -62,7 +62,7 @@ pub fn measure(
     let decide = |frames: Rate, patience: Patience| {
         // The queue is empty again when the whole burst has left at the rate of the throughput.
         let drain = Nanos(throughput.max(Rate(1)).time_for(frames.0).0.saturating_sub(line.time_for(frames.0).0));
-        let options = TrialOptions { drain: Some(drain), ..TrialOptions::default() };
+        let options = TrialOptions { drain: Some(drain), ..trial.options.clone() };
         let spec = TrialSpec { rate: line, load: Load::Frames(frames.0), options, ..trial.clone() };
         decider.decide(&spec, &probe(&spec), patience)
     };

@@ -90,7 +90,7 @@ pub fn measure(
     let mut entries = None;
     let decide = |arrivals: Rate, patience: Patience| {
         let churn = Churn { arrivals, frames, different: limits.different };
-        let options = TrialOptions { churn: Some(churn), ..TrialOptions::default() };
+        let options = TrialOptions { churn: Some(churn), ..trial.options.clone() };
         let forward = Rate(churn.frame_rate().0 + held_frames.0);
         let spec = TrialSpec { rate: settings.direction.fastest_with(true, forward), options, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), patience)?;

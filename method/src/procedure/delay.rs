@@ -82,7 +82,7 @@ pub fn measure(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     let Timed { rate, duration, stamps, .. } = *timed;
-    let options = TrialOptions { stamps: Some(stamps), ..TrialOptions::default() };
+    let options = TrialOptions { stamps: Some(stamps), ..settings.options.clone() };
     let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
     check(&spec, stamps, duration)?;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });

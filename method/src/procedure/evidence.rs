@@ -2,6 +2,7 @@
 
 use super::cpu_idle::Bottleneck;
 use super::warm::Warm;
+use crate::trial::{PerDirection, Warmed};
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct Evidence {
     /// Trials that ended before their full length, because their loss was already too large.
     #[serde(skip_serializing_if = "is_zero")]
     pub ended_early: Count,
+    /// Frames of the warm-ups before its trials, in all directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Warmed>,
     /// The limit on the rate of validation that `alpha = "auto"` measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_cap: Option<ValidationCap>,
@@ -45,6 +49,12 @@ fn is_zero(count: &Count) -> bool {
 }
 
 impl Evidence {
+    /// Adds the warm-up of a trial, if it had one.
+    pub(super) fn add_warm_up(&mut self, of: &PerDirection<Warmed>) {
+        for warmed in [of.forward, of.reverse].into_iter().flatten() {
+            self.warm_up = Some(self.warm_up.unwrap_or_default().plus(warmed));
+        }
+    }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         *self == Evidence::default()

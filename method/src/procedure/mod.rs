@@ -15,6 +15,7 @@ mod evidence;
 pub mod frame_loss;
 mod keep;
 pub mod mlr;
+pub mod overload;
 pub mod recovery;
 mod result;
 mod strict;
@@ -79,6 +80,7 @@ pub const PROCEDURES: &[Procedure] = &[
     cpu_idle::PROCEDURE,
     disruption::RESET,
     disruption::FAILOVER,
+    overload::PROCEDURE,
 ];
 
 /// Returns the procedure that measures the metric with this key.
@@ -112,7 +114,7 @@ pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<T
         keep_table: false,
         responder_order: Order::Random,
         responder_table: ResponderTable::Keep,
-        options: TrialOptions::default(),
+        options: settings.options.clone(),
     };
     let Some(Phase2 { connections, phase1_rate }) = phase2 else { return Ok(stateless) };
     if connections == 0 || phase1_rate.0 == 0 {
@@ -195,6 +197,8 @@ pub struct SearchSettings {
     pub responder_order: Order,
     /// What the Responder does with its state table in phase 2.
     pub responder_table: ResponderTable,
+    /// What every trial of a procedure does beside what the procedure asks for; not those of phase 1 alone.
+    pub options: TrialOptions,
     /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
     pub invalid_at_most: Option<Nanos>,
 }
@@ -218,6 +222,7 @@ impl Default for SearchSettings {
             phase1_share: Ratio::from_ppm(700_000),
             responder_order: Order::Random,
             responder_table: ResponderTable::Keep,
+            options: TrialOptions::default(),
             invalid_at_most: None,
         }
     }

@@ -64,7 +64,7 @@ pub fn measure(
     }
     let (at, last) = (overload.overload, Nanos(overload.overload.0 + overload.after.0));
     let step = RateStep { at, to: Ratio::from_ppm(500_000) };
-    let options = TrialOptions { step: Some(step), ..TrialOptions::default() };
+    let options = TrialOptions { step: Some(step), ..settings.options.clone() };
     let spec = TrialSpec { rate, load: Load::For(last), options, ..data_trial(settings, phase2)? };
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
     let settings = SearchSettings { verify: None, ..settings.clone() };

@@ -253,6 +253,7 @@ impl SearchResult {
         for attempt in &judgement.attempts {
             let by_host = matches!(&attempt.verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host);
             self.spoiled_by_host += Count::from(by_host);
+            self.evidence.add_warm_up(&attempt.outcome.observed.warm_up);
             self.evidence.ended_early += Count::from(attempt.outcome.observed.ended_early.is_some());
             // Connections come and go in such a trial.
             let options = &attempt.spec.options;

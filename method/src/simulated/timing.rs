@@ -1,7 +1,9 @@
 //! What a trial with options observes of the simulated device: delays, and the times of lost frames.
 
 use super::{SimulatedDut, SplitMix, Truth};
-use crate::trial::{Chosen, LOST, Leg, Losses, Observed, PerDirection, RateStep, Sample, Stamps, TrialSpec};
+use crate::trial::{
+    Chosen, LOST, Leg, Losses, Observed, PerDirection, RateStep, Sample, Stamps, TrialSpec, WarmUp, Warmed,
+};
 use crate::units::{Count, Nanos};
 
 /// Drain of a simulated trial.
@@ -14,6 +16,9 @@ impl SimulatedDut {
         for (leg, is_forward) in [(forward, true), (reverse, false)] {
             if leg.planned == 0 {
                 continue;
+            }
+            if let Some(warm_up) = spec.options.warm_up {
+                *side(&mut observed.warm_up, is_forward) = Some(self.warm(spec, warm_up, is_forward));
             }
             if let Some(stamps) = spec.options.stamps {
                 let delays = delays(&self.truth, &mut self.rng, (spec, stamps), (leg, is_forward));
@@ -30,6 +35,15 @@ impl SimulatedDut {
         observed.emptied = spec.options.tear_down.map(|of| self.emptied(of));
         observed.memory = spec.options.memory.then(|| self.memory());
         observed
+    }
+
+    /// Returns what becomes of a warm-up. It does not disturb the noise of the trial.
+    fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
+        let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
+        let rate = warm_up.rate_before(spec.rate);
+        let sent = spec.direction.frames(is_forward, warm_up.frames_before(spec.rate));
+        let time = spec.direction.pace(is_forward, rate).time_for(sent);
+        Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
     /// Takes the frames that the device still loses after the step out of the leg. Returns how many.

@@ -18,6 +18,9 @@ pub struct Observed {
     /// TCP connections and their segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpCounts>,
+    /// Frames of the warm-up before the trial.
+    #[serde(skip_serializing_if = "PerDirection::is_empty")]
+    pub warm_up: PerDirection<Warmed>,
     /// Time from the start of the trial to its end, if the loss ended it before its full length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Nanos>,
@@ -73,6 +76,23 @@ pub struct Emptying {
     pub emptied: Option<Nanos>,
     /// The time between two readings: `emptied` is so much too long, at most.
     pub interval: Nanos,
+}
+
+/// What became of a warm-up in one direction. A frame that arrived after the drain of the warm-up counts as late in the trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Warmed {
+    /// Frames sent.
+    pub sent: Count,
+    /// Right frames received.
+    pub received: Count,
+}
+
+impl Warmed {
+    /// Returns the sum of both.
+    pub fn plus(self, other: Warmed) -> Warmed {
+        Warmed { sent: self.sent + other.sent, received: self.received + other.received }
+    }
 }
 
 /// One observation for each active direction.

@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::{Action, Pace, Sampler, TearDown};
+use super::{Action, Pace, Popularity, Sampler, TearDown};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -11,6 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrialOptions {
+    /// Traffic before the trial that is not counted; what became of it is in [`super::Observed::warm_up`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
+    /// How often connections are drawn at random; in a trial with churn none is.
+    #[serde(skip_serializing_if = "Popularity::is_uniform")]
+    pub popularity: Popularity,
     /// Which frames get time stamps; their delays are in [`super::Observed::delays`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamps: Option<Stamps>,
@@ -125,6 +131,29 @@ pub enum Stamps {
         /// Largest delay of a frame that is not late; none without a limit.
         timeout: Option<Nanos>,
     },
+}
+
+/// Traffic before a trial on the same connections and in the same directions, so that the trial does not begin with cold caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct WarmUp {
+    /// How long it is sent.
+    pub duration: Nanos,
+    /// Its rate, frames per second per direction; of two directions with different rates, that of the faster one. None: the rate
+    /// of the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+impl WarmUp {
+    /// Returns its rate before a trial at this rate.
+    pub fn rate_before(self, trial: Rate) -> Rate {
+        self.rate.unwrap_or(trial)
+    }
+    /// Returns its frames before a trial at this rate, in the faster direction.
+    pub fn frames_before(self, trial: Rate) -> Count {
+        self.rate_before(trial).frames_in(self.duration)
+    }
 }
 
 /// A change of the rate in mid-trial.

@@ -78,9 +78,10 @@ pub enum RigError {
     Dut(#[from] dut::DutError),
 }
 
-/// The same view with the Ethernet source addresses of the scenario.
+/// The same view with the Ethernet source addresses of the scenario, and with its mix of frame sizes.
 pub fn with_sources(view: View, scenario: &Scenario) -> View {
-    view.from_source_macs(scenario.traffic.source_macs, scenario.traffic.seed)
+    let sizes = scenario.traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
+    view.from_source_macs(scenario.traffic.source_macs, scenario.traffic.seed).of_sizes(sizes)
 }
 
 /// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).

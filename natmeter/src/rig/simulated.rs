@@ -23,6 +23,8 @@ pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
         reordered: share(keys.reordered_ppm),
         stall: keys.stall,
         queue: keys.queue,
+        cache: keys.cache.map(|holds| (holds, share(keys.uncached_capacity_ppm))),
+        cold: (keys.cold, share(keys.cold_capacity_ppm)),
         // By default large enough to reveal a resumed run that differs from an uninterrupted one.
         jitter: share(keys.jitter_ppm),
         host_stalls: share(keys.host_noise_ppm),

@@ -144,6 +144,7 @@ fn how(scenario: &Scenario, process: &Process) -> How {
         direction: traffic.direction,
         responder_order: traffic.responder_order,
         responder_table: traffic.responder_table,
+        popularity: traffic.popularity,
         per_run: RUN,
         interrupted: Arc::clone(&process.interrupted),
     }

@@ -148,7 +148,7 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
         keep_table: stateful,
         responder_order: scenario.traffic.responder_order,
         responder_table: scenario.traffic.responder_table,
-        options: method::TrialOptions::default(),
+        options: method::TrialOptions { popularity: scenario.traffic.popularity, ..method::TrialOptions::default() },
     }
 }
 

@@ -14,6 +14,7 @@ mod schemas;
 mod simulated;
 mod tcp;
 mod tester_workers;
+mod traffic;
 mod version1;
 mod whole_runs;
 mod wires;

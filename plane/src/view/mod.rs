@@ -127,6 +127,7 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
         right,
         stateful,
         magic_at,
+        mix: None,
     }
 }
 

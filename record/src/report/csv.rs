@@ -181,7 +181,7 @@ impl Line<'_> {
             error.map_or_else(String::new, |error| error.0.to_string()),
             // In integers, because 1 - 0.9999 is not 0.0001 in floating point.
             (f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6).to_string(),
-            traffic.frame_size.to_string(),
+            traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), ToString::to_string),
             bound.name().to_owned(),
             repetition,
             report.conformance.label.clone(),

@@ -239,6 +239,14 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         let words = "updates its state table in phase 2 (RFC 9693, section 4.7)";
         conditions.push(("State table", words.to_owned()));
     }
+    if !t.popularity.is_uniform() {
+        let most = scenario.sweep.connections.iter().copied().max().filter(|&n| n > 0);
+        let most = most.map_or_else(String::new, |n| {
+            let part = t.popularity.part_of((n / 100).max(1), n) * 100.0;
+            format!("; of {} the most popular 1 % have {part:.1} % of the frames", number::plural(n, "connection"))
+        });
+        conditions.push(("Popularity", format!("{}{most}", t.popularity)));
+    }
     conditions.push(("Seed", t.seed.to_string()));
     conditions
 }

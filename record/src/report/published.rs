@@ -7,7 +7,7 @@ use super::result::PointResult;
 use method::Direction;
 use method::metric::{self, Unit};
 use scenario::axis;
-use scenario::{Dut, Mapping, Plays, Scenario, TestBed};
+use scenario::{Dut, Imix, Mapping, Plays, Scenario, TestBed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -243,8 +243,11 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
     if published.setup.contains("split") {
         differences.push("a customer edge of two devices, NAT44 and NAT46 (here of one)".to_owned());
     }
-    if let Some(size) = published.frame_size.filter(|&size| size != traffic.frame_size as u64) {
-        differences.push(format!("frames of {size} octets (here {})", traffic.frame_size));
+    if let Some(size) =
+        published.frame_size.filter(|&size| size != traffic.frame_size as u64 || traffic.frame_sizes.is_some())
+    {
+        let here = traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), Imix::in_words);
+        differences.push(format!("frames of {size} octets (here {here})"));
     }
     differences.extend(mapping(dut, published));
     let is_rate = metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);

@@ -1,9 +1,11 @@
-//! Remarks on searches that saved time, with what shows that the result does not depend on it.
+//! Remarks on searches that saved time or sent traffic that does not count, with what shows that the result does not depend on
+//! it.
 
 use super::number::{self, grouped, plural};
 use super::result::PointResult;
 use method::metric::CONN_TABLE_CAPACITY;
 use method::procedure::{KeptTable, ValidationCap};
+use method::trial::Warmed;
 use method::{Invalid, Rate, ResultKind};
 
 /// Repetitions whose kept table changed, so that their rates are lower bounds.
@@ -32,6 +34,7 @@ pub(super) fn remarks(result: &PointResult) -> Vec<String> {
             plural(result.trials, "trial")
         ));
     }
+    remarks.extend(evidence().filter_map(|evidence| evidence.warm_up).reduce(Warmed::plus).map(warmed));
     let caps: Vec<ValidationCap> = evidence().filter_map(|evidence| evidence.validation_cap).collect();
     remarks.extend(cap(&caps));
     let kept: Vec<KeptTable> = evidence().filter_map(|evidence| evidence.kept_table).collect();
@@ -44,6 +47,14 @@ pub(super) fn remarks(result: &PointResult) -> Vec<String> {
         ));
     }
     remarks
+}
+
+fn warmed(all: Warmed) -> String {
+    format!(
+        "warm-up before each trial, not counted: {} in all, of which {} arrived right before its drain ended",
+        plural(all.sent, "frame"),
+        grouped(all.received)
+    )
 }
 
 fn cap(caps: &[ValidationCap]) -> Option<String> {

@@ -5,12 +5,14 @@
 mod churn;
 mod device;
 mod frame_loss;
+mod overload;
 mod tcp;
 mod timing;
 
 pub use churn::Churn;
 pub use device::{CpuIdle, Failover, Reset, TearDown};
 pub use frame_loss::FrameLoss;
+pub use overload::OverloadScalability;
 pub use tcp::Tcp;
 pub(crate) use tcp::is_of_tcp;
 pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
@@ -65,6 +67,8 @@ procedures! {
     ipdv: Ipdv = "ipdv";
     /// Back-to-back frames.
     back_to_back: BackToBack = "back-to-back";
+    /// Overload scalability.
+    overload_scalability: OverloadScalability = "overload-scalability";
     /// System recovery.
     system_recovery: SystemRecovery = "system-recovery";
     /// Connection tear-down.

@@ -63,6 +63,7 @@ impl Check<'_> {
             }
         }
         self.churn();
+        self.overload();
         self.unused();
         self.search();
         self.search_keys();

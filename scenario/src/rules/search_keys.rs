@@ -3,6 +3,7 @@
 use super::Check;
 use crate::{Dut, Method, WarmStart};
 use key::Fault;
+use method::metric::is_of_phase1;
 
 impl Check<'_> {
     pub(super) fn search_keys(&mut self) {
@@ -12,6 +13,7 @@ impl Check<'_> {
         let (throughput, capacity) =
             (measure.metrics.iter().any(|m| m.ends_with("throughput")), has("conn_table_capacity"));
         let phase2 = has("throughput") && self.scenario.duts.iter().any(Dut::is_stateful);
+        let data = measure.metrics.iter().any(|metric| !is_of_phase1(metric));
         let (is_mlr, is_verified) = (search == Method::Mlr, search == Method::BinaryVerify);
         let checks = [
             ("warm-start", measure.warm_start != WarmStart::Off, !is_mlr, "mlr"),
@@ -20,6 +22,8 @@ impl Check<'_> {
             ("early-end", measure.early_end, throughput, "throughput"),
             ("keep-table", measure.keep_table, phase2, "phase2"),
             ("policy", measure.policy.is_some(), capacity, "capacity"),
+            ("warm-up", measure.warm_up.is_some(), data, "data"),
+            ("warm-up-rate", measure.warm_up_rate.is_some(), measure.warm_up.is_some(), "warm-up"),
             ("verify-at-most", measure.verify_at_most.is_some(), is_verified, "verify"),
         ];
         let faults: Vec<Fault> = checks
@@ -36,6 +40,11 @@ impl Check<'_> {
                         "no search has trials in phase 2",
                         "measure the throughput of a device that keeps connections, or remove it".to_owned(),
                     ),
+                    "data" => (
+                        "trials of phase 1 have no warm-up",
+                        "add \"throughput\" to the metrics, or remove it".to_owned(),
+                    ),
+                    "warm-up" => ("there is no warm-up", "add warm-up = \"5 s\", or remove it".to_owned()),
                     "capacity" => (
                         "no capacity is measured",
                         format!("add \"conn_table_capacity\" to the metrics, or remove {key}"),

@@ -112,6 +112,15 @@ impl Expect {
         }
     }
 
+    /// The same for what another template sends, which differs in its size only.
+    #[must_use]
+    pub fn of_sent(&self, sent: &Template) -> Expect {
+        Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
+            .or_of(self.also.clone())
+            .within(self.set)
+            .with_clear(self.clear)
+    }
+
     /// Where ports are learned: they must belong to this set, too.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }

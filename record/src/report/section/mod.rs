@@ -3,6 +3,7 @@
 
 mod device;
 mod frame_loss;
+mod overload;
 mod tcp;
 mod timing;
 
@@ -23,5 +24,12 @@ pub(super) struct Section {
 }
 
 /// All parts, in the order of the report; each is `None` for a run without its procedure.
-pub(super) const ALL: &[fn(&Report) -> Option<Section>] =
-    &[frame_loss::section, tcp::section, timing::section, device::tear_down, device::cpu_idle, device::disruptions];
+pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
+    frame_loss::section,
+    tcp::section,
+    timing::section,
+    overload::section,
+    device::tear_down,
+    device::cpu_idle,
+    device::disruptions,
+];

@@ -1,0 +1,100 @@
+//! Frames of several sizes on the wire: the order of the sizes, and what the judge makes of a frame of another size.
+
+use crate::common::bed;
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::{Fault, Load, Loop, Nanos, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use plane::view::{forwarding, nat44};
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use wire::View;
+
+/// A port that notes the lengths of the frames that it transmits, and shortens one of them.
+struct Notes {
+    inner: LinkPort,
+    lengths: Arc<Mutex<Vec<usize>>>,
+    shortens: Option<usize>,
+}
+
+impl Port for Notes {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let mut lengths = self.lengths.lock().unwrap();
+        for frame in burst.iter_mut() {
+            lengths.push(frame.len());
+            if self.shortens == Some(lengths.len()) {
+                assert!(frame.set_len(60));
+            }
+        }
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// Runs a trial with this view. Returns the lengths of the frames from Left, in order.
+fn trial(view: View, spec: &TrialSpec, shortens: Option<usize>) -> (Vec<usize>, TrialOutcome) {
+    let clock = Clock::system();
+    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
+    let lengths = Arc::default();
+    let left = Notes { inner: lefts.remove(0), lengths: Arc::clone(&lengths), shortens };
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).unwrap(),
+        left: Some(Box::new(left)),
+        right: Some(Box::new(rights.remove(0))),
+        companion: None,
+        service: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let mut engine = Engine::new(clock, vec![lane], Arc::new(view), Box::new(NoDevice), settings, stopped).unwrap();
+    let outcome = engine.run(spec).unwrap();
+    let lengths = lengths.lock().unwrap().clone();
+    (lengths, outcome)
+}
+
+const SIZES: [usize; 4] = [64, 64, 570, 1518];
+
+fn stateless() -> TrialSpec {
+    let spec = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
+    TrialSpec { rate: Rate(100_000), load: Load::Frames(2_000), ..spec }
+}
+
+#[test]
+fn sizes_follow_their_sequence_and_every_frame_is_right() {
+    let (lengths, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(), None);
+    assert_eq!((outcome.forward.received, outcome.reverse.received), (2_000, 2_000), "{outcome:?}");
+    assert_eq!(outcome.forward.faults.total() + outcome.reverse.faults.total(), 0);
+    // Without FCS.
+    assert!(lengths.iter().zip(SIZES.iter().cycle()).all(|(length, size)| length + 4 == *size));
+}
+
+#[test]
+fn a_frame_of_another_size_of_the_mix_is_wrong() {
+    // The third frame is to have 570 octets.
+    let (_, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(), Some(3));
+    let wrong = outcome.forward.faults.get(Fault::WrongLength);
+    assert_eq!((outcome.forward.received, wrong), (1_999, 1), "{outcome:?}");
+}
+
+#[test]
+fn phase_1_learns_from_frames_of_several_sizes() {
+    let bed = bed(1518);
+    let outer = wire::OuterRange { addrs: bed.flows.inside(), ports: wire::PortRange { first: 1024, last: 65_535 } };
+    let view = nat44(&bed, outer).of_sizes(&SIZES);
+    let spec = TrialSpec { rate: Rate(100_000), phase1_rate: Some(Rate(100_000)), ..crate::common::trial_spec(4_000) };
+    let (lengths, outcome) = trial(view, &spec, None);
+    assert_eq!(outcome.store.as_ref().unwrap().learned, 4_000);
+    assert_eq!((outcome.forward.received, outcome.reverse.received), (2_000, 2_000), "{outcome:?}");
+    assert!(lengths[..4_000].iter().zip(SIZES.iter().cycle()).all(|(length, size)| length + 4 == *size));
+}

@@ -1,0 +1,95 @@
+//! Popularity of connections on the wire: which ports the frames of a trial have, in both directions.
+
+use crate::common::bed;
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::trial::{Exponent, Popularity};
+use method::{Load, Loop, Nanos, PhaseKind, Rate, TrialOptions, TrialSpec, Trials};
+use plane::view::forwarding;
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+/// Frames by the port pair of their connection.
+type Tally = Arc<Mutex<HashMap<(u16, u16), u64>>>;
+
+/// A port that counts the connections of the frames that it transmits.
+struct Counts {
+    inner: LinkPort,
+    tally: Tally,
+}
+
+impl Port for Counts {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        for frame in burst.iter() {
+            // The UDP ports follow 14 octets of Ethernet and 20 of IPv4.
+            let port = |at| u16::from_be_bytes([frame.bytes()[at], frame.bytes()[at + 1]]);
+            let (a, b) = (port(34), port(36));
+            *self.tally.lock().unwrap().entry((a.max(b), a.min(b))).or_default() += 1;
+        }
+        self.inner.transmit(pool, burst)
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+const FRAMES: u64 = 40_000;
+
+/// The frames of each connection in a trial, from Left and from Right, the most popular connection first.
+fn tallies(popularity: Popularity) -> [Vec<(u64, (u16, u16))>; 2] {
+    let clock = Clock::system();
+    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
+    let [left, right] = [Tally::default(), Tally::default()];
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
+        left: Some(Box::new(Counts { inner: lefts.remove(0), tally: Arc::clone(&left) })),
+        right: Some(Box::new(Counts { inner: rights.remove(0), tally: Arc::clone(&right) })),
+        companion: None,
+        service: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let view = Arc::new(forwarding(&bed(64)));
+    let mut engine = Engine::new(clock, vec![lane], view, Box::new(NoDevice), settings, stopped).unwrap();
+    let options = TrialOptions { popularity, ..TrialOptions::default() };
+    let stateless = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
+    let spec = TrialSpec { rate: Rate(400_000), load: Load::Frames(FRAMES), options, ..stateless };
+    let outcome = engine.run(&spec).unwrap();
+    assert_eq!((outcome.forward.received, outcome.reverse.received), (FRAMES, FRAMES), "{outcome:?}");
+    [left, right].map(|tally| {
+        let mut counts: Vec<_> = tally.lock().unwrap().iter().map(|(&ports, &count)| (count, ports)).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    })
+}
+
+#[test]
+fn a_few_connections_have_most_of_the_frames_in_both_directions() {
+    let popularity = Popularity::Zipf(Exponent::of_thousandths(1_000).unwrap());
+    let [left, right] = tallies(popularity);
+    // Of 10,000 connections the first one has 1 / H(10,000) = 10.2 % of the frames, and the first hundred 53.0 %.
+    for tally in [&left, &right] {
+        let first: u64 = tally.iter().take(100).map(|(count, _)| count).sum();
+        assert!((3_850..4_350).contains(&tally[0].0), "{:?}", tally[0]);
+        assert!((20_600..21_800).contains(&first), "{first}");
+    }
+    assert_eq!(left[0].1, right[0].1, "both directions have the same favourite");
+}
+
+#[test]
+fn without_popularity_all_connections_are_alike() {
+    let [left, _] = tallies(Popularity::Uniform);
+    // Four frames a connection on average.
+    assert!(left.len() > 9_700 && left[0].0 < 20, "{} {:?}", left.len(), left[0]);
+}

@@ -1,0 +1,80 @@
+//! A warm-up precedes the trial: its frames pass the device, and none of them counts.
+
+use crate::common::bed;
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::trial::{PerDirection, WarmUp, Warmed};
+use method::{Direction, Load, Loop, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
+use plane::view::forwarding;
+use port::link::{LinkPort, Steer, link};
+use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A device with cold caches: it loses the first frames.
+struct Cold {
+    inner: LinkPort,
+    loses: usize,
+}
+
+impl Port for Cold {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
+        self.inner.receive(pool, into)
+    }
+    fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
+        let lost = self.loses.min(burst.len());
+        self.loses -= lost;
+        burst.drain(..lost).for_each(|frame| pool.free(frame));
+        let sent = self.inner.transmit(pool, burst)?;
+        Ok(Sent { accepted: lost + sent.accepted, ..sent })
+    }
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+    fn facts(&self) -> PortFacts {
+        self.inner.facts()
+    }
+}
+
+/// A trial of 2,000 frames in these directions on a cable that loses the first 100 frames from Left.
+fn trial(warm_up: Option<WarmUp>, direction: Direction) -> TrialOutcome {
+    let clock = Clock::system();
+    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
+    let lane = Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
+        left: Some(Box::new(Cold { inner: lefts.remove(0), loses: 100 })),
+        right: Some(Box::new(rights.remove(0))),
+        companion: None,
+        service: None,
+    };
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let view = Arc::new(forwarding(&bed(64)));
+    let mut engine = Engine::new(clock, vec![lane], view, Box::new(NoDevice), settings, stopped).unwrap();
+    let options = TrialOptions { warm_up, ..TrialOptions::default() };
+    let stateless = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
+    let spec = TrialSpec { rate: Rate(100_000), load: Load::Frames(2_000), direction, options, ..stateless };
+    engine.run(&spec).unwrap()
+}
+
+#[test]
+fn a_warm_up_takes_the_losses_of_a_cold_device() {
+    let cold = trial(None, Direction::Both);
+    assert_eq!((cold.forward.received, cold.reverse.received), (1_900, 2_000));
+    assert!(cold.observed.is_empty());
+    let warm_up = WarmUp { duration: Nanos::from_millis(10), rate: Some(Rate(50_000)) };
+    let warm = trial(Some(warm_up), Direction::Both);
+    assert_eq!((warm.forward.sent, warm.forward.received, warm.reverse.received), (2_000, 2_000, 2_000));
+    assert_eq!(warm.forward.faults.total() + warm.reverse.faults.total(), 0);
+    let (forward, reverse) = (Warmed { sent: 500, received: 400 }, Warmed { sent: 500, received: 500 });
+    assert_eq!(warm.observed.warm_up, PerDirection { forward: Some(forward), reverse: Some(reverse) });
+}
+
+#[test]
+fn a_warm_up_has_the_rate_and_directions_of_its_trial() {
+    let warm_up = WarmUp { duration: Nanos::from_millis(10), rate: None };
+    let warm = trial(Some(warm_up), Direction::Forward).observed.warm_up;
+    assert_eq!(warm, PerDirection { forward: Some(Warmed { sent: 1_000, received: 900 }), reverse: None });
+}

@@ -1,0 +1,82 @@
+//! Overload scalability (RFC 8219 section 10.2.1): the throughput with a few flows, and with all flows at once. What it measures is
+//! the degradation, in parts per million of the throughput with a few.
+
+use super::{Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, throughput};
+use crate::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
+use crate::trial::{TrialError, Trials};
+use crate::units::{Count, Rate};
+use std::collections::BTreeMap;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "overload-scalability",
+    title: "Overload scalability",
+    reference: "RFC 8219 section 10.2.1",
+    metrics: &["overload_scalability"],
+    phase1: false,
+    stateful: true,
+    at_throughput: false,
+    summary: "a search for the throughput with one flow, or with a few, and one with all flows",
+};
+
+/// Measures the throughput with `few` connections and with those of `all`, in this order.
+///
+/// # Errors
+/// As [`throughput::measure`]; [`TrialError::Refused`] unless `few` are less than all.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    few: Count,
+    all: Phase2,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    if few == 0 || few >= all.connections {
+        return Err(TrialError::Refused(format!(
+            "overload scalability compares fewer flows with more: {few} are not fewer than {}",
+            all.connections
+        )));
+    }
+    let mut search = |connections: Count| {
+        let mut found = throughput::measure(trials, settings, Some(Phase2 { connections, ..all }), watch)?;
+        found.trace.iter_mut().for_each(|step| step.connections = Some(connections));
+        Ok(found)
+    };
+    let first = search(few)?;
+    Ok(compare(first, search(all.connections)?))
+}
+
+/// The result of both searches. Only two exact rates have a degradation: between bounds it would be none of the device.
+fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
+    let signed = |rate: Rate| i64::try_from(rate.0).unwrap_or(i64::MAX);
+    let mut parts = BTreeMap::new();
+    let is_exact = [&first, &second].iter().all(|found| found.kind == ResultKind::Exact);
+    if is_exact {
+        parts.insert(OVERLOAD_FEW.key.to_owned(), signed(first.rate));
+        parts.insert(OVERLOAD_ALL.key.to_owned(), signed(second.rate));
+        parts.insert(OVERLOAD_DEGRADATION.key.to_owned(), degradation_ppm(first.rate, second.rate));
+    }
+    let mut trace = first.trace;
+    trace.extend(second.trace);
+    SearchResult {
+        kind: if is_exact { ResultKind::Observed } else { ResultKind::NothingMeasured },
+        parts,
+        trace,
+        error: first.error.max(second.error),
+        one_sided: first.one_sided || second.one_sided,
+        closed_loop: first.closed_loop || second.closed_loop,
+        trials: first.trials + second.trials,
+        invalid_repeats: first.invalid_repeats + second.invalid_repeats,
+        spoiled_by_host: first.spoiled_by_host + second.spoiled_by_host,
+        phase1_lost: first.phase1_lost.saturating_add(second.phase1_lost),
+        table_changes: first.table_changes + second.table_changes,
+        tester_limit: first.tester_limit.or(second.tester_limit),
+        strict: None,
+        ..second
+    }
+}
+
+/// Returns 100 × (X1 − Xn) / X1 of RFC 8219, section 10.2.1, in parts per million: above 0 if the device has less with all flows.
+fn degradation_ppm(few: Rate, all: Rate) -> i64 {
+    let (few, all) = (i128::from(few.0.max(1)), i128::from(all.0));
+    ((few - all) * 1_000_000 / few) as i64
+}

@@ -1,0 +1,85 @@
+//! Options of the traffic in whole runs, on a simulated device of known truth: each shows its effect in the results, and reports
+//! name it.
+
+use method::SearchResult;
+use natmeter::forecast;
+use natmeter::rig::Process;
+use natmeter::run::Run;
+use record::audit::audit;
+use record::folder::{Facts, Header};
+use record::read::Record;
+use record::report::Report;
+use record::store::RunFolder;
+use scenario::{Options, parse};
+use std::time::SystemTime;
+
+/// A device that is cold for 20 ms, and whose cache holds 1,000 of 100,000 connections.
+const SCENARIO: &str = r#"
+name = "traffic"
+[dut.simulated]
+capacity = "1 Mfps"
+set-up-rate = "700k"
+cold = "20 ms"
+cold-capacity = "50 %"
+cache = 1000
+uncached-capacity = "25 %"
+jitter = 0
+host-noise = 0
+[sweep]
+connections = "100k"
+[measure]
+metrics = "throughput"
+phase1-rate = "100k"
+repetitions = 1
+duration = "100 ms"
+error = "0.1 %"
+"#;
+
+/// Runs the scenario with these settings. Returns the result, and the report as a page.
+fn run(set: &[&str]) -> (SearchResult, String) {
+    let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
+    let scenario =
+        parse("t.toml", SCENARIO, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+    let plan = forecast::plan(&scenario);
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
+    let path = folder.path().to_path_buf();
+    let outcomes = Run::begin(&header, folder, Process::new(), &mut ()).complete(Facts::default(), None).unwrap();
+    let record = Record::read(&path, tech::ALL).unwrap();
+    let audit = audit(&record);
+    assert!(audit.findings.is_empty(), "{:?}", audit.findings);
+    (outcomes[0].result.clone(), Report::of(record, audit).render("html").unwrap())
+}
+
+fn is_near(found: &SearchResult, expected: u64) -> bool {
+    found.rate.0.abs_diff(expected) <= expected / 500
+}
+
+#[test]
+fn warm_up_and_popularity_show_in_rates_and_reports() {
+    // 1 % hits: 1,000,000 / (0.01 + 0.99 * 4) = 251,889, and half of it while cold.
+    let (cold, text) = run(&[]);
+    assert!(is_near(&cold, 125_944), "{}", cold.rate);
+    assert!(!text.contains("warm-up") && !text.contains("Popularity"), "{text}");
+    let (warm, text) = run(&["warm-up=20 ms", "warm-up-rate=10k"]);
+    assert!(is_near(&warm, 251_889), "{}", warm.rate);
+    assert!(text.contains("20 ms of traffic that is not counted precede each trial"), "{text}");
+    assert!(text.contains("warm-up before each trial, not counted:"), "{text}");
+    // 61.914 % hits, as H(1,000) / H(100,000).
+    let (popular, text) = run(&["warm-up=20 ms", "popularity=zipf 1.0"]);
+    assert!(is_near(&popular, 466_764), "{}", popular.rate);
+    assert!(text.contains("zipf 1.0; of 100,000 connections the most popular 1 % have 61.9 % of the frames"), "{text}");
+    assert!(text.contains("connections are drawn by Zipf's law"), "{text}");
+}
+
+/// One flow is in the cache: 1,000,000 frames per second against 251,889.
+#[test]
+fn overload_scalability_has_its_degradation_in_the_report() {
+    let metric = "metrics=overload_scalability";
+    let (found, text) = run(&[metric, "warm-up=20 ms"]);
+    let degradation = found.parts["overload_degradation"];
+    assert!((747_000..749_500).contains(&degradation), "{degradation}");
+    let percent = format!("{:.2} %", degradation as f64 / 10_000.0);
+    assert!(text.contains(&percent) && text.contains("RFC 8219, section 10.2.1"), "{percent}");
+}

@@ -1,0 +1,200 @@
+//! Mixes of frame sizes in the notation of RFC 6985: a letter for each frame of a sequence that repeats.
+
+use key::kind::{Kind, Shape, text};
+use key::{Value, Wrong};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::fmt;
+use std::str::FromStr;
+
+/// A sequence of frame sizes that repeats (IMIX Genome, RFC 6985).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Imix {
+    /// As it is written, without `imix:`.
+    genome: String,
+    /// Octets of each frame as IPv4, with FCS.
+    sizes: Vec<usize>,
+}
+
+/// The letters of RFC 6985, section 4, of which test frames can have the size.
+const LETTERS: &[(char, usize)] =
+    &[('a', 64), ('b', 128), ('c', 256), ('d', 512), ('e', 1024), ('f', 1280), ('g', 1518), ('h', 2112), ('i', 9000)];
+/// Frames of a sequence, at most.
+const LONGEST: usize = 4096;
+const PREFIX: &str = "imix:";
+
+impl Imix {
+    /// Octets of each frame of the sequence as IPv4, with FCS.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The largest size in octets.
+    pub fn largest(&self) -> usize {
+        self.sizes.iter().copied().max().unwrap_or_default()
+    }
+
+    /// The smallest size in octets.
+    pub fn smallest(&self) -> usize {
+        self.sizes.iter().copied().min().unwrap_or_default()
+    }
+
+    fn octets(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    /// The mean size in octets, rounded up: a line carries at least so many frames of the mix as of this size.
+    pub fn mean(&self) -> usize {
+        self.octets().div_ceil(self.sizes.len())
+    }
+
+    /// The mix in words: `imix:aab, 64 and 128 octets, 85.3 on average`.
+    pub fn in_words(&self) -> String {
+        let mut sizes = self.sizes.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        let mean = self.octets() as f64 / self.sizes.len() as f64;
+        format!("{self} ({}; {mean:.1} on average)", sizes.join(", "))
+    }
+}
+
+impl fmt::Display for Imix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", self.genome)
+    }
+}
+
+impl From<Imix> for String {
+    fn from(imix: Imix) -> String {
+        imix.to_string()
+    }
+}
+
+impl TryFrom<String> for Imix {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Imix, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Imix {
+    type Err = String;
+
+    /// Reads `imix:aaab`, or with sizes of one's own `imix:AAB A=64 B=594`.
+    fn from_str(text: &str) -> Result<Imix, String> {
+        let rest =
+            text.trim().strip_prefix(PREFIX).ok_or_else(|| format!("`{text}` does not begin with `{PREFIX}`"))?;
+        let mut words = rest.split_whitespace();
+        let letters = words.next().unwrap_or_default();
+        let own = words.map(own_size).collect::<Result<Vec<_>, _>>()?;
+        if letters.is_empty() || letters.len() > LONGEST {
+            return Err(format!("a mix has 1 to {LONGEST} frames"));
+        }
+        let size = |letter: char| {
+            let known = own.iter().chain(LETTERS).find(|(known, _)| *known == letter);
+            known.map(|(_, size)| *size).ok_or_else(|| format!("the letter `{letter}` has no size"))
+        };
+        let sizes = letters.chars().map(size).collect::<Result<Vec<_>, _>>()?;
+        if let Some((letter, _)) = own.iter().find(|(letter, _)| !letters.contains(*letter)) {
+            return Err(format!("no frame is `{letter}`"));
+        }
+        let genome = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Imix { genome, sizes })
+    }
+}
+
+/// Reads `A=594`.
+fn own_size(word: &str) -> Result<(char, usize), String> {
+    let wrong = || format!("`{word}` is no size of a capital letter");
+    let (letter, size) = word.split_once('=').ok_or_else(wrong)?;
+    let mut letters = letter.chars();
+    let (Some(letter), None) = (letters.next(), letters.next()) else { return Err(wrong()) };
+    match size.parse::<usize>() {
+        Ok(size) if letter.is_ascii_uppercase() && !size.to_string().is_empty() => Ok((letter, size)),
+        _ => Err(wrong()),
+    }
+}
+
+/// The kind of `frame-sizes`.
+pub(crate) struct Imixes;
+
+impl Kind for Imixes {
+    type Out = Imix;
+
+    fn parse(&self, value: &Value) -> Result<Imix, Wrong> {
+        let instead = "write the letters of RFC 6985, such as \"imix:aaaaaaaddddg\" (a 64, b 128, c 256, d 512, e 1024, f 1280, \
+                       g 1518), or sizes of your own: \"imix:AAAAAAABBBBC A=64 B=594 C=1518\"";
+        match value {
+            Value::Text(text) => text.parse().map_err(|wrong: String| Wrong::new(wrong, instead)),
+            _ => Err(Wrong::new("a mix of frame sizes is text", instead)),
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        let words = "`\"imix:…\"`, a letter for each frame (RFC 6985)".to_owned();
+        Shape {
+            words,
+            json: json!({ "type": "string", "pattern": "^ *imix:[a-iA-Z]+( +[A-Z]=[0-9]+)* *$" }),
+            ..text().shape()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, parse};
+
+    fn imix(text: &str) -> Result<Imix, String> {
+        text.parse()
+    }
+
+    #[test]
+    fn letters_are_those_of_rfc_6985_or_ones_own() {
+        assert_eq!(imix("imix:aabg").unwrap().sizes(), [64, 64, 128, 1518]);
+        let simple = imix(" imix:AAAAAAABBBBC  A=64 B=594 C=1518 ").unwrap();
+        assert_eq!((simple.sizes().len(), simple.largest(), simple.smallest(), simple.mean()), (12, 1518, 64, 362));
+        assert_eq!(simple.to_string(), "imix:AAAAAAABBBBC A=64 B=594 C=1518");
+        assert_eq!(imix(&simple.to_string()), Ok(simple.clone()));
+        assert!(simple.in_words().ends_with("(64, 594, 1518; 361.8 on average)"), "{}", simple.in_words());
+        for wrong in
+            ["", "imix:", "aab", "imix:aAb", "imix:az", "imix:A a=64", "imix:A A=x", "imix:a B=64", "imix:A AA=64"]
+        {
+            assert!(imix(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    fn load(rest: &str) -> Result<crate::Scenario, String> {
+        let text = format!(
+            "name = \"x\"\n[dut.linux-forwarding]\n[measure]\nmetrics = \"throughput\"\nmax-rate = \"1 Gbit/s\"\n{rest}"
+        );
+        parse("x.toml", &text, &Options::default(), tech::ALL).map(|loaded| loaded.scenario).map_err(|e| e.to_string())
+    }
+
+    /// A line of 1 Gbit/s carries 10^9 / 8 / (mean + 20) frames; the mean is rounded up.
+    #[test]
+    fn the_line_rate_is_that_of_the_mean_and_the_packet_that_of_the_largest() {
+        let scenario = load("[traffic]\nframe-sizes = \"imix:aaag\"\n").unwrap();
+        assert_eq!((scenario.traffic.frame_size, scenario.widest_packet()), (1518, 1500));
+        assert_eq!(scenario.max_rate(), Some(125_000_000 / (428 + 20)));
+        assert!(crate::conformance(&scenario).iter().any(|departure| departure.contains("imix:aaag")));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_sent_are_refused_at_their_line() {
+        for (wrong, words) in [
+            ("frame-sizes = \"imix:ah\"", "2112"),
+            ("frame-sizes = \"imix:aB B=63\"", "63"),
+            ("frame-sizes = \"imix:az\"", "RFC 6985"),
+            ("frame-size = 64\nframe-sizes = \"imix:ab\"", "said twice"),
+        ] {
+            let error = load(&format!("[traffic]\n{wrong}\n")).unwrap_err();
+            assert!(error.contains(words) && error.contains("x.toml:"), "{wrong}: {error}");
+        }
+        let swept = load("[traffic]\nframe-sizes = \"imix:ab\"\n[sweep]\nframe-size = [64, 128]\n").unwrap_err();
+        assert!(swept.contains("said twice"), "{swept}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Rules about mixes of frame sizes.
+
+use super::Check;
+use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
+use crate::{Dut, Link};
+use key::Fault;
+
+const KEY: &str = "traffic.frame-sizes";
+
+impl Check<'_> {
+    pub(super) fn imix(&mut self) {
+        let Some(imix) = &self.scenario.traffic.frame_sizes else { return };
+        let (largest, smallest, words) = (imix.largest(), imix.smallest(), imix.to_string());
+        let jumbo = self.scenario.duts.iter().all(Dut::is_in_process);
+        let most = if jumbo { LARGEST } else { LARGEST_WITHOUT_JUMBO } as usize;
+        for (is_wrong, size, label) in [
+            (smallest < 64, smallest, "one is too small for headers and tag"),
+            (largest > most, largest, "one is larger than the link carries"),
+        ] {
+            if is_wrong {
+                let fault = Fault::new(format!("frames of {size} octets cannot be sent")).at(KEY, label);
+                self.fault(fault.instead(format!("use sizes from 64 to {most}, FCS included")));
+            }
+        }
+        for other in ["traffic.frame-size", "sweep.frame-size"] {
+            if self.spans.has(other) {
+                let fault = Fault::new("the frame size is said twice").at(KEY, words.clone()).at(other, "and one size");
+                self.fault(fault.instead("keep one of them"));
+            }
+        }
+        if self.scenario.link == Link::Ports {
+            let fault = Fault::new("frames of several sizes have no T0 of a bed").at(KEY, words);
+            self.fault(fault.instead("use `frame-size` with a test bed, or a device on this machine"));
+        }
+    }
+}

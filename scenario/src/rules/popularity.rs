@@ -1,0 +1,70 @@
+//! Rules about the popularity of connections: it is that of random draws.
+
+use super::Check;
+use key::Fault;
+use method::metric::is_of_phase1;
+use method::{Order, procedure};
+
+const KEY: &str = "traffic.popularity";
+
+impl Check<'_> {
+    pub(super) fn popularity(&mut self) {
+        let traffic = &self.scenario.traffic;
+        if traffic.popularity.is_uniform() {
+            return;
+        }
+        let metrics = &self.scenario.measure.metrics;
+        let draws = |metric: &String| !is_of_phase1(metric) && !is_churn(metric);
+        let mut faults = Vec::new();
+        if traffic.responder_order != Order::Random {
+            faults.push(
+                Fault::new("connections that are used one after the other have no popularity")
+                    .at(KEY, format!("the Responder is to draw by {}", traffic.popularity))
+                    .at("traffic.responder-order", "and to take all in turn")
+                    .instead("remove `responder-order`, or write popularity = \"uniform\""),
+            );
+        }
+        if !metrics.iter().any(draws) {
+            faults.push(
+                Fault::new("`popularity` has no effect")
+                    .at(KEY, "no metric here has trials that draw connections at random")
+                    .instead("add \"throughput\" to the metrics, or remove it"),
+            );
+        }
+        faults.into_iter().for_each(|fault| self.fault(fault));
+    }
+}
+
+/// With churn, held connections have their turn one after the other.
+fn is_churn(metric: &str) -> bool {
+    procedure::of(metric).is_some_and(|procedure| procedure.key == procedure::churn::PROCEDURE.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, parse};
+
+    fn refused(traffic: &str, set: &[&str]) -> String {
+        let text = format!("name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n[traffic]\n{traffic}\n");
+        let options = Options { set: set.iter().map(|&text| text.to_owned()).collect(), ..Options::default() };
+        parse("x.toml", &text, &options, tech::ALL).map(|_| ()).expect_err("it must be refused").to_string()
+    }
+
+    #[test]
+    fn a_popularity_without_random_draws_is_refused_at_its_line() {
+        let in_turn = refused("popularity = \"zipf 1.0\"\nresponder-order = \"round-robin\"", &[]);
+        assert!(in_turn.contains("x.toml:6:") && in_turn.contains("remove `responder-order`"), "{in_turn}");
+        for metrics in ["metrics=max_conn_est_rate", "metrics=max_conn_est_rate, churn_rate"] {
+            let unused = refused("popularity = \"zipf 1.0\"", &[metrics]);
+            assert!(unused.contains("`popularity` has no effect") && unused.contains("x.toml:6:"), "{unused}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_popularity_is_refused_with_an_example() {
+        for wrong in ["pareto 1.0", "zipf", "zipf 0", "zipf 11"] {
+            let error = refused(&format!("popularity = \"{wrong}\""), &[]);
+            assert!(error.contains("zipf 1.0") && error.contains("x.toml:6:"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Frames of several sizes in one stream (IMIX): a sequence of sizes that repeats, so that the sequence number in the tag gives the
+//! size of a frame to its sender and its receiver. Any window as long as the sequence has exactly the mix (RFC 6985).
+
+use crate::expect::Expect;
+use crate::template::Template;
+use crate::view::View;
+
+/// One `T` for each size, in the order of a sequence that repeats.
+#[derive(Clone, Debug)]
+pub struct Sizes<T> {
+    sequence: Vec<u8>,
+    kinds: Vec<T>,
+}
+
+/// What both sides send and expect with several sizes.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    /// What Left sends.
+    pub left: Sizes<Template>,
+    /// What Right sends.
+    pub right: Sizes<Template>,
+    /// What Right must receive when Left has sent.
+    pub expect_right: Sizes<Expect>,
+    /// What Left must receive when Right has sent.
+    pub expect_left: Sizes<Expect>,
+}
+
+/// Different sizes of a mix, at most.
+pub const MOST_SIZES: usize = 64;
+
+impl<T> Sizes<T> {
+    /// Returns that of the frame with this sequence number.
+    #[inline]
+    pub fn of(&self, sequence: u64) -> &T {
+        &self.kinds[usize::from(self.sequence[(sequence % self.sequence.len() as u64) as usize])]
+    }
+
+    /// The same sequence of other things.
+    fn map<U>(&self, f: impl FnMut(&T) -> U) -> Sizes<U> {
+        Sizes { sequence: self.sequence.clone(), kinds: self.kinds.iter().map(f).collect() }
+    }
+}
+
+impl Sizes<usize> {
+    /// The sequence of these sizes.
+    fn new(all: &[usize]) -> Sizes<usize> {
+        let mut kinds: Vec<usize> = Vec::new();
+        let mut sequence = Vec::with_capacity(all.len());
+        for &size in all {
+            let at = kinds.iter().position(|&kind| kind == size).unwrap_or_else(|| {
+                kinds.push(size);
+                kinds.len() - 1
+            });
+            sequence.push(at as u8);
+        }
+        assert!(kinds.len() <= MOST_SIZES, "{} different frame sizes", kinds.len());
+        Sizes { sequence, kinds }
+    }
+}
+
+impl View {
+    /// The same with frames of these sizes as IPv4, in octets with FCS, one after the other and again; without any: as it is. Its
+    /// own templates must be those of the largest.
+    ///
+    /// # Panics
+    /// When there are more than [`MOST_SIZES`] different sizes, or a size cannot hold headers and tag.
+    #[must_use]
+    pub fn of_sizes(self, sizes: &[usize]) -> View {
+        if sizes.is_empty() {
+            return self;
+        }
+        let sizes = Sizes::new(sizes);
+        let sent = |template: &Template| sizes.map(|&size| template.resized(size));
+        let (left, right) = (sent(&self.left), sent(&self.right));
+        let expect_right = left.map(|sent| self.expect_right.of_sent(sent));
+        let expect_left = right.map(|sent| self.expect_left.of_sent(sent));
+        View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
+    }
+}
