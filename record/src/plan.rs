@@ -191,7 +191,9 @@ mod tests {
             ["throughput", "frame_loss_rate", "latency", "pdv", "back_to_back_frames", "system_recovery_time"];
         let siit = "[dut.embedded]\nplays = \"pe\"\n[technology.siit]\npref64 = \"2001:2:0:1000::/96\"\n\
             eam = [\"198.18.0.0/24 2001:2::/120\"]\n";
-        for (device, first) in [("[dut.external]\n", "ipv4_forwarding_throughput"), (siit, "throughput")] {
+        for (device, first) in
+            [("[dut.linux-forwarding]\n[link.veth]\n", "ipv4_forwarding_throughput"), (siit, "throughput")]
+        {
             let (scenario, _) =
                 plan_of(&format!("name = \"x\"\n{device}[measure]\nmetrics = {ALL:?}\nrepetitions = 1\n"));
             let found = metrics_of(&scenario.duts[0], &scenario.measure.metrics);
