@@ -113,7 +113,7 @@ fn own_size(word: &str) -> Result<(char, usize), String> {
     let mut letters = letter.chars();
     let (Some(letter), None) = (letters.next(), letters.next()) else { return Err(wrong()) };
     match size.parse::<usize>() {
-        Ok(size) if letter.is_ascii_uppercase() && !size.to_string().is_empty() => Ok((letter, size)),
+        Ok(size) if letter.is_ascii_uppercase() => Ok((letter, size)),
         _ => Err(wrong()),
     }
 }

@@ -31,7 +31,9 @@ impl Check<'_> {
                     .instead("add \"throughput\" to the metrics, or remove it"),
             );
         }
-        faults.into_iter().for_each(|fault| self.fault(fault));
+        for fault in faults {
+            self.fault(fault);
+        }
     }
 }
 
