@@ -26,7 +26,7 @@ impl Engine {
     /// Those of the device.
     pub(crate) fn after(&mut self, spec: &TrialSpec, observed: &mut Observed) -> Result<(), TrialError> {
         if spec.options.memory {
-            observed.memory = self.memory()?;
+            observed.memory = self.memory(spec.connections)?;
         }
         if let Some(tear_down) = spec.options.tear_down {
             observed.emptied = Some(self.tear_down(tear_down)?);
@@ -60,8 +60,9 @@ impl Engine {
         Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// Reads the memory with the connections, and once more when the table is empty and the device has freed it.
-    fn memory(&mut self) -> Result<Option<TableMemory>, TrialError> {
+    /// Reads the memory with the connections, and once more when the table is empty and the device has freed it. Of a device that
+    /// counts no entries, they are the connections of phase 1.
+    fn memory(&mut self, connections: Count) -> Result<Option<TableMemory>, TrialError> {
         let before = self.entries()?;
         let Some(filled) = self.memory_now()? else { return Ok(None) };
         let MemoryNow { used, reserved_for, buckets, source } = filled;
@@ -70,7 +71,7 @@ impl Engine {
         }
         self.clear()?;
         let left = self.entries()?.unwrap_or(0);
-        let entries = before.map_or(0, |before| before.saturating_sub(left));
+        let entries = before.map_or(connections, |before| before.saturating_sub(left));
         let emptied = self.settled_memory()?;
         Ok(Some(TableMemory { filled: used, emptied, entries, buckets, source }))
     }

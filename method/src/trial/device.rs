@@ -174,8 +174,7 @@ mod tests {
         let idle = |start, end| {
             let phase2 = [Nanos(start), Nanos(end)];
             let idle = CpuIdle { ends: seconds(&[1, 2, 3, 4, 5]), phase2, cores: cores.clone(), ..CpuIdle::default() };
-            let of_core = idle.in_phase2().next().unwrap().1;
-            of_core
+            idle.in_phase2().next().unwrap().1
         };
         assert_eq!(idle(1_500_000_000, 4_200_000_000), [3, 4]);
         assert_eq!(idle(1_500_000_000, 2_900_000_000), [3], "the larger part of phase 2");

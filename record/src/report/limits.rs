@@ -62,10 +62,17 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
         say(&some, subject, &format!(": {advice}"));
     }
     let upper = with(ResultKind::AtUpperLimit);
-    if let Some(first) = upper.first() {
-        let why = number::capitalised(&facts::lower_bound(report, first));
-        let what = if is_time(first) { "time" } else { "rate" };
-        say(&upper, &why, &format!(": the {what} is a lower bound"));
+    let mut whys: Vec<String> = Vec::new();
+    upper.iter().map(|result| facts::lower_bound(report, result)).for_each(|why| {
+        if !whys.contains(&why) {
+            whys.push(why);
+        }
+    });
+    for why in whys {
+        let some: Vec<&PointResult> =
+            upper.iter().copied().filter(|result| facts::lower_bound(report, result) == why).collect();
+        let what = if some.iter().all(|result| is_time(result)) { "time" } else { "rate" };
+        say(&some, &number::capitalised(&why), &format!(": the {what} is a lower bound"));
     }
     let already = |c: &&&PointResult| c.nothing_passed() && said.iter().any(|s| std::ptr::eq(*s, **c));
     let nothing: Vec<&PointResult> = with(ResultKind::NothingPassed).iter().filter(|c| !already(c)).copied().collect();

@@ -48,7 +48,7 @@ key::table! {
     /// The trial in which the hook `reset` of the device runs (RFC 6201).
     pub struct Reset {
         /// Length of the trial; the device must be back before its end.
-        duration: Nanos = "duration", duration(LENGTHS), or("60 s");
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s").conforms();
         /// Time from the first frame to the reset.
         at: Nanos = "at", duration(LENGTHS), or("15 s").conforms();
         /// Time for which the hook switches the power off; it is no part of the result (RFC 6201, section 4.3).
