@@ -6,12 +6,14 @@ mod direction;
 mod named;
 mod observed;
 mod options;
+mod queries;
 
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{Drawn, LOST, Sample};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Losses, Observed, PerDirection};
 pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, TrialOptions};
+pub use queries::{Answers, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
 //! The list of metrics, each with name, unit and definition. Reports, `natmeter list` and the comparison with published
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
+mod dns;
 mod timing;
 
 use crate::procedure;
+pub use dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 
 /// The unit of a value.
@@ -14,6 +16,8 @@ pub enum Unit {
     FramesPerSecond,
     /// Connections per second.
     ConnectionsPerSecond,
+    /// DNS queries per second.
+    QueriesPerSecond,
     /// Connections.
     Connections,
     /// A plain ratio.
@@ -38,6 +42,7 @@ impl Unit {
         match self {
             Unit::FramesPerSecond => "frames/s per direction",
             Unit::ConnectionsPerSecond => "connections/s",
+            Unit::QueriesPerSecond => "queries/s",
             Unit::Connections => "connections",
             Unit::Ratio | Unit::Parts => "",
             Unit::Percent => "%",
@@ -126,6 +131,8 @@ pub const METRICS: &[Metric] = &[
     SYSTEM_RECOVERY_TIME,
     timing::PARTS[18],
     timing::PARTS[19],
+    DNS64_RESOLUTION_RATE,
+    DNS_QUERIES_RESOLVED,
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,

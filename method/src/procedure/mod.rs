@@ -8,6 +8,7 @@ pub mod capacity;
 pub mod capacity_known;
 pub mod churn;
 pub mod delay;
+pub mod dns;
 pub mod establishment;
 mod evidence;
 pub mod frame_loss;
@@ -68,6 +69,8 @@ pub const PROCEDURES: &[Procedure] = &[
     delay::IPDV,
     back_to_back::PROCEDURE,
     recovery::PROCEDURE,
+    dns::DNS64,
+    dns::LOAD,
 ];
 
 /// Returns the procedure that measures the metric with this key.

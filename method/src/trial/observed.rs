@@ -1,5 +1,6 @@
 //! What a trial with options observed, beside its counters.
 
+use super::Answers;
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub struct Observed {
     /// Time from the start of the trial to its end, if the loss ended it before its full length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Nanos>,
+    /// How the queries were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
 }
 
 impl Observed {

@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::Pace;
+use super::{Pace, Queries};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -26,6 +26,9 @@ pub struct TrialOptions {
     /// The trial ends once its loss is certainly too large; the time is in [`super::Observed::ended_early`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
+    /// DNS queries in place of test frames; their answers are in [`super::Observed::answers`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<Queries>,
 }
 
 impl TrialOptions {
