@@ -39,7 +39,7 @@ pub struct Client {
 }
 
 /// A run of queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Queries per second.
     pub rate: Rate,
@@ -97,6 +97,8 @@ pub struct Observation {
     pub crowded: Count,
     /// CPU time of the busiest sender.
     pub own_time: Nanos,
+    /// CPU time of all senders, and of all receivers.
+    pub cpu: [Nanos; 2],
     /// Longest total time that a sender waited for a core; none where the kernel does not tell.
     pub run_delay: Option<Nanos>,
 }
@@ -137,7 +139,7 @@ impl Client {
             rate: load.rate,
             queries: load.queries,
             timeout: load.timeout,
-            plan: load.plan,
+            plan: load.plan.clone(),
             expected: load.expected,
             names,
             pairs: self.sockets.len() as u64,
@@ -180,7 +182,9 @@ fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
         for (receiver, sender) in running {
             let sender = sender.join().expect("the sender does not panic");
             let receiver = receiver.join().expect("the receiver does not panic");
-            all.answers.add(&receiver?);
+            let (answers, receiving) = receiver?;
+            all.answers.add(&answers);
+            all.cpu[1].0 += receiving.0;
             all.add(&sender?);
         }
         let answered = all.answers.valid + all.answers.late + all.answers.wrong();
@@ -199,6 +203,7 @@ impl Observation {
         self.worst_burst = self.worst_burst.max(sender.worst_burst as u32);
         self.catch_ups += sender.catch_ups;
         self.crowded += sender.crowded;
+        self.cpu[0].0 += sender.own_time.0;
         self.own_time = self.own_time.max(sender.own_time);
         self.run_delay = self.run_delay.max(sender.run_delay);
     }

@@ -10,8 +10,8 @@ pub const ZONE: &str = "dns64perf.test";
 pub const LABEL: usize = 15;
 /// The IPv4 address of name 0. Addresses of 10.0.0.0/8 are data of the zone; nothing is sent to them.
 const FIRST: u32 = 0x0a00_0000;
-/// The most names: those of 10.0.0.0/8.
-pub const MOST: u32 = 1 << 24;
+/// The most names: those of 10.0.0.0/8 without the one of [`Names::probe`].
+pub const MOST: u32 = (1 << 24) - 1;
 /// Prefix of the AAAA records in the zone; their last 32 bits are the IPv4 address (2001:2::/48 is that of benchmarks, RFC
 /// 5180).
 const EXISTING: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0xaaaa, 0, 0, 0, 0);
@@ -60,10 +60,15 @@ impl Names {
         self.aaaa(i).unwrap_or_else(|| embedded(PREFIX, Names::a(i)))
     }
 
+    /// Returns the name that no trial asks for, so that a query for it changes no cache of a trial. Its records are there, too.
+    pub fn probe(&self) -> u32 {
+        self.count
+    }
+
     /// Returns the records of all names: label, A record, AAAA record.
     pub fn records(&self) -> impl Iterator<Item = ([u8; LABEL], Ipv4Addr, Option<Ipv6Addr>)> {
         let names = *self;
-        (0..names.count).map(move |i| (Names::label(i), Names::a(i), names.aaaa(i)))
+        (0..=names.count).map(move |i| (Names::label(i), Names::a(i), names.aaaa(i)))
     }
 }
 
@@ -79,7 +84,7 @@ mod tests {
     #[test]
     fn a_label_has_the_digits_of_the_address() {
         assert_eq!(&Names::label(0), b"010-000-000-000");
-        assert_eq!(&Names::label(MOST - 1), b"010-255-255-255");
+        assert_eq!(&Names::label(MOST), b"010-255-255-255");
         assert_eq!(&Names::label(0x0001_020c), b"010-001-002-012");
     }
 

@@ -2,15 +2,18 @@
 //! cached queries, these ask for names that were resolved before the trial (RFC 8219, section 9.2.3).
 
 use method::Count;
+use std::ops::Range;
 
-/// Names that are resolved before a trial with cached queries.
+/// Names that are resolved before a trial with cached queries, at most.
 pub const WARM: u32 = 1_000;
 
 /// The names of the queries of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryPlan {
-    /// Names of the zone.
-    names: u32,
+    /// Names that are asked for in turn.
+    fresh: Range<u32>,
+    /// Names that were resolved before the trial.
+    warm: Range<u32>,
     /// Share of the queries that ask for a warm name, in parts per million.
     cached_ppm: u32,
 }
@@ -18,18 +21,23 @@ pub struct QueryPlan {
 impl QueryPlan {
     /// Returns the plan over so many names, of which the last [`WARM`], or half of them, are warm if queries are cached.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
-        QueryPlan { names, cached_ppm }
+        let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
+        QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
+    }
+
+    /// Returns the plan that asks for these names in turn.
+    pub fn only(names: Range<u32>) -> QueryPlan {
+        QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
     }
 
     /// The names that are resolved before the trial.
-    pub fn warm(&self) -> std::ops::Range<u32> {
-        let warm = if self.cached_ppm == 0 { 0 } else { WARM.min(self.names / 2) };
-        self.names - warm..self.names
+    pub fn warm(&self) -> Range<u32> {
+        self.warm.clone()
     }
 
-    /// The names of which each is asked for once.
+    /// How many names there are of which each is asked for once.
     pub fn fresh(&self) -> u32 {
-        self.warm().start
+        self.fresh.end - self.fresh.start
     }
 
     /// Queries among the first `q` that ask for a warm name.
@@ -37,19 +45,17 @@ impl QueryPlan {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }
 
-    /// Names that so many queries need.
+    /// Fresh names that so many queries need.
     pub fn needed(&self, queries: Count) -> Count {
         queries - self.cached_before(queries)
     }
 
-    /// Returns the name of query `q`. After the last fresh name comes the first again.
+    /// Returns the name of query `q`. After the last name comes the first again.
     pub fn name(&self, q: Count) -> u32 {
         let cached = self.cached_before(q);
-        let warm = self.warm();
-        if self.cached_before(q + 1) > cached {
-            return warm.start + (cached % u64::from(warm.end - warm.start).max(1)) as u32;
-        }
-        ((q - cached) % u64::from(self.fresh()).max(1)) as u32
+        let (names, at) =
+            if self.cached_before(q + 1) > cached { (&self.warm, cached) } else { (&self.fresh, q - cached) };
+        names.start + (at % u64::from(names.end - names.start).max(1)) as u32
     }
 }
 

@@ -9,20 +9,25 @@ use method::trial::Queries;
 use method::{Count, HostNoise, Leg, Loop, Nanos, Rate, Timing, TrialError, TrialOutcome, TrialSpec, Trials};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Queries per second with which warm names are resolved.
 const WARM_RATE: Rate = Rate(1_000);
 /// How often names that were not resolved are asked for again.
 const WARM_TRIES: u32 = 3;
+/// Time-out of a query that asks whether anything answers.
+const PROBE: Nanos = Nanos::from_millis(100);
+/// How long a program may take to load its zone and to answer.
+const READY: Duration = Duration::from_secs(120);
 
 /// What the tester has the device do.
 pub trait Device {
-    /// Empties caches and tables, so that no trial profits from an earlier one.
+    /// Empties caches and tables, so that no trial profits from an earlier one. Returns whether the device was started anew, so
+    /// that it answers a moment later.
     ///
     /// # Errors
-    /// When the device does not work afterwards.
-    fn clear(&mut self) -> Result<(), TrialError>;
+    /// When the device does not work.
+    fn clear(&mut self) -> Result<bool, TrialError>;
 }
 
 /// Client and device, ready for trials.
@@ -35,9 +40,9 @@ pub struct Tester<D> {
     pub names: Names,
     /// What answers must contain.
     pub expected: Expected,
-    /// Whether each name may be asked for once only: a resolver caches the answer.
+    /// Whether each name may be asked for once only, because a resolver caches the answer.
     pub names_wear_out: bool,
-    /// Queries that the queue in front of the device holds, if that is known.
+    /// Queries that the shortest queue on the path holds, if that is known.
     pub queue: Option<Count>,
     /// Rest before each trial.
     pub settle: Nanos,
@@ -52,9 +57,11 @@ impl<D: Device> Trials for Tester<D> {
             TrialError::Refused("this device answers DNS queries, and has no trials of test frames".to_owned())
         })?;
         let load = self.load(spec, queries)?;
-        self.device.clear()?;
-        std::thread::sleep(self.settle.into());
+        if self.device.clear()? {
+            wait_for_answers(&self.client, &self.names, self.expected, &self.interrupted)?;
+        }
         self.warm(&load)?;
+        std::thread::sleep(self.settle.into());
         let seen = self.client.run(&load, &self.names, &self.interrupted)?;
         let mut outcome = outcome(&load, &seen);
         outcome.host.dut_queue = self.queue;
@@ -67,39 +74,59 @@ impl<D: Device> Trials for Tester<D> {
 impl<D> Tester<D> {
     fn load(&self, spec: &TrialSpec, queries: Queries) -> Result<Load, TrialError> {
         let plan = QueryPlan::new(self.names.count, queries.cached.floor_of(1_000_000) as u32);
-        let load =
-            Load { rate: spec.rate, queries: spec.frames(), timeout: queries.timeout, plan, expected: self.expected };
-        let needed = plan.needed(load.queries);
-        if self.names_wear_out && needed > u64::from(plan.fresh()) {
+        let (needed, fresh) = (plan.needed(spec.frames()), plan.fresh());
+        if self.names_wear_out && needed > u64::from(fresh) {
             return Err(TrialError::Refused(format!(
-                "a trial needs {needed} names that were not resolved before, and the zone has {}: raise `names` in [measure.dns], lower \
-                 `max-rate`, or use a shorter duration",
-                plan.fresh()
+                "a trial needs {needed} names that were not resolved before, and the zone has {fresh}: write more `names` in \
+                 [measure.dns], a lower `max-rate`, or a shorter duration"
             )));
         }
-        Ok(load)
+        Ok(Load { rate: spec.rate, queries: spec.frames(), timeout: queries.timeout, plan, expected: self.expected })
     }
 
     /// Resolves the warm names, at a rate that any resolver does.
     fn warm(&self, load: &Load) -> Result<(), TrialError> {
         let warm = load.plan.warm();
-        if warm.is_empty() {
-            return Ok(());
-        }
-        // A plan of cached queries only asks for the warm names, one after the other.
-        let plan = QueryPlan::new(self.names.count, 1_000_000);
-        let load = Load { rate: WARM_RATE, queries: u64::from(warm.end - warm.start), plan, ..*load };
+        let queries = warm.len() as Count;
+        let load = Load { rate: WARM_RATE, queries, plan: QueryPlan::only(warm), ..load.clone() };
         for _ in 0..WARM_TRIES {
-            let seen = self.client.run(&load, &self.names, &self.interrupted)?;
-            if seen.answers.valid == seen.sent {
+            if queries == 0 || self.client.run(&load, &self.names, &self.interrupted)?.answers.valid == queries {
                 return Ok(());
             }
         }
         Err(TrialError::DutDead(format!(
-            "it does not resolve {} names at {WARM_RATE} queries/s before a trial with cached names; check the path to the server",
-            load.queries
+            "it does not resolve {queries} names at {WARM_RATE} queries/s before a trial with cached names; check the path to the \
+             server"
         )))
     }
+}
+
+/// Waits until a query for the name that no trial asks for has a right answer.
+///
+/// # Errors
+/// [`TrialError::DutDead`] if that takes more than two minutes; [`TrialError::Interrupted`]; those of [`Client::run`].
+pub fn wait_for_answers(
+    client: &Client,
+    names: &Names,
+    expected: Expected,
+    interrupted: &AtomicBool,
+) -> Result<(), TrialError> {
+    let plan = QueryPlan::only(names.probe()..names.probe() + 1);
+    let load = Load { rate: Rate(1_000), queries: 1, timeout: PROBE, plan, expected };
+    let began = Instant::now();
+    let mut last = Observation::default();
+    while began.elapsed() < READY {
+        last = client.run(&load, names, interrupted)?;
+        if last.answers.valid == 1 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let how = match last.answers.unanswered {
+        0 => format!("answers wrongly: {:?}", last.answers),
+        _ => "has no answer".to_owned(),
+    };
+    Err(TrialError::DutDead(format!("after {} s a DNS query still {how}", READY.as_secs())))
 }
 
 /// The outcome of a trial: a query is a frame Left to Right.
@@ -122,8 +149,8 @@ fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
         timing,
         ..Leg::default()
     };
-    let mut outcome = TrialOutcome { forward, dut_loop: Loop::Open, ..TrialOutcome::default() };
-    outcome.host = HostNoise { tester_run_delay: seen.run_delay, ..HostNoise::default() };
+    let host = HostNoise { tester_run_delay: seen.run_delay, ..HostNoise::default() };
+    let mut outcome = TrialOutcome { forward, dut_loop: Loop::Open, host, ..TrialOutcome::default() };
     outcome.observed.answers = Some(seen.answers);
     outcome
 }

@@ -133,13 +133,15 @@ impl Pair<'_> {
         }
     }
 
-    /// Receives and judges answers until one time-out after the last query.
-    pub(crate) fn receive(&self) -> Result<Answers, TrialError> {
+    /// Receives and judges answers until all queries have one, or one time-out after the last query. Returns the CPU time, too.
+    pub(crate) fn receive(&self) -> Result<(Answers, Nanos), TrialError> {
         let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
         let poll = poll_of(self.sockets).map_err(failed)?;
         let mut events: Vec<Event> = Vec::with_capacity(self.sockets.len().clamp(1, 1024));
         let mut answers = Answers::default();
-        while !self.is_over() {
+        let cpu = host::thread_cpu_nanos();
+        let all = self.trial.queries_of(self.number);
+        while answers.valid + answers.late + answers.wrong() < all && !self.is_over() {
             events.clear();
             match epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -149,7 +151,7 @@ impl Pair<'_> {
                 self.drain(event.data.u64() as usize, &mut answers).map_err(failed)?;
             }
         }
-        Ok(answers)
+        Ok((answers, Nanos(host::thread_cpu_nanos() - cpu)))
     }
 
     fn is_over(&self) -> bool {

@@ -12,6 +12,7 @@ mod bed6;
 pub mod cable;
 pub mod changes;
 pub mod device;
+pub mod dns;
 pub mod error;
 pub mod external;
 pub mod facts;

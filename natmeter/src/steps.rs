@@ -78,6 +78,7 @@ fn target(target: Target) -> &'static str {
     match target {
         Target::Dut => "in the DUT's namespace",
         Target::Tester => "in the tester's namespace",
+        Target::Server => "in the server's namespace",
         Target::Machine => "on the whole machine",
     }
 }

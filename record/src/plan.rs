@@ -1,6 +1,7 @@
 //! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
+use method::metric::is_of_queries;
 use method::{Count, Nanos};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
@@ -157,6 +158,7 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
             (false, "throughput") if is_other => "throughput",
             (false, BASELINE) if is_other => continue,
             (false, "throughput" | BASELINE) => BASELINE,
+            (false, other) if is_of_queries(other) => other,
             (false, _) => continue,
         };
         if !applicable.contains(&metric) {

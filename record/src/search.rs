@@ -5,16 +5,17 @@ use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
 use method::metric::{
-    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment, is_of_phase1, is_throughput,
+    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, is_establishment, is_of_phase1, is_of_queries,
+    is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, establishment, frame_loss, of, throughput, validation,
+    churn, dns, establishment, frame_loss, of, throughput, validation,
 };
-use method::trial::Stamps;
+use method::trial::{Queries, Stamps};
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
@@ -65,6 +66,7 @@ enum Job {
     Delay { values: Values, duration: Nanos, stamps: Stamps },
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
+    Dns(Queries),
 }
 
 impl Job {
@@ -89,6 +91,7 @@ impl Job {
                 let (held, limits) = scenario.churn(dut, m.point.connections);
                 Job::Churn { held, limits }
             }
+            key if [dns::DNS64.key, dns::LOAD.key].contains(&key) => Job::Dns(scenario.procedures.dns.queries(&m.metric)),
             key => match at_throughput(key, scenario) {
                 Some(job) => job,
                 None => return Err(TrialError::Refused(format!("this natmeter has no procedure `{key}`"))),
@@ -246,6 +249,7 @@ impl<'a> Search<'a> {
                 let bursts = Bursts { throughput: self.throughput()?, longest: *longest };
                 back_to_back::measure(trials, settings, self.phase2()?, bursts, watch)
             }
+            Job::Dns(queries) => dns::measure(trials, settings, *queries, watch),
             Job::Recovery { overload, after } => {
                 let overload = Overload { throughput: self.throughput()?, overload: *overload, after: *after };
                 recovery::measure(trials, settings, self.phase2()?, overload, watch)
@@ -321,7 +325,7 @@ pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&s
 
 fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {
     let (measure, traffic) = (&scenario.measure, &scenario.traffic);
-    let direction = if is_of_phase1(&m.metric) { Direction::Forward } else { traffic.direction };
+    let direction = if is_of_phase1(&m.metric) || is_of_queries(&m.metric) { Direction::Forward } else { traffic.direction };
     let validated = is_validated(&m.metric);
     let defaults = SearchSettings::default();
     Ok(SearchSettings {

@@ -3,8 +3,8 @@
 
 use super::throughput::probe;
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary, data_trial};
-use crate::judged::Patience;
-use crate::trial::{Direction, Load, Queries, TrialError, TrialOptions, TrialSpec, Trials};
+use crate::judged::{Decision, Patience};
+use crate::trial::{Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
 use crate::units::Rate;
 
 /// Entry of DNS64 in the list of procedures.
@@ -31,7 +31,8 @@ pub const LOAD: Procedure = Procedure {
     summary: "search for the highest rate of DNS queries through a device that are answered right and in time",
 };
 
-/// Measures the highest rate of queries, in queries per second.
+/// Measures the highest rate of queries, in queries per second. What the result observed are the answers at the lowest rate that
+/// failed, which show what limits the device; at that of the result, without a failure.
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] for a time-out of 0.
@@ -50,12 +51,25 @@ pub fn measure<T: Trials>(
     let options = TrialOptions { queries: Some(queries), ..TrialOptions::default() };
     let trial = TrialSpec { options: options.clone(), ..data_trial(settings, None)? };
     let mut decider = Decider::new(trials, settings);
+    let mut shown: Option<(Rate, bool, Observed)> = None;
     let decide = |rate: Rate, patience: Patience| {
         let spec = TrialSpec { rate, load: Load::For(settings.duration), ..trial.clone() };
         let probe = TrialSpec { options: options.clone(), ..probe(&spec) };
-        decider.decide(&spec, &probe, patience)
+        let judgement = decider.decide(&spec, &probe, patience)?;
+        let failed = matches!(judgement.decision, Decision::Fail(_));
+        let is_better = shown.as_ref().is_none_or(|(shown, has_failed, _)| match (failed, has_failed) {
+            (true, true) => rate < *shown,
+            (false, false) => judgement.decision.passed() && rate > *shown,
+            (failed, _) => failed,
+        });
+        if is_better {
+            shown = Some((rate, failed, judgement.last().outcome.observed.clone()));
+        }
+        Ok(judgement)
     };
     let least = Rate(1_000_000_000u64.div_ceil(settings.duration.0.max(1)));
     let by = (settings.precision, &settings.criteria);
-    binary::search_from(settings.warm, (settings.lo, settings.hi), (least, least), by, decide, watch)
+    let ends = (settings.lo, settings.hi);
+    let result = binary::search_from(settings.warm, ends, (least, least), by, decide, watch)?;
+    Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
 }

@@ -3,14 +3,16 @@
 //! [`Procedures`].
 
 mod churn;
+mod dns;
 mod frame_loss;
 mod timing;
 
 pub use churn::Churn;
+pub use dns::{Dns, MOST_NAMES, MOST_QUERY_PORTS, WARM_NAMES};
 pub use frame_loss::FrameLoss;
-pub(crate) use timing::departures;
 pub use timing::{BackToBack, Ipdv, Latency, Pdv, SystemRecovery};
 
+use crate::Scenario;
 use key::quantity::WrittenRate;
 use key::{Chapter, Sections};
 use method::Nanos;
@@ -60,6 +62,13 @@ procedures! {
     back_to_back: BackToBack = "back-to-back";
     /// System recovery.
     system_recovery: SystemRecovery = "system-recovery";
+    /// DNS queries.
+    dns: Dns = "dns";
+}
+
+/// Departures of the trials of single procedures from their standards, one sentence each.
+pub(crate) fn departures(scenario: &Scenario) -> Vec<String> {
+    [timing::departures, dns::departures].iter().flat_map(|of| of(scenario)).collect()
 }
 
 impl Procedures {

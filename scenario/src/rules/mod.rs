@@ -6,6 +6,7 @@ mod addresses;
 mod axes;
 mod bed;
 mod box_between;
+mod dns;
 mod flows;
 mod metrics;
 mod nat;

@@ -1,6 +1,7 @@
 //! The part of a report that belongs to one procedure: what its tables and curves show beside the medians of all metrics. A new
 //! one is one file beside this one and one entry in [`ALL`].
 
+mod dns;
 mod frame_loss;
 mod timing;
 
@@ -21,4 +22,4 @@ pub(super) struct Section {
 }
 
 /// All parts, in the order of the report; each is `None` for a run without its procedure.
-pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[frame_loss::section, timing::section];
+pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[frame_loss::section, timing::section, dns::section];
