@@ -28,6 +28,8 @@ pub enum Expected {
     Dns64,
     /// The AAAA record of the zone: of an authoritative server.
     Zone,
+    /// NOERROR without a record: of an authoritative server for a name without one (RFC 2308, section 2.2).
+    Nothing,
 }
 
 impl Expected {
@@ -36,6 +38,18 @@ impl Expected {
         match self {
             Expected::Dns64 => Some(names.through_dns64(i)),
             Expected::Zone => names.aaaa(i),
+            Expected::Nothing => None,
+        }
+    }
+
+    /// Judges a message as the answer for name `i`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), Wrong> {
+        match (self, judge(message, i, self.address(names, i))) {
+            (Expected::Nothing, Err(Wrong::NoRecord)) => Ok(()),
+            (_, verdict) => verdict,
         }
     }
 }

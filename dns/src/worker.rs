@@ -1,7 +1,7 @@
 //! A thread pair of the client: one thread sends queries at their due times from its source ports, the other receives and
 //! judges the answers.
 
-use crate::answer::{self, Expected, Wrong};
+use crate::answer::{self, Wrong};
 use crate::client::Trial;
 use crate::query::Query;
 use crate::sent::{Match, Sent};
@@ -196,7 +196,7 @@ impl Pair<'_> {
         self.sent.answered(l);
         let name = self.trial.plan.name(self.number_of(l));
         let took = Nanos(now.saturating_sub(sent_at));
-        match self.verdict(message, name) {
+        match self.trial.expected.judge(self.trial.names, message, name) {
             Ok(()) if took <= self.trial.timeout => {
                 answers.valid += 1;
                 answers.slowest = answers.slowest.max(took);
@@ -209,10 +209,6 @@ impl Pair<'_> {
         }
     }
 
-    fn verdict(&self, message: &[u8], name: u32) -> Result<(), Wrong> {
-        let expected: Expected = self.trial.expected;
-        answer::judge(message, name, expected.address(self.trial.names, name))
-    }
 }
 
 impl Sender {

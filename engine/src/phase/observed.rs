@@ -36,6 +36,7 @@ impl Stage {
             delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
             losses: PerDirection { forward: losses(true), reverse: losses(false) },
             ended_early: None,
+            answers: None,
         }
     }
 
