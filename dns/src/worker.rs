@@ -208,7 +208,6 @@ impl Pair<'_> {
             Err(Wrong::Address) => answers.wrong_address += 1,
         }
     }
-
 }
 
 impl Sender {

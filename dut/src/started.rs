@@ -94,13 +94,7 @@ impl Started {
     ///
     /// # Errors
     /// Why it cannot be started, in words.
-    pub(crate) fn spawn_as(
-        role: Role,
-        line: &str,
-        ns: &Netns,
-        folder: &Path,
-        sink: &Sink,
-    ) -> Result<Started, String> {
+    pub(crate) fn spawn_as(role: Role, line: &str, ns: &Netns, folder: &Path, sink: &Sink) -> Result<Started, String> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let mut command = ns.command(shell, Sight::NetworkAndSysfs);
         command.args(["-c", GUARD, "sh", line]).current_dir(folder);
@@ -176,7 +170,10 @@ impl Started {
             format!("last lines:\n    {}", lines.join("\n    "))
         };
         self.end = Some(format!("`{}` {how} after {:.0} s, {output}", self.line, after.as_secs_f64()));
-        self.tell(&format!("end of {}", self.role.name), status.and_then(|s| s.code().or(s.signal().map(|signal| 128 + signal))));
+        self.tell(
+            &format!("end of {}", self.role.name),
+            status.and_then(|s| s.code().or(s.signal().map(|signal| 128 + signal))),
+        );
     }
 
     fn tell(&self, why: &str, status: Option<i32>) {

@@ -1,7 +1,7 @@
 //! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
-use crate::rig::{boxes, dns};
 use crate::rig::kernel::{bed_with_cables, device_config};
+use crate::rig::{boxes, dns};
 use dut::host::Order;
 use dut::{DutError, Target};
 use record::plan::Plan;

@@ -91,7 +91,9 @@ impl Job {
                 let (held, limits) = scenario.churn(dut, m.point.connections);
                 Job::Churn { held, limits }
             }
-            key if [dns::DNS64.key, dns::LOAD.key].contains(&key) => Job::Dns(scenario.procedures.dns.queries(&m.metric)),
+            key if [dns::DNS64.key, dns::LOAD.key].contains(&key) => {
+                Job::Dns(scenario.procedures.dns.queries(&m.metric))
+            }
             key => match at_throughput(key, scenario) {
                 Some(job) => job,
                 None => return Err(TrialError::Refused(format!("this natmeter has no procedure `{key}`"))),
@@ -325,7 +327,8 @@ pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&s
 
 fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {
     let (measure, traffic) = (&scenario.measure, &scenario.traffic);
-    let direction = if is_of_phase1(&m.metric) || is_of_queries(&m.metric) { Direction::Forward } else { traffic.direction };
+    let direction =
+        if is_of_phase1(&m.metric) || is_of_queries(&m.metric) { Direction::Forward } else { traffic.direction };
     let validated = is_validated(&m.metric);
     let defaults = SearchSettings::default();
     Ok(SearchSettings {

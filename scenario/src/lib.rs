@@ -32,7 +32,10 @@ pub use conformance::{TestBed, conformance, label};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedure::{BackToBack, Churn, Dns, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS, Pdv, Procedures, SystemRecovery, WARM_NAMES};
+pub use procedure::{
+    BackToBack, Churn, Dns, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS, Pdv, Procedures, SystemRecovery,
+    WARM_NAMES,
+};
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use search::{Method, WrittenGoal};

@@ -107,7 +107,8 @@ fn quiet_everywhere(between: &Between) -> Vec<Step> {
         Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
         Between::Kernel(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
     };
-    let on = |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
+    let on =
+        |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
     steps.extend(targets.map(on));
     steps
 }

@@ -5,6 +5,7 @@ mod capacity;
 mod churn;
 mod cost;
 mod direction_ratio;
+mod dns;
 mod frame_loss;
 mod mlr;
 mod properties;

@@ -7,8 +7,6 @@ use scenario::{Dut, Scenario};
 
 /// Time to start the DNS64 server anew, or to empty a table, before each trial.
 const CLEAR: u64 = 300_000_000;
-/// Self-test of client and server, which load a zone.
-pub(super) const SELF_TEST: u64 = 8_000_000_000;
 
 /// Assumed rates of a device, in queries per second; `None` for a device of test frames.
 pub(super) fn guess(scenario: &Scenario, dut: &Dut) -> Option<Guess> {

@@ -205,9 +205,7 @@ pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<
 }
 
 /// Doubles the rate until it fails, and then halves the interval. Returns the highest rate that passed.
-fn search<T>(
-    mut try_at: impl FnMut(Rate) -> Result<Option<T>, TrialError>,
-) -> Result<Option<(Rate, T)>, TrialError> {
+fn search<T>(mut try_at: impl FnMut(Rate) -> Result<Option<T>, TrialError>) -> Result<Option<(Rate, T)>, TrialError> {
     let (mut best, mut rate) = (None, FIRST);
     while rate < LAST
         && let Some(seen) = try_at(rate)?

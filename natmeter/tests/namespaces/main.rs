@@ -5,6 +5,7 @@
 mod bed_faults;
 mod bed_runs;
 mod beds;
+mod dns;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;

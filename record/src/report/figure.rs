@@ -64,7 +64,10 @@ pub(super) fn overview(report: &Report) -> Vec<Figure> {
 /// Whether its values are rates or connections, which searches find.
 fn is_rate(metric: &str) -> bool {
     let unit = metric::by_key(metric).map(|known| known.unit);
-    matches!(unit, None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond | Unit::Connections))
+    matches!(
+        unit,
+        None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond | Unit::Connections)
+    )
 }
 
 fn title_and_unit(metric: &str) -> (String, &'static str) {

@@ -98,10 +98,11 @@ impl Check<'_> {
                     format!("{}[{at}]", self.connections()).into(),
                     threads.clone().into(),
                 ]);
-                self.faults.push(fault.at(at, "`threads` × `ports`").instead(format!(
-                    "write at most {} together",
-                    show_grouped(MOST_QUERY_PORTS.into())
-                )));
+                self.faults.push(
+                    fault
+                        .at(at, "`threads` × `ports`")
+                        .instead(format!("write at most {} together", show_grouped(MOST_QUERY_PORTS.into()))),
+                );
             }
         }
     }
@@ -122,8 +123,68 @@ impl Check<'_> {
         let written = self.scenario.measure.max_rate.map(|rate| rate.frames_per_second(self.scenario.widest_frame()));
         let Some(wanted) = written.filter(|wanted| *wanted > most) else { return };
         let title = format!("the zone has too few names for trials of {} queries per second", show_grouped(wanted));
-        let fault = Fault::new(title).at(self.measure("max-rate"), format!("names for {} per second", show_grouped(most)));
+        let fault =
+            Fault::new(title).at(self.measure("max-rate"), format!("names for {} per second", show_grouped(most)));
         let fault = fault.needs(self.measure("dns.names")).needs(self.measure("duration"));
         self.faults.push(fault.instead("write more `names` in [measure.dns], a lower max-rate, or a shorter duration"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, conformance, parse};
+
+    fn refused(text: &str) -> String {
+        let text = format!("name = \"x\"\n{text}");
+        parse("x.toml", &text, &Options::default(), tech::ALL).expect_err("refused").render(false)
+    }
+
+    const DNS64: &str = "[dut.unbound]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n";
+
+    #[test]
+    fn queries_and_frames_are_not_mixed() {
+        let text = refused(
+            "[dut.nftables]\n[sweep]\nconnections = 1600\n[measure]\nmetrics = [\"dns_queries_resolved\", \"max_conn_est_rate\"]\n",
+        );
+        assert!(text.contains("DNS queries and test frames need different links"), "{text}");
+        assert!(text.contains("x.toml:6:"), "{text}");
+    }
+
+    #[test]
+    fn metrics_and_devices_belong_together() {
+        let text = refused("[dut.linux-forwarding]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n");
+        assert!(text.contains("`dns64_resolution_rate` has no device") && text.contains("add [dut.unbound]"), "{text}");
+        let text = refused("[dut.unbound]\n[measure]\nmetrics = \"throughput\"\n");
+        assert!(text.contains("a DNS64 server receives no test frames"), "{text}");
+    }
+
+    #[test]
+    fn source_ports_are_the_connections() {
+        let load = "[dut.nftables]\n[sweep]\nconnections = 1601\n[measure]\nmetrics = \"dns_queries_resolved\"\n[measure.dns]\nthreads = 4\n";
+        let text = refused(load);
+        assert!(
+            text.contains("1,600 source ports are not 1,601 connections") && text.contains("such as 1604"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_zone_has_a_name_for_each_query() {
+        let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"));
+        assert!(text.contains("too few names for trials of 200,000 queries per second"), "{text}");
+        let text = format!("name = \"x\"\n{DNS64}duration = \"10 s\"\n[measure.dns]\nnames = \"50k\"\n");
+        let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
+        assert_eq!(scenario.max_rate(), Some(5_000));
+    }
+
+    #[test]
+    fn a_long_time_out_departs_from_rfc_8219() {
+        let text = format!("name = \"x\"\n{DNS64}[measure.dns]\ntimeout = \"2 s\"\n[full.dns]\ntimeout = \"2 s\"\n");
+        let full = Options { full: true, ..Options::default() };
+        let departures = conformance(&parse("x.toml", &text, &full, tech::ALL).unwrap().scenario);
+        assert!(
+            departures.iter().any(|d| d == "answers may take 2 s, above 1 s (RFC 8219, section 9.2)"),
+            "{departures:?}"
+        );
     }
 }
