@@ -1,7 +1,7 @@
 //! Parameters of trials of DNS queries (RFC 8219, section 9; DNS load).
 
 use crate::{Dut, Scenario};
-use key::kind::{duration, maybe, number, share};
+use key::kind::{duration, maybe, number, share_or_none};
 use key::quantity::show_duration;
 use key::{computed, or};
 use method::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
@@ -30,10 +30,10 @@ key::table! {
         /// Names of the zone. Each is asked for once in a trial of a DNS64 server, so they limit its rate.
         names: u32 = "names", number(2..=16_777_215), or("1M");
         /// Share of the queries for names that the DNS64 server has in its cache (RFC 8219, section 9.2.3).
-        cached_ppm: u32 = "cached", share(), or("0 %").conforms();
+        cached_ppm: u32 = "cached", share_or_none(), or("0").conforms();
         /// Share of the names that have an AAAA record of their own, so that the DNS64 server need not synthesise one (RFC 8219,
         /// section 9.2.3).
-        existing_ppm: u32 = "existing-aaaa", share(), or("0 %").conforms();
+        existing_ppm: u32 = "existing-aaaa", share_or_none(), or("0").conforms();
     }
 }
 
