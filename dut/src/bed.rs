@@ -289,7 +289,7 @@ impl BedConfig {
     }
 
     /// Steps that choose the cores that forward the DUT's packets, and those that deliver frames to the tester.
-    fn placement(&self) -> Vec<Step> {
+    pub(crate) fn placement(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         if let Some(backlog) = self.backlog() {
             let why = "queue depth in front of each core of the DUT, in frames";

@@ -43,6 +43,12 @@ pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Confi
     facts
 }
 
+/// Returns the facts about a bed for DNS: the machine, and the versions of the programs.
+pub(crate) fn of_dns(changes: &mut Changes, tools: &[Tool]) -> Vec<Fact> {
+    let versions = tools.iter().filter_map(|tool| version(changes, tool));
+    machine().into_iter().chain(versions).collect()
+}
+
 /// Returns the facts about the machine, which are the same for every device on it.
 fn machine() -> Vec<Fact> {
     let mut facts = Vec::new();

@@ -13,6 +13,7 @@ pub mod cable;
 pub mod changes;
 pub mod cpu;
 pub mod device;
+pub mod dns;
 pub mod error;
 pub mod external;
 pub mod facts;

@@ -47,9 +47,22 @@ while :; do
     kill -0 "$program" || exit "$status"
 done"#;
 
+/// What a process is, in the record of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it runs.
+    pub target: Target,
+}
+
+/// The device under test.
+const DUT: Role = Role { name: "the DUT", target: Target::Dut };
+
 /// A process that runs until it ends by itself, or until this value is dropped.
 pub struct Started {
     line: String,
+    role: Role,
     child: Child,
     begun: Instant,
     lines: Arc<Mutex<VecDeque<String>>>,
@@ -74,13 +87,21 @@ impl Started {
     ) -> Result<Started, DutError> {
         let refused = |wrong: String| DutError::Refused { what: format!("`start = {line:?}`"), way_out: wrong };
         let filled = fill(line, values).map_err(refused)?;
+        Started::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
+    }
+
+    /// Starts `sh -c LINE` in a namespace and a folder, as this part of a bed.
+    ///
+    /// # Errors
+    /// Why it cannot be started, in words.
+    pub(crate) fn spawn_as(role: Role, line: &str, ns: &Netns, folder: &Path, sink: &Sink) -> Result<Started, String> {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let mut command = ns.command(shell, Sight::NetworkAndSysfs);
-        command.args(["-c", GUARD, "sh", &filled]).current_dir(folder);
-        let started = start(command, &filled, sink).map_err(|e| {
-            refused(format!("it cannot be started in {}: {e}; check that the folder is accessible", folder.display()))
+        command.args(["-c", GUARD, "sh", line]).current_dir(folder);
+        let started = start(command, line, role, sink).map_err(|e| {
+            format!("it cannot be started in {}: {e}; check that the folder is accessible", folder.display())
         })?;
-        started.tell("start the DUT", None);
+        started.tell(&format!("start {}", role.name), None);
         Ok(started)
     }
 
@@ -149,14 +170,17 @@ impl Started {
             format!("last lines:\n    {}", lines.join("\n    "))
         };
         self.end = Some(format!("`{}` {how} after {:.0} s, {output}", self.line, after.as_secs_f64()));
-        self.tell("end of the DUT", status.and_then(|s| s.code().or(s.signal().map(|signal| 128 + signal))));
+        self.tell(
+            &format!("end of {}", self.role.name),
+            status.and_then(|s| s.code().or(s.signal().map(|signal| 128 + signal))),
+        );
     }
 
     fn tell(&self, why: &str, status: Option<i32>) {
         let ended = self.end.is_some();
         (self.sink)(&Event::Executed(Executed {
             why: why.to_owned(),
-            target: Target::Dut,
+            target: self.role.target,
             command: self.line.clone(),
             status,
             stdout: self.last_lines().join("\n"),
@@ -173,7 +197,7 @@ impl Drop for Started {
     }
 }
 
-fn start(mut command: Command, line: &str, sink: &Sink) -> io::Result<Started> {
+fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Result<Started> {
     let mut child = command
         .env("PATH", tool::search_path())
         .stdin(Stdio::piped())
@@ -193,6 +217,7 @@ fn start(mut command: Command, line: &str, sink: &Sink) -> io::Result<Started> {
     // Before the thread, so that an error ends the process.
     let started = Started {
         line: line.to_owned(),
+        role,
         child,
         begun: Instant::now(),
         lines,

@@ -16,6 +16,8 @@ pub enum Target {
     Dut,
     /// The tester's namespace, if the back-end has one.
     Tester,
+    /// The namespace of a server behind the DUT.
+    Server,
 }
 
 /// An action: run a command or write a setting.
@@ -155,6 +157,11 @@ impl Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
+    /// Returns such a step in the namespace of the server.
+    pub fn server(why: impl Into<String>, action: Action) -> Step {
+        Step { target: Target::Server, ..Step::dut(why, action) }
+    }
+
     /// Give a setting of the whole machine a value.
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
         Step { target: Target::Machine, ..Step::dut(why, setting.set(value.to_string())) }
@@ -189,6 +196,7 @@ impl fmt::Display for Step {
             Target::Machine => "machine",
             Target::Dut => "dut",
             Target::Tester => "tester",
+            Target::Server => "server",
         };
         writeln!(f, "# {}", self.why)?;
         write!(f, "[{target}] {}", self.action)?;

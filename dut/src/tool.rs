@@ -27,6 +27,11 @@ pub const IPTABLES_LEGACY: Tool = Tool { program: "iptables-legacy", package: "i
 /// iptables-nft, on top of nftables.
 pub const IPTABLES_NFT: Tool = Tool { program: "iptables-nft", package: "iptables", version: &["--version"] };
 
+/// The authoritative server of beds for DNS.
+pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--version"] };
+/// The DNS64 server.
+pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
+
 /// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 

@@ -8,6 +8,7 @@ mod named;
 mod observed;
 mod options;
 mod popularity;
+mod queries;
 
 use crate::units::{Count, Nanos, Rate};
 pub use delays::{Drawn, LOST, Sample};
@@ -16,6 +17,7 @@ pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};
 pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
 pub use popularity::{Exponent, Popularity};
+pub use queries::{Answers, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -43,6 +43,8 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
         // The cores of a box are not this machine's.
         Dut::Simulated { .. } | Dut::External { .. } => false,
         // Without cores as an axis, the kernel works on the sender's core.
+        // The self-test of RFC 8219 finds what client and server can do beside the device.
+        Dut::Resolver => false,
         Dut::Kernel { .. } if scenario.sweep.cores.is_default() => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };

@@ -9,7 +9,7 @@ use live::Live;
 use method::metric::{Unit, by_key};
 use method::trial::of_rate;
 use method::{Rate, ResultKind};
-use record::folder::Outcome;
+use record::folder::{Outcome, Over};
 use record::report::number::{percent, si};
 use scenario::Point;
 use scenario::axis::more_in_words;
@@ -123,6 +123,13 @@ impl Listener for Console {
                     self.line(&format!("self-test: {BAD}FAILED{BAD:#}: {}", bad.join(", ")));
                 }
             }
+            Event::Calibrated(c) if c.over == Over::Dns => self.line(&format!(
+                "tester ceiling over {}: {} queries/s; {:.1} µs to send, {:.1} µs to judge an answer",
+                c.over.words(),
+                short(c.frames.0),
+                c.send_ps as f64 / 1e6,
+                c.receive_ps as f64 / 1e6,
+            )),
             Event::Calibrated(c) => {
                 let set_up = c.set_up.map_or_else(String::new, |Rate(r)| format!(", {} connections/s", short(r)));
                 self.line(&format!(

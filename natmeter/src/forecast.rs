@@ -2,6 +2,7 @@
 //! `natmeter plan` prints.
 
 mod device;
+mod dns;
 mod saved;
 mod text;
 mod timing;
@@ -47,7 +48,7 @@ fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
             costs.push(m.point.clone());
         }
         plan.tester_memory = plan.tester_memory.max(tester_memory(scenario, &m.point));
-        plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections));
+        plan.dut_memory = plan.dut_memory.max(dut_memory(dut, m.point.connections) + dns::of_programs(scenario, dut));
     }
     plan
 }
@@ -71,7 +72,7 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan) -> bool {
 /// kernel device.
 fn change_time(dut: &Dut, connections: Count) -> Nanos {
     match dut {
-        Dut::Kernel { .. } | Dut::External { .. } => Nanos::from_secs(2),
+        Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } => Nanos::from_secs(2),
         Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
     }
 }
@@ -131,7 +132,7 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         forward: Rate(forward * 1_000),
         top: Rate(top * 1_000),
     };
-    let guess = match (dut, &scenario.link) {
+    let guess = dns::guess(scenario, dut).unwrap_or_else(|| match (dut, &scenario.link) {
         (Dut::Simulated(device), _) => {
             let [set_up, forward] =
                 [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
@@ -146,7 +147,8 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Dut::Kernel { .. }, Link::Tap) => thousands(200, 170, 600),
         (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
         (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
-    };
+        (Dut::Resolver, _) => thousands(0, 0, 0),
+    });
     // The tester ceiling grows with the tester's workers; the rates of the device and of a link do not.
     let workers = if matches!(dut, Dut::External { .. }) { 1 } else { scenario.tester.workers };
     let top = Rate(guess.top.0 * u64::from(workers));
@@ -212,6 +214,9 @@ fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) ->
     }
     if let Some(of_device) = device::trials_of(scenario, point, metric, guess) {
         return of_device;
+    }
+    if let Some(trials) = dns::trials_of(scenario, metric, guess) {
+        return trials;
     }
     let of_its_own = timing::trials_of(scenario, metric, guess);
     let length = of_its_own.map_or(m.duration, |(length, _)| length);
@@ -306,7 +311,7 @@ const CABLE: u64 = 700_000_000;
 fn null_time(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
     match (dut, &scenario.link) {
-        _ if !null::is_plain(scenario) => 0,
+        _ if scenario.sends_queries() || !null::is_plain(scenario) => 0,
         (Dut::Gateway { .. }, Link::InProcess { .. }) => {
             null::WINDOWS as u64 * window + null::FILLS as u64 * fill(point, guess(scenario, dut).top)
         }
@@ -365,6 +370,7 @@ fn tester_memory(scenario: &Scenario, point: &Point) -> u64 {
         + pools(scenario, point)
         + rows
         + timing::stamps(scenario, &guess)
+        + dns::memory(scenario, scenario.measure.duration, &guess)
 }
 
 /// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each
@@ -397,7 +403,7 @@ fn dut_memory(dut: &Dut, connections: Count) -> u64 {
         }
         Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
         // The memory of a box is not this machine's.
-        Dut::Kernel { nat44: None, .. } | Dut::External { .. } | Dut::Simulated { .. } => 0,
+        Dut::Kernel { nat44: None, .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => 0,
     }
 }
 

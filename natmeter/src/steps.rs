@@ -1,7 +1,7 @@
 //! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
-use crate::rig::boxes;
 use crate::rig::kernel::{bed_with_cables, device_config};
+use crate::rig::{boxes, dns};
 use dut::host::Order;
 use dut::{DutError, Target};
 use record::plan::Plan;
@@ -35,6 +35,11 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
     let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
     if let Some(bed) = &scenario.bed {
         return Ok(head + &of_boxes(scenario, bed, point)?);
+    }
+    if let Some(between) = dns::between(scenario, point) {
+        let (orders, programs) = dut::dns::plan(&between)?;
+        let programs = programs.iter().map(|line| format!("{line:<60}  # in the folder of the bed: a program of it\n"));
+        return Ok(head + &listed(&orders) + &programs.collect::<String>());
     }
     let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
@@ -78,6 +83,7 @@ fn target(target: Target) -> &'static str {
     match target {
         Target::Dut => "in the DUT's namespace",
         Target::Tester => "in the tester's namespace",
+        Target::Server => "in the server's namespace",
         Target::Machine => "on the whole machine",
     }
 }

@@ -193,6 +193,9 @@ pub enum Over {
     /// The ports of a test bed, send only: no cable leads from one to the other.
     #[serde(rename = "ports, send only")]
     Ports,
+    /// DNS queries of the client to the authoritative server, over a veth pair without a device.
+    #[serde(rename = "veth, DNS client to server")]
+    Dns,
 }
 
 impl Over {
@@ -216,6 +219,7 @@ impl Over {
             Over::AfXdpGeneric => "veth, af-xdp generic",
             Over::AfXdpNative => "veth, af-xdp native",
             Over::Ports => "ports, send only",
+            Over::Dns => "veth, DNS client to server",
         }
     }
 }

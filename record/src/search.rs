@@ -9,7 +9,7 @@ use crate::visit::standing;
 use device::DeviceJob;
 use method::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, TCP_THROUGHPUT, is_establishment,
-    is_of_phase1, is_throughput,
+    is_of_phase1, is_of_queries, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
 use method::procedure::cpu_idle::Limit;
@@ -17,9 +17,9 @@ use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, establishment, frame_loss, of, overload, tcp, throughput, validation,
+    churn, dns, establishment, frame_loss, of, overload, tcp, throughput, validation,
 };
-use method::trial::Stamps;
+use method::trial::{Queries, Stamps};
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
@@ -76,6 +76,7 @@ enum Job {
     Recovery { overload: Nanos, after: Nanos },
     Device(DeviceJob),
     Overload { few: u64 },
+    Dns(Queries),
 }
 
 impl Job {
@@ -109,6 +110,9 @@ impl Job {
             }
             key if key == overload::PROCEDURE.key => {
                 Job::Overload { few: scenario.procedures.overload_scalability.flows }
+            }
+            key if [dns::DNS64.key, dns::LOAD.key].contains(&key) => {
+                Job::Dns(scenario.procedures.dns.queries(&m.metric))
             }
             key => match DeviceJob::new(key, m, scenario).map(Job::Device).or_else(|| at_throughput(key, scenario)) {
                 Some(job) => job,
@@ -277,6 +281,7 @@ impl<'a> Search<'a> {
                 back_to_back::measure(trials, settings, self.phase2()?, bursts, watch)
             }
             Job::Device(job) => self.run_device(*job, trials, watch),
+            Job::Dns(queries) => dns::measure(trials, settings, *queries, watch),
             Job::Recovery { overload, after } => {
                 let overload = Overload { throughput: self.throughput()?, overload: *overload, after: *after };
                 recovery::measure(trials, settings, self.phase2()?, overload, watch)
@@ -358,7 +363,8 @@ pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&s
 
 fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> Result<SearchSettings, TrialError> {
     let (measure, traffic) = (&scenario.measure, &scenario.traffic);
-    let direction = if is_of_phase1(&m.metric) { Direction::Forward } else { traffic.direction };
+    let direction =
+        if is_of_phase1(&m.metric) || is_of_queries(&m.metric) { Direction::Forward } else { traffic.direction };
     let validated = is_validated(&m.metric);
     let defaults = SearchSettings::default();
     Ok(SearchSettings {

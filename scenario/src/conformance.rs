@@ -29,7 +29,7 @@ impl TestBed {
     /// Test bed of a device.
     pub fn of(dut: &Dut) -> TestBed {
         match dut {
-            Dut::Kernel { .. } => TestBed::SameMachine,
+            Dut::Kernel { .. } | Dut::Resolver => TestBed::SameMachine,
             Dut::External { .. } => TestBed::Ports,
             Dut::Gateway { .. } => TestBed::SameProcess,
             Dut::Simulated(_) => TestBed::Simulated,
@@ -149,7 +149,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
              ask for the same rate)"
         ));
     }
-    if direction.count() == 1 && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
+    if direction.count() == 1 && !scenario.sends_queries() && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
     if let Some(imix) = &scenario.traffic.frame_sizes {

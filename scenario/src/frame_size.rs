@@ -14,7 +14,7 @@ pub(crate) fn fit(dut: &Dut) -> Fit {
     match dut {
         Dut::Simulated(_) => Fit::Lacks,
         Dut::Gateway { .. } => Fit::UpTo(LARGEST, "larger than the link carries", "use smaller frames"),
-        Dut::Kernel { .. } | Dut::External { .. } => {
+        Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } => {
             Fit::UpTo(LARGEST_WITHOUT_JUMBO, "larger than the link carries", "measure only devices in this process")
         }
     }

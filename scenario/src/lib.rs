@@ -36,8 +36,8 @@ pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
 pub use procedure::{
-    BackToBack, Churn, CpuIdle, Failover, FrameLoss, Ipdv, Latency, OverloadScalability, Pdv, Procedures, Reset,
-    SystemRecovery, Tcp, TearDown,
+    BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
+    OverloadScalability, Pdv, Procedures, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
@@ -123,6 +123,8 @@ pub enum Dut {
         /// NAT44 parameters; `None` for plain forwarding.
         nat44: Option<KernelNat44>,
     },
+    /// Unbound as a DNS64 server on this machine, in a network namespace that natmeter creates.
+    Resolver,
     /// A box between two ports of the tester.
     External {
         /// Which part of the technology it plays.
@@ -170,6 +172,7 @@ impl Dut {
         match self {
             Dut::Gateway { name, .. } => name,
             Dut::Kernel { software, .. } => software,
+            Dut::Resolver => tables::RESOLVER,
             Dut::External { .. } => "external",
             Dut::Simulated { .. } => "simulated",
         }
@@ -181,6 +184,7 @@ impl Dut {
             Dut::Gateway { .. } => "embedded",
             Dut::External { .. } => "external",
             Dut::Kernel { software, .. } => software,
+            Dut::Resolver => tables::RESOLVER,
             Dut::Simulated { .. } => "simulated",
         }
     }
@@ -197,13 +201,14 @@ impl Dut {
             Dut::Kernel { nat44, .. } => nat44.is_some(),
             Dut::Gateway { plays, technology, .. } => technology.is_stateful(*plays),
             Dut::External { plays, technology, .. } => technology.as_ref().is_some_and(|t| t.is_stateful(*plays)),
+            Dut::Resolver => false,
             Dut::Simulated { .. } => true,
         }
     }
 
     /// Whether it lives in this process.
     pub fn is_in_process(&self) -> bool {
-        !matches!(self, Dut::Kernel { .. } | Dut::External { .. })
+        !matches!(self, Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. })
     }
 
     /// The technology of an embedded gateway or of a box, and the part that it plays.
@@ -212,7 +217,7 @@ impl Dut {
             Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
                 Some((*plays, technology.as_ref()))
             }
-            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => None,
         }
     }
 
@@ -222,7 +227,7 @@ impl Dut {
             Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
                 Some((*plays, technology.as_mut()))
             }
-            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => None,
         }
     }
 
@@ -253,9 +258,10 @@ impl Scenario {
         self.widest(self.traffic.frame_size).saturating_sub(ETHERNET)
     }
 
-    /// Upper end of every search, frames a second and direction; `None`: what calibration allows.
+    /// Upper end of every search, frames (DNS queries) a second and direction; `None`: what calibration allows.
     pub fn max_rate(&self) -> Option<Count> {
-        self.measure.max_rate.map(|rate| rate.frames_per_second(self.widest_frame()))
+        let written = self.measure.max_rate.map(|rate| rate.frames_per_second(self.widest_frame()));
+        written.into_iter().chain(self.rate_of_names()).min()
     }
 
     /// Lower end of every search, frames a second and direction; `None`: a trial of one frame.

@@ -12,7 +12,7 @@ use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
     ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, Impair, InProcess, KERNEL_NATS,
-    KernelNat44, Measure, Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    KernelNat44, Measure, RESOLVER, Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::quantity::unitless_share_ppm;
@@ -441,6 +441,9 @@ impl Reading<'_, '_> {
         }
         if self.sections.has(&format!("dut.{IPV6_FORWARDING}")) {
             duts.push(Some(Dut::Kernel { software: IPV6_FORWARDING, nat44: None }));
+        }
+        if self.sections.has(&format!("dut.{RESOLVER}")) {
+            duts.push(Some(Dut::Resolver));
         }
         for software in KERNEL_NATS {
             let path = format!("dut.{software}");

@@ -115,6 +115,13 @@ key::table! {
 }
 
 key::table! {
+    /// Unbound as a DNS64 server, in a namespace that is made for the run, with an authoritative server (Knot DNS) behind it. It has as
+    /// many threads as `cores` in `[sweep]`.
+    pub struct Resolver {
+    }
+}
+
+key::table! {
     /// IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 (RFC 5180).
     pub struct Ipv6Forwarding {
     }
@@ -482,6 +489,9 @@ fn next_hop() -> impl Kind<Out = NextHop> {
 /// The software of this kernel that a scenario can measure: tables below `[dut]`.
 pub(crate) const KERNEL_NATS: [&str; 3] = ["nftables", "iptables-legacy", "iptables-nft"];
 
+/// The DNS64 server, as a table below `[dut]`.
+pub(crate) const RESOLVER: &str = "unbound";
+
 /// Plain IPv6 forwarding of this kernel, as a table below `[dut]`.
 pub(crate) const IPV6_FORWARDING: &str = "linux-ipv6-forwarding";
 
@@ -508,6 +518,7 @@ pub fn book(technologies: Technologies) -> Book {
         embedded,
         Chapter::of::<Forwarding>("dut.linux-forwarding"),
         Chapter::of::<Ipv6Forwarding>(format!("dut.{IPV6_FORWARDING}")),
+        Chapter::of::<Resolver>(format!("dut.{RESOLVER}")),
     ];
     chapters.extend(KERNEL_NATS.iter().map(kernel));
     chapters.extend([

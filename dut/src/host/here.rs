@@ -65,7 +65,7 @@ impl Host for Here {
                 let setting = Setting::at(path).map_err(io::Error::other)?;
                 io::read_to_string(kernel_file::open(&self.root, &setting, OpenOptions::new().read(true))?)?
             }
-            Target::Dut | Target::Tester => std::fs::read_to_string(self.path(path))?,
+            Target::Dut | Target::Tester | Target::Server => std::fs::read_to_string(self.path(path))?,
         };
         Ok(text.trim_end().to_owned())
     }

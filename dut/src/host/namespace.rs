@@ -14,6 +14,7 @@ use std::io;
 pub struct Namespace {
     dut: Netns,
     tester: Netns,
+    server: Option<Netns>,
     machine: Here,
 }
 
@@ -23,15 +24,24 @@ impl Namespace {
     /// # Errors
     /// Without the privilege to create namespaces.
     pub fn new() -> Result<Namespace, PortError> {
-        Ok(Namespace { dut: Netns::new()?, tester: Netns::new()?, machine: Here::new() })
+        Ok(Namespace { dut: Netns::new()?, tester: Netns::new()?, server: None, machine: Here::new() })
     }
 
-    /// The namespace of a target; none for the machine.
+    /// Creates one more, for a server behind the DUT.
+    ///
+    /// # Errors
+    /// Without the privilege to create namespaces.
+    pub fn with_server() -> Result<Namespace, PortError> {
+        Ok(Namespace { server: Some(Netns::new()?), ..Namespace::new()? })
+    }
+
+    /// The namespace of a target; none for the machine, and for a server in a bed without one.
     pub fn at(&self, target: Target) -> Option<&Netns> {
         match target {
             Target::Machine => None,
             Target::Dut => Some(&self.dut),
             Target::Tester => Some(&self.tester),
+            Target::Server => self.server.as_ref(),
         }
     }
 

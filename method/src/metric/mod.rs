@@ -2,12 +2,14 @@
 //! tables use this list, so that a new metric is one entry here. Published values have the same keys.
 
 mod device;
+mod dns;
 mod overload;
 mod tcp;
 mod timing;
 
 use crate::procedure;
 pub use device::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+pub use dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
 pub use overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OVERLOAD_SCALABILITY};
 pub use tcp::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
 pub use timing::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
@@ -20,6 +22,8 @@ pub enum Unit {
     FramesPerSecond,
     /// Connections per second.
     ConnectionsPerSecond,
+    /// DNS queries per second.
+    QueriesPerSecond,
     /// Connections.
     Connections,
     /// A plain ratio.
@@ -44,6 +48,7 @@ impl Unit {
         match self {
             Unit::FramesPerSecond => "frames/s per direction",
             Unit::ConnectionsPerSecond => "connections/s",
+            Unit::QueriesPerSecond => "queries/s",
             Unit::Connections => "connections",
             Unit::Ratio | Unit::Parts => "",
             Unit::Percent => "%",
@@ -164,6 +169,8 @@ pub const METRICS: &[Metric] = &[
     OVERLOAD_FEW,
     OVERLOAD_ALL,
     OVERLOAD_DEGRADATION,
+    DNS64_RESOLUTION_RATE,
+    DNS_QUERIES_RESOLVED,
     THROUGHPUT_RATIO_NAT_TO_FORWARDING,
     REL_SCALE_UP,
     RATIO_TO_PREVIOUS,

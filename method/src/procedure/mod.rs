@@ -10,6 +10,7 @@ pub mod churn;
 pub mod cpu_idle;
 pub mod delay;
 pub mod disruption;
+pub mod dns;
 pub mod establishment;
 mod evidence;
 pub mod frame_loss;
@@ -81,6 +82,8 @@ pub const PROCEDURES: &[Procedure] = &[
     disruption::RESET,
     disruption::FAILOVER,
     overload::PROCEDURE,
+    dns::DNS64,
+    dns::LOAD,
 ];
 
 /// Returns the procedure that measures the metric with this key.

@@ -1,6 +1,6 @@
 //! What a trial with options observed, beside its counters.
 
-use super::{Acted, CpuIdle, Emptied, TableMemory};
+use super::{Acted, Answers, CpuIdle, Emptied, TableMemory};
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub struct Observed {
     /// The memory of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<TableMemory>,
+    /// How the queries were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
 }
 
 impl Observed {

@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::{Action, Pace, Popularity, Sampler, TearDown};
+use super::{Action, Pace, Popularity, Queries, Sampler, TearDown};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -49,6 +49,9 @@ pub struct TrialOptions {
     /// [`super::Observed::memory`].
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
+    /// DNS queries in place of test frames; their answers are in [`super::Observed::answers`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<Queries>,
 }
 
 /// What happens to TCP connections in a trial. Phase 1 opens those that are held, by the handshake of RFC 9293, section 3.5.

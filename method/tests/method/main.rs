@@ -6,6 +6,7 @@ mod churn;
 mod cost;
 mod device;
 mod direction_ratio;
+mod dns;
 mod frame_loss;
 mod mlr;
 mod overload;

@@ -60,7 +60,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
 /// Prepares kernel devices. Refuses if another run uses the test bed, before the self-test could disturb that run, or waits until
 /// the test bed is free. Without root, enters a user namespace, before the first thread starts.
 fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), Exit> {
-    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. }));
+    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. } | Dut::Resolver));
     if !needs_namespace {
         return Ok(());
     }

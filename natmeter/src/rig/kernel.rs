@@ -5,7 +5,7 @@ use super::cpu::OfCores;
 use super::null::NullPath;
 use super::wires::Wires;
 use super::{
-    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings,
+    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, dns, failed, flow_space, settings,
     technology, with_sources,
 };
 use dut::bed::{LEFT, RIGHT, Side};
@@ -84,6 +84,9 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
 /// kind, without the device.
 pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
     let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { return None };
+    if scenario.sends_queries() {
+        return None;
+    }
     let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
     bed.back_end.has_cables().then_some(bed)
 }
@@ -97,7 +100,10 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
         Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
         _ => None,
     };
-    let configs: Vec<DeviceConfig> = points.iter().filter_map(config).collect();
+    let beds = points.iter().filter_map(|point| dns::between(scenario, point));
+    beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
+    let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
+    let configs: Vec<DeviceConfig> = of_frames.filter_map(config).collect();
     Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
@@ -109,6 +115,9 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
     for point in points {
         let scenario = &*point.of(scenario);
+        if let Some(between) = dns::between(scenario, point) {
+            dut::dns::plan(&between)?;
+        }
         let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
         let config = device_config(scenario, software, nat44.as_ref(), point);
         if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {

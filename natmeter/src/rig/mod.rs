@@ -4,6 +4,7 @@
 pub mod boxes;
 mod commands;
 mod cpu;
+pub mod dns;
 pub mod embedded;
 pub mod files;
 pub mod kernel;
@@ -182,6 +183,9 @@ impl Rig {
     /// # Errors
     /// If any part of it is not available; everything set up until then is restored.
     pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
+        if let Some(between) = dns::between(scenario, point) {
+            return dns::build(scenario, between, point, process);
+        }
         match &scenario.duts[point.dut] {
             Dut::Gateway { plays, technology, .. } => {
                 technology::build(scenario, *plays, technology.as_ref(), point, process)
@@ -192,6 +196,7 @@ impl Rig {
                 ports::build(scenario, bed, point, process)
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
+            Dut::Resolver => unreachable!("it answers queries only"),
         }
     }
 
@@ -249,6 +254,8 @@ impl Trials for Rig {
 enum Bed {
     /// The engine, with ports.
     Engine(Box<Engine>),
+    /// A client of DNS queries.
+    Dns(Box<::dns::Tester<dns::InBed>>),
     /// A simulation, without frames.
     Simulated(Box<SimulatedDut>),
     /// Nothing any more: the rig has been torn down.
@@ -259,6 +266,7 @@ impl Trials for Bed {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         match self {
             Bed::Engine(engine) => engine.run(spec),
+            Bed::Dns(tester) => tester.run(spec),
             Bed::Simulated(device) => device.run(spec),
             Bed::Gone => Err(TrialError::Tester("the rig has been torn down".into())),
         }
@@ -268,7 +276,7 @@ impl Trials for Bed {
         match self {
             Bed::Engine(engine) => engine.begin(series, before),
             Bed::Simulated(device) => device.begin(series, before),
-            Bed::Gone => {}
+            Bed::Dns(_) | Bed::Gone => {}
         }
     }
 }

@@ -57,6 +57,9 @@ fn measured(
         (known.departure_p50_ns, known.departure_p99_ns) = (basics.departure_p50_ns, basics.departure_p99_ns);
         known.latency_floor_ns = basics.latency_floor_ns;
     }
+    if scenario.sends_queries() {
+        return of_queries(scenario, point, process);
+    }
     let how = how(scenario, process);
     let found = match kernel::bed_with_cables(scenario, point) {
         Some(bed) => over_cable(&bed, &how, &view, process)?,
@@ -78,6 +81,21 @@ fn measured(
         set_up: found.set_up,
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
+    })
+}
+
+/// The ceiling of the DNS client with the authoritative server.
+fn of_queries(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RunError> {
+    let found = rig::dns::ceiling(scenario, point, process)?;
+    Ok(Ceiling {
+        connections: point.connections,
+        axes: point.axes.clone(),
+        over: Over::Dns,
+        workers: 1,
+        frames: found.rate,
+        send_ps: found.send_ps,
+        receive_ps: found.receive_ps,
+        ..Ceiling::default()
     })
 }
 

@@ -123,7 +123,7 @@ fn failed(error: TrialError) -> RunError {
 }
 
 fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
-    if !is_plain(scenario) {
+    if !is_plain(scenario) || scenario.sends_queries() {
         return Ok(None);
     }
     if let Some(bed) = &scenario.bed {

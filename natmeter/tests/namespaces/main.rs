@@ -7,6 +7,7 @@ mod bed_procedures;
 mod bed_runs;
 mod beds;
 mod device;
+mod dns;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;

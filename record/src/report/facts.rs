@@ -253,6 +253,7 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
 
 fn link(scenario: &Scenario) -> String {
     let link = match &scenario.link {
+        _ if scenario.sends_queries() => "veth pairs between IP stacks, DNS over UDP".to_owned(),
         Link::InProcess { depth } => format!("in-process, queue depth {} frames", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
         Link::Ports => "two ports of the tester".to_owned(),
@@ -280,6 +281,7 @@ pub(super) fn technology(dut: &Dut) -> &'static str {
         Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
         Dut::Kernel { .. } if dut.forwarded_ipv6().is_some() => "IPv6 forwarding",
         Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. } => "IPv4 forwarding",
+        Dut::Resolver => "DNS64 server",
         Dut::Simulated { .. } => "simulated device",
     }
 }
@@ -319,6 +321,7 @@ fn ceiling_over(scenario: &Scenario, over: Over) -> &'static str {
         Over::AfXdpGeneric => "Ceiling, veth AF_XDP generic",
         Over::AfXdpNative => "Ceiling, veth AF_XDP native",
         Over::Ports => "Send ceiling of the ports",
+        Over::Dns => "Ceiling, DNS client to server",
     }
 }
 
@@ -332,8 +335,10 @@ pub(super) fn ceiling_is_whole(report: &Report) -> bool {
 
 fn ceiling_in_words(c: &Ceiling) -> String {
     let workers = if c.workers > 1 { format!("{} workers together, ", c.workers) } else { String::new() };
-    let frames =
-        format!("{} {}", number::si_unit(c.frames.0 as f64, 3, "fps"), method::trial::of_rate(c.direction_ratio));
+    let frames = match c.over {
+        Over::Dns => format!("{} queries/s", si(c.frames.0 as f64, 3)),
+        _ => format!("{} {}", number::si_unit(c.frames.0 as f64, 3, "fps"), method::trial::of_rate(c.direction_ratio)),
+    };
     let rates = match c.set_up {
         None if c.axes.is_empty() => frames,
         None => format!("{}: {frames}", in_words(&c.axes)),

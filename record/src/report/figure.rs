@@ -64,7 +64,10 @@ pub(super) fn overview(report: &Report) -> Vec<Figure> {
 /// Whether its values are rates or connections, which searches find.
 fn is_rate(metric: &str) -> bool {
     let unit = metric::by_key(metric).map(|known| known.unit);
-    matches!(unit, None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections))
+    matches!(
+        unit,
+        None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond | Unit::Connections)
+    )
 }
 
 fn title_and_unit(metric: &str) -> (String, &'static str) {
@@ -438,6 +441,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
     };
     let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
         Some(Unit::ConnectionsPerSecond | Unit::Connections) => "offered rate, connections/s".to_owned(),
+        Some(Unit::QueriesPerSecond) => "offered rate, queries/s".to_owned(),
         _ => format!("offered rate, frames/s {}", of_rate(result.direction_ratio)),
     };
     let plot = Plot {

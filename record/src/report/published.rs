@@ -131,7 +131,9 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
     // A stateless DUT's throughput is what the tables call forwarding throughput.
     let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
     let wanted = match dut {
-        Dut::Simulated { .. } => return None,
+        // Published tables of DNS queries are of pairs of edges.
+        _ if metric::is_of_queries(metric) => return None,
+        Dut::Simulated { .. } | Dut::Resolver => return None,
         Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
             technology.names().published?
         }

@@ -4,6 +4,7 @@
 
 mod churn;
 mod device;
+mod dns;
 mod frame_loss;
 mod overload;
 mod tcp;
@@ -11,6 +12,7 @@ mod timing;
 
 pub use churn::Churn;
 pub use device::{CpuIdle, Failover, Reset, TearDown};
+pub use dns::{Dns, MOST_NAMES, MOST_QUERY_PORTS, WARM_NAMES};
 pub use frame_loss::FrameLoss;
 pub use overload::OverloadScalability;
 pub use tcp::Tcp;
@@ -79,11 +81,13 @@ procedures! {
     reset: Reset = "reset";
     /// Failover.
     failover: Failover = "failover";
+    /// DNS queries.
+    dns: Dns = "dns";
 }
 
-/// Departures of the trials of the scenario's metrics from their standards, one sentence each.
+/// Departures of the trials of single procedures from their standards, one sentence each.
 pub(crate) fn departures(scenario: &Scenario) -> Vec<String> {
-    [timing::departures(scenario), device::departures(scenario)].concat()
+    [timing::departures, device::departures, dns::departures].iter().flat_map(|of| of(scenario)).collect()
 }
 
 impl Procedures {

@@ -45,7 +45,7 @@ impl Check<'_> {
             let is_able = match dut {
                 Dut::Simulated(_) => true,
                 Dut::External { .. } => self.scenario.bed.as_ref().is_some_and(has_hook),
-                Dut::Kernel { .. } | Dut::Gateway { .. } => false,
+                Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::Resolver => false,
             };
             if is_able {
                 continue;
@@ -79,7 +79,7 @@ impl Check<'_> {
                     let fault = fault.at(at.clone(), "the embedded gateway reserves its table before the run");
                     self.faults.push(fault.instead("remove it, or measure a device of the kernel or a box"));
                 }
-                Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated(_) => {}
+                Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => {}
             }
         }
     }

@@ -16,6 +16,12 @@ impl Check<'_> {
     pub(super) fn metrics(&mut self) {
         let (path, metrics) = (self.measure("metrics"), &self.scenario.measure.metrics);
         self.twice(&path, metrics, |key| format!("`{key}`"));
+        if self.dns() {
+            self.search();
+            self.search_keys();
+            self.precision();
+            return;
+        }
         let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
         let throughput = metrics.iter().any(|key| key == "throughput");
         let stateless = |dut: &Dut| dut.is_forwarding() || throughput && !dut.is_stateful();

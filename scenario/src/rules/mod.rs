@@ -7,6 +7,7 @@ mod axes;
 mod bed;
 mod box_between;
 mod device;
+mod dns;
 mod flows;
 mod imix;
 mod metrics;

@@ -50,7 +50,7 @@ impl Nat {
                 Some(Nat { outside, state })
             }
             Dut::Kernel { software, nat44: Some(nat44) } => Some(Nat::of_kernel(software, nat44)),
-            Dut::Kernel { .. } | Dut::External { .. } | Dut::Simulated { .. } => None,
+            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => None,
         }
     }
 
@@ -83,6 +83,6 @@ pub(super) fn outside_ports(dut: &Dut) -> Option<u64> {
             technology.port_pool().map(|pool| pool.ports)
         }
         Dut::Kernel { nat44, .. } => nat44.as_ref().map(|nat44| nat44.pool_ports.count().into()),
-        Dut::External { .. } | Dut::Simulated { .. } => None,
+        Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => None,
     }
 }

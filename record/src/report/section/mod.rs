@@ -2,6 +2,7 @@
 //! one is one file beside this one and one entry in [`ALL`].
 
 mod device;
+mod dns;
 mod frame_loss;
 mod overload;
 mod tcp;
@@ -32,4 +33,5 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     device::tear_down,
     device::cpu_idle,
     device::disruptions,
+    dns::section,
 ];

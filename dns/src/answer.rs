@@ -1,0 +1,175 @@
+//! The judge of answers: whether one is the right answer to the query with its ID. It reads foreign octets, allocates nothing,
+//! and believes no length in them.
+
+use crate::names::{LABEL, Names, ZONE};
+use domain::base::iana::{Class, Rcode, Rtype};
+use domain::base::name::ToLabelIter;
+use domain::base::{Message, ParsedName};
+use domain::rdata::Aaaa;
+use std::net::Ipv6Addr;
+
+/// What is wrong with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Not an answer to the query with its ID: another question, truncated, or not a DNS message.
+    Message,
+    /// The response code is not NOERROR (RFC 1035, section 4.1.1).
+    Code,
+    /// It has no AAAA record of the name.
+    NoRecord,
+    /// An AAAA record has another address than expected.
+    Address,
+}
+
+/// What an answer must contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The AAAA record of the zone, or else the one synthesised from the A record (RFC 6147, section 5.1): of a DNS64.
+    Dns64,
+    /// The AAAA record of the zone: of an authoritative server.
+    Zone,
+    /// NOERROR without a record: of an authoritative server for a name without one (RFC 2308, section 2.2).
+    Nothing,
+}
+
+impl Expected {
+    /// Returns the address that the answer for name `i` must contain; `None` if there is no right answer.
+    pub fn address(self, names: &Names, i: u32) -> Option<Ipv6Addr> {
+        match self {
+            Expected::Dns64 => Some(names.through_dns64(i)),
+            Expected::Zone => names.aaaa(i),
+            Expected::Nothing => None,
+        }
+    }
+
+    /// Judges a message as the answer for name `i`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn judge(self, names: &Names, message: &[u8], i: u32) -> Result<(), Wrong> {
+        match (self, judge(message, i, self.address(names, i))) {
+            (Expected::Nothing, Err(Wrong::NoRecord)) => Ok(()),
+            (_, verdict) => verdict,
+        }
+    }
+}
+
+/// Returns the ID of a message; `None` if it is too short to have one.
+pub fn id(message: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(*message.first_chunk()?))
+}
+
+/// Judges a message as the answer for name `i`, which must contain the AAAA record with this address and no other one.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wrong> {
+    let message = Message::from_slice(message).map_err(|_| Wrong::Message)?;
+    let header = message.header();
+    if !header.qr() || header.tc() {
+        return Err(Wrong::Message);
+    }
+    let question = message.sole_question().map_err(|_| Wrong::Message)?;
+    if question.qtype() != Rtype::AAAA || question.qclass() != Class::IN || !is_name(question.qname(), i) {
+        return Err(Wrong::Message);
+    }
+    if header.rcode() != Rcode::NOERROR {
+        return Err(Wrong::Code);
+    }
+    let mut found = false;
+    for record in message.answer().map_err(|_| Wrong::Message)?.limit_to_in::<Aaaa>() {
+        let record = record.map_err(|_| Wrong::Message)?;
+        if !is_name(record.owner(), i) {
+            continue;
+        }
+        if Some(record.data().addr()) != address {
+            return Err(Wrong::Address);
+        }
+        found = true;
+    }
+    if found { Ok(()) } else { Err(Wrong::NoRecord) }
+}
+
+/// Whether a name in a message is name `i` of the zone; upper and lower case are the same (RFC 1035, section 2.3.3).
+fn is_name(name: &ParsedName<&[u8]>, i: u32) -> bool {
+    let label: [u8; LABEL] = Names::label(i);
+    let wanted = std::iter::once(&label[..]).chain(ZONE.split('.').map(str::as_bytes)).chain(std::iter::once(&b""[..]));
+    same_labels(name.iter_labels().map(|label| label.as_slice()), wanted)
+}
+
+/// Compares two sequences of labels to their ends.
+fn same_labels<'a, 'b>(mut one: impl Iterator<Item = &'a [u8]>, mut other: impl Iterator<Item = &'b [u8]>) -> bool {
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => return true,
+            (Some(a), Some(b)) if a.eq_ignore_ascii_case(b) => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The answer to the query for name 0x10203 with ID 1, written by hand after RFC 1035, section 4.1: flags, question, and an
+    /// AAAA record whose owner is a pointer to the question.
+    fn message(flags: [u8; 2], address: Ipv6Addr) -> Vec<u8> {
+        let mut message = vec![0, 1, flags[0], flags[1], 0, 1, 0, 1, 0, 0, 0, 0, 15];
+        message.extend_from_slice(b"010-001-002-003\x09dns64perf\x04test\0");
+        message.extend_from_slice(&[0, 28, 0, 1, 0xc0, 12, 0, 28, 0, 1, 0, 0, 0, 60, 0, 16]);
+        message.extend_from_slice(&address.octets());
+        message
+    }
+
+    const NAME: u32 = 0x0001_0203;
+    const RIGHT: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0x0a01, 0x0203);
+
+    #[test]
+    fn the_synthesised_record_is_right_and_no_other() {
+        let names = Names { count: 1 << 20, existing_ppm: 0 };
+        assert_eq!(Expected::Dns64.address(&names, NAME), Some(RIGHT));
+        assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, Some(RIGHT)), Ok(()));
+        let other = Ipv6Addr::from(RIGHT.to_bits() + 1);
+        assert_eq!(judge(&message([0x81, 0x80], other), NAME, Some(RIGHT)), Err(Wrong::Address));
+        assert_eq!(judge(&message([0x81, 0x80], RIGHT), NAME, None), Err(Wrong::Address));
+    }
+
+    #[test]
+    fn each_kind_of_wrong_answer_is_told_apart() {
+        let of = |message: &[u8], name| judge(message, name, Some(RIGHT)).unwrap_err();
+        assert_eq!(of(&message([0x81, 0x82], RIGHT), NAME), Wrong::Code);
+        assert_eq!(of(&message([0x01, 0x00], RIGHT), NAME), Wrong::Message, "a query");
+        assert_eq!(of(&message([0x83, 0x80], RIGHT), NAME), Wrong::Message, "truncated");
+        assert_eq!(of(&message([0x81, 0x80], RIGHT), NAME + 1), Wrong::Message, "another name");
+        let mut empty = message([0x81, 0x80], RIGHT);
+        empty[7] = 0;
+        assert_eq!(of(&empty, NAME), Wrong::NoRecord);
+        let mut other_owner = message([0x81, 0x80], RIGHT);
+        other_owner[49] = 28;
+        assert_eq!(of(&other_owner, NAME), Wrong::NoRecord, "the owner is dns64perf.test");
+        assert_eq!(of(&message([0x81, 0x80], RIGHT)[..60], NAME), Wrong::Message);
+    }
+
+    #[test]
+    fn names_are_compared_without_case() {
+        let mut upper = message([0x81, 0x80], RIGHT);
+        upper[13..].iter_mut().take(26).for_each(u8::make_ascii_uppercase);
+        assert_eq!(judge(&upper, NAME, Some(RIGHT)), Ok(()));
+    }
+
+    proptest! {
+        /// The judge reads anything, and no octet that is changed in the address passes.
+        #[test]
+        fn foreign_octets_are_read_to_their_end(at in 0usize..80, octet: u8, length in 0usize..80) {
+            let mut changed = message([0x81, 0x80], RIGHT);
+            let at = at % changed.len();
+            let same = changed[at] == octet;
+            changed[at] = octet;
+            let verdict = judge(&changed, NAME, Some(RIGHT));
+            prop_assert!(same || at < changed.len() - 16 || verdict == Err(Wrong::Address));
+            let _ = judge(&changed[..length.min(changed.len())], NAME, Some(RIGHT));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The client: thread pairs with source ports of their own, as in dns64perf++. Sockets are opened once and serve all trials.
+
+use crate::answer::Expected;
+use crate::names::Names;
+use crate::plan::QueryPlan;
+use crate::sent::{self, Sent};
+use crate::worker::{Pair, SENDING, Sender};
+use method::trial::Answers;
+use method::{Count, Nanos, Rate, TrialError};
+use port::host;
+use rustix::net::sockopt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The first source port; all others follow.
+pub const FIRST_PORT: u16 = 10_000;
+/// The most source ports of a client.
+pub const MOST_PORTS: u32 = 50_000;
+/// Receive buffer of a source port, in octets; the kernel may give less without privilege.
+const BUFFER: usize = 4 << 20;
+/// The threads start this long before the first query is due.
+const AHEAD: Duration = Duration::from_millis(20);
+
+/// Thread pairs, and source ports of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// Thread pairs.
+    pub threads: u32,
+    /// Source ports of each of them.
+    pub each: u32,
+}
+
+/// Sockets in place.
+#[derive(Debug)]
+pub struct Client {
+    sockets: Vec<Vec<UdpSocket>>,
+}
+
+/// A run of queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Queries per second.
+    pub rate: Rate,
+    /// How many.
+    pub queries: Count,
+    /// An answer counts if it arrives this long after its own query, or earlier.
+    pub timeout: Nanos,
+    /// The names that are asked for.
+    pub plan: QueryPlan,
+    /// What answers must contain.
+    pub expected: Expected,
+}
+
+/// What the threads of a run share.
+pub(crate) struct Trial<'a> {
+    pub start: Instant,
+    pub rate: Rate,
+    pub queries: Count,
+    pub timeout: Nanos,
+    pub plan: QueryPlan,
+    pub expected: Expected,
+    pub names: &'a Names,
+    pub pairs: u64,
+    pub interrupted: &'a AtomicBool,
+}
+
+impl Trial<'_> {
+    /// Queries of one pair: each pair has every n-th.
+    pub(crate) fn queries_of(&self, pair: u64) -> u64 {
+        (self.queries + self.pairs - 1 - pair) / self.pairs
+    }
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run observed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Observation {
+    /// Answers, and queries without one.
+    pub answers: Answers,
+    /// Queries sent.
+    pub sent: Count,
+    /// Time from the start to the last query.
+    pub send_time: Nanos,
+    /// How late the last query was, of the latest thread.
+    pub finished_late: Nanos,
+    /// How late the latest query was.
+    pub worst_late: Nanos,
+    /// Queries that left together at most.
+    pub worst_burst: u32,
+    /// Bursts of more than one query.
+    pub catch_ups: Count,
+    /// Queries that left while more than a full burst was overdue.
+    pub crowded: Count,
+    /// CPU time of the busiest sender.
+    pub own_time: Nanos,
+    /// CPU time of all senders, and of all receivers.
+    pub cpu: [Nanos; 2],
+    /// Longest total time that a sender waited for a core; none where the kernel does not tell.
+    pub run_delay: Option<Nanos>,
+}
+
+impl Client {
+    /// Opens the sockets in the network namespace of the calling thread, each connected to the server.
+    ///
+    /// # Errors
+    /// When an address or a port is not available.
+    pub fn open(own: IpAddr, server: SocketAddr, ports: Ports) -> io::Result<Client> {
+        let open = |n: u32| -> io::Result<UdpSocket> {
+            let socket = UdpSocket::bind((own, FIRST_PORT + n as u16))?;
+            socket.connect(server)?;
+            socket.set_nonblocking(true)?;
+            if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
+                sockopt::set_socket_recv_buffer_size(&socket, BUFFER)?;
+            }
+            Ok(socket)
+        };
+        let of_thread = |t: u32| (t * ports.each..(t + 1) * ports.each).map(open).collect::<io::Result<Vec<_>>>();
+        Ok(Client { sockets: (0..ports.threads).map(of_thread).collect::<io::Result<_>>()? })
+    }
+
+    /// Sends queries at a rate and judges the answers.
+    ///
+    /// # Errors
+    /// [`TrialError::Refused`] for a run that is too long; [`TrialError::Tester`] if a socket fails;
+    /// [`TrialError::Interrupted`].
+    pub fn run(&self, load: &Load, names: &Names, interrupted: &AtomicBool) -> Result<Observation, TrialError> {
+        if load.rate.time_for(load.queries).0 > sent::LONGEST / 2 {
+            return Err(TrialError::Refused(
+                "a trial of DNS queries lasts at most 9 minutes; use a shorter duration".into(),
+            ));
+        }
+        self.drop_waiting();
+        let trial = Trial {
+            start: Instant::now() + AHEAD,
+            rate: load.rate,
+            queries: load.queries,
+            timeout: load.timeout,
+            plan: load.plan.clone(),
+            expected: load.expected,
+            names,
+            pairs: self.sockets.len() as u64,
+            interrupted,
+        };
+        let pairs: Vec<Pair<'_>> =
+            (0..).zip(&self.sockets).map(|(number, sockets)| pair(&trial, number, sockets)).collect();
+        let result = run_pairs(&pairs)?;
+        if trial.is_interrupted() { Err(TrialError::Interrupted) } else { Ok(result) }
+    }
+
+    /// Drops the answers to queries of earlier trials.
+    fn drop_waiting(&self) {
+        let mut octets = [0; 1];
+        for socket in self.sockets.iter().flatten() {
+            while socket.recv(&mut octets).is_ok() {}
+        }
+    }
+}
+
+fn pair<'a>(trial: &'a Trial<'a>, number: u64, sockets: &'a [UdpSocket]) -> Pair<'a> {
+    let sent = Sent::new(trial.queries_of(number), sockets.len() as u64);
+    Pair { trial, number, sockets, sent, last_sent: AtomicU64::new(SENDING), failed: AtomicBool::new(false) }
+}
+
+/// Runs both threads of each pair to their end.
+fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
+    let failed = |e: port::PortError| TrialError::Tester(e.to_string());
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for pair in pairs {
+            let receiver = host::spawn_in(scope, || pair.receive()).map_err(failed);
+            let sender = receiver.and_then(|r| Ok((r, host::spawn_in(scope, || pair.send()).map_err(failed)?)));
+            // Threads that run already end at once.
+            running.push(
+                sender.inspect_err(|_| pairs.iter().for_each(|pair| pair.failed.store(true, Ordering::Relaxed)))?,
+            );
+        }
+        let mut all = Observation::default();
+        for (receiver, sender) in running {
+            let sender = sender.join().expect("the sender does not panic");
+            let receiver = receiver.join().expect("the receiver does not panic");
+            let (answers, receiving) = receiver?;
+            all.answers.add(&answers);
+            all.cpu[1].0 += receiving.0;
+            all.add(&sender?);
+        }
+        let answered = all.answers.valid + all.answers.late + all.answers.wrong();
+        all.answers.unanswered = all.sent.saturating_sub(answered);
+        Ok(all)
+    })
+}
+
+impl Observation {
+    /// Adds a sender. A receiver that waits loses nothing: its sockets hold the answers, and a late one counts as late.
+    fn add(&mut self, sender: &Sender) {
+        self.sent += sender.sent;
+        self.send_time = self.send_time.max(sender.send_time);
+        self.finished_late = self.finished_late.max(sender.finished_late);
+        self.worst_late = self.worst_late.max(sender.worst_late);
+        self.worst_burst = self.worst_burst.max(sender.worst_burst as u32);
+        self.catch_ups += sender.catch_ups;
+        self.crowded += sender.crowded;
+        self.cpu[0].0 += sender.own_time.0;
+        self.own_time = self.own_time.max(sender.own_time);
+        self.run_delay = self.run_delay.max(sender.run_delay);
+    }
+}

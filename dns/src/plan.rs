@@ -1,0 +1,84 @@
+//! Which query of a trial asks for which name. Each query has a name of its own, so that nothing is cached; with a share of
+//! cached queries, these ask for names that were resolved before the trial (RFC 8219, section 9.2.3).
+
+use method::Count;
+use std::ops::Range;
+
+/// Names that are resolved before a trial with cached queries, at most.
+pub const WARM: u32 = 1_000;
+
+/// The names of the queries of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryPlan {
+    /// Names that are asked for in turn.
+    fresh: Range<u32>,
+    /// Names that were resolved before the trial.
+    warm: Range<u32>,
+    /// Share of the queries that ask for a warm name, in parts per million.
+    cached_ppm: u32,
+}
+
+impl QueryPlan {
+    /// Returns the plan over so many names, of which the last [`WARM`], or half of them, are warm if queries are cached.
+    pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
+        let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
+        QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
+    }
+
+    /// Returns the plan that asks for these names in turn.
+    pub fn only(names: Range<u32>) -> QueryPlan {
+        QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
+    }
+
+    /// The names that are resolved before the trial.
+    pub fn warm(&self) -> Range<u32> {
+        self.warm.clone()
+    }
+
+    /// How many names there are of which each is asked for once.
+    pub fn fresh(&self) -> u32 {
+        self.fresh.end - self.fresh.start
+    }
+
+    /// Queries among the first `q` that ask for a warm name.
+    fn cached_before(&self, q: Count) -> Count {
+        (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
+    }
+
+    /// Fresh names that so many queries need.
+    pub fn needed(&self, queries: Count) -> Count {
+        queries - self.cached_before(queries)
+    }
+
+    /// Returns the name of query `q`. After the last name comes the first again.
+    pub fn name(&self, q: Count) -> u32 {
+        let cached = self.cached_before(q);
+        let (names, at) =
+            if self.cached_before(q + 1) > cached { (&self.warm, cached) } else { (&self.fresh, q - cached) };
+        names.start + (at % u64::from(names.end - names.start).max(1)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn without_cached_queries_every_name_is_fresh() {
+        let plan = QueryPlan::new(1_000, 0);
+        let asked: BTreeSet<u32> = (0..1_000).map(|q| plan.name(q)).collect();
+        assert_eq!((asked.len(), plan.needed(1_000), plan.warm().len()), (1_000, 1_000, 0));
+        assert_eq!(plan.name(1_000), 0);
+    }
+
+    #[test]
+    fn the_share_of_cached_queries_is_exact_and_the_others_are_fresh() {
+        let plan = QueryPlan::new(10_000, 400_000);
+        let (warm, fresh): (Vec<u32>, Vec<u32>) =
+            (0..1_000).map(|q| plan.name(q)).partition(|i| plan.warm().contains(i));
+        assert_eq!((warm.len(), fresh.len(), plan.needed(1_000)), (400, 600, 600));
+        assert_eq!(fresh.iter().collect::<BTreeSet<_>>().len(), 600);
+        assert!((0..100).all(|q| QueryPlan::new(10_000, 1_000_000).name(q) >= 9_000));
+    }
+}

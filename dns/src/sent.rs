@@ -1,0 +1,96 @@
+//! When each query of one sender was sent, and which were answered: one 32-bit word a query, shared by its sender and its
+//! receiver without a lock.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Nanoseconds of a tick: 2^32 of them are 18 minutes.
+const TICK: u64 = 256;
+/// The longest time that fits, in nanoseconds.
+pub(crate) const LONGEST: u64 = (ANSWERED as u64 - 2) * TICK;
+const NOT_SENT: u32 = 0;
+const ANSWERED: u32 = u32::MAX;
+
+/// The queries of one sender, spread over its source ports: query `l` leaves from port `l % ports` with ID `l / ports`.
+pub(crate) struct Sent {
+    times: Vec<AtomicU32>,
+    ports: u64,
+    /// Queries that were sent, or are being sent.
+    next: AtomicU64,
+}
+
+/// What an answer answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    /// This query, which was sent so many nanoseconds after the start of the trial.
+    Query { l: u64, sent_at: u64 },
+    /// A query that had its answer.
+    Answered,
+    /// No query of this sender.
+    None,
+}
+
+impl Sent {
+    pub(crate) fn new(queries: u64, ports: u64) -> Sent {
+        Sent { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
+    }
+
+    /// The port and the ID of query `l`.
+    pub(crate) fn place(&self, l: u64) -> (usize, u16) {
+        ((l % self.ports) as usize, (l / self.ports) as u16)
+    }
+
+    /// Notes that query `l` is sent at this time. Called before the system call, so that no answer precedes it.
+    pub(crate) fn note(&self, l: u64, nanos: u64) {
+        self.times[l as usize].store((nanos / TICK) as u32 + 1, Ordering::Relaxed);
+        self.next.store(l + 1, Ordering::Release);
+    }
+
+    /// Finds the query that an answer on this port with this ID is for: the last one that was sent with them.
+    pub(crate) fn find(&self, port: usize, id: u16) -> Match {
+        let Some(last) = self.next.load(Ordering::Acquire).checked_sub(port as u64 + 1) else { return Match::None };
+        let last = last / self.ports;
+        let Some(of_port) = last.checked_sub(u64::from((last as u16).wrapping_sub(id))) else { return Match::None };
+        let l = of_port * self.ports + port as u64;
+        match self.times[l as usize].load(Ordering::Relaxed) {
+            NOT_SENT => Match::None,
+            ANSWERED => Match::Answered,
+            time => Match::Query { l, sent_at: u64::from(time - 1) * TICK },
+        }
+    }
+
+    /// Notes that query `l` has its answer.
+    pub(crate) fn answered(&self, l: u64) {
+        self.times[l as usize].store(ANSWERED, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_finds_its_query_by_port_and_id() {
+        let sent = Sent::new(200_000, 3);
+        for l in 0..200_000 {
+            sent.note(l, l * 1_000);
+        }
+        for l in [200_000 - 1, 150_000, 3 * 70_000 - 3 * 65_536] {
+            let (port, id) = sent.place(l);
+            assert!(
+                matches!(sent.find(port, id), Match::Query { l: found, sent_at } if found == l && sent_at / TICK == l * 1_000 / TICK)
+            );
+        }
+        // The ID of port 0 was in use again after 65,536 queries.
+        assert!(matches!(sent.find(0, 5), Match::Query { l, .. } if l == 3 * (65_536 + 5)));
+    }
+
+    #[test]
+    fn duplicates_and_answers_to_nothing_are_told_apart() {
+        let sent = Sent::new(10, 2);
+        assert_eq!(sent.find(0, 0), Match::None);
+        (0..3).for_each(|l| sent.note(l, 0));
+        assert_eq!(sent.find(1, 1), Match::None, "query 3 was not sent");
+        sent.answered(2);
+        assert_eq!((sent.find(0, 1), sent.find(0, 7)), (Match::Answered, Match::None));
+    }
+}

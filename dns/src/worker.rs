@@ -1,0 +1,238 @@
+//! A thread pair of the client: one thread sends queries at their due times from its source ports, the other receives and
+//! judges the answers.
+
+use crate::answer::{self, Wrong};
+use crate::client::Trial;
+use crate::query::Query;
+use crate::sent::{Match, Sent};
+use method::trial::Answers;
+use method::{Nanos, TrialError};
+use port::host;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Queries that leave together at most, when the sender is late.
+const BURST: u64 = 32;
+/// The sender sleeps until this time before a query is due, and then polls the clock.
+const AHEAD: Duration = Duration::from_micros(150);
+/// How often the receiver looks whether the trial is over.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+/// Longest answer that is read: that of a query without EDNS (RFC 1035, section 4.2.1), and one octet more.
+const LONGEST: usize = 513;
+
+/// What one sender did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sender {
+    pub sent: u64,
+    pub send_time: Nanos,
+    pub finished_late: Nanos,
+    pub worst_late: Nanos,
+    pub worst_burst: u64,
+    pub catch_ups: u64,
+    pub crowded: u64,
+    pub own_time: Nanos,
+    pub run_delay: Option<Nanos>,
+}
+
+/// One thread pair: its number, its sockets, and what both threads know of its queries.
+pub(crate) struct Pair<'a> {
+    pub trial: &'a Trial<'a>,
+    pub number: u64,
+    pub sockets: &'a [UdpSocket],
+    pub sent: Sent,
+    /// Set after the last query; the receiver then waits for one time-out more.
+    pub last_sent: AtomicU64,
+    pub failed: AtomicBool,
+}
+
+/// No query was the last one yet.
+pub(crate) const SENDING: u64 = u64::MAX;
+
+impl Pair<'_> {
+    /// Nanoseconds since the start of the trial; 0 before it.
+    fn now(&self) -> u64 {
+        Instant::now().saturating_duration_since(self.trial.start).as_nanos() as u64
+    }
+
+    /// Number of query `l` of this pair among all queries of the trial.
+    fn number_of(&self, l: u64) -> u64 {
+        l * self.trial.pairs + self.number
+    }
+
+    /// When query `l` is due, in nanoseconds after the start.
+    fn due(&self, l: u64) -> u64 {
+        (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.rate.0)) as u64
+    }
+
+    /// Sends all queries of this pair.
+    pub(crate) fn send(&self) -> Result<Sender, TrialError> {
+        let run_delay = host::thread_run_delay_nanos();
+        let cpu = host::thread_cpu_nanos();
+        let mut query = Query::new();
+        let mut done = Sender::default();
+        let queries = self.trial.queries_of(self.number);
+        let (mut late, mut now) = (0, 0);
+        while done.sent < queries && !self.trial.is_interrupted() {
+            now = self.wait_for(self.due(done.sent));
+            let overdue =
+                (done.sent..queries).take(BURST as usize + 1).take_while(|&l| self.due(l) <= now).count() as u64;
+            late = now - self.due(done.sent);
+            done.note(late, overdue);
+            for _ in 0..overdue.min(BURST) {
+                self.send_one(&mut query, done.sent).map_err(|e| {
+                    self.failed.store(true, Ordering::Relaxed);
+                    TrialError::Tester(format!("sending a DNS query failed: {e}"))
+                })?;
+                done.sent += 1;
+            }
+        }
+        let end = self.now();
+        self.last_sent.store(end, Ordering::Release);
+        done.send_time = Nanos(end);
+        done.finished_late = Nanos(late.max(end.saturating_sub(now)));
+        done.own_time = Nanos(host::thread_cpu_nanos() - cpu);
+        done.run_delay = host::thread_run_delay_nanos().zip(run_delay).map(|(after, before)| Nanos(after - before));
+        Ok(done)
+    }
+
+    /// Waits until a time of the trial, and returns the time.
+    fn wait_for(&self, due: u64) -> u64 {
+        let at = self.trial.start + Duration::from_nanos(due);
+        loop {
+            let now = Instant::now();
+            match at.checked_duration_since(now) {
+                None => return now.saturating_duration_since(self.trial.start).as_nanos() as u64,
+                Some(Duration::ZERO) => return due,
+                Some(left) if left > 2 * AHEAD => std::thread::sleep((left - AHEAD).min(Duration::from_millis(50))),
+                Some(_) => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn send_one(&self, query: &mut Query, l: u64) -> io::Result<()> {
+        let (port, id) = self.sent.place(l);
+        let name = self.trial.plan.name(self.number_of(l));
+        let message = query.message(id, name);
+        self.sent.note(l, self.now());
+        loop {
+            match self.sockets[port].send(message) {
+                Ok(_) => return Ok(()),
+                // A full queue of the host: the query is late then. An ICMP error for an earlier query says nothing of this one.
+                Err(e) if is_passing(&e) => {
+                    if self.trial.is_interrupted() {
+                        return Ok(());
+                    }
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Receives and judges answers until all queries have one, or one time-out after the last query. Returns the CPU time, too.
+    pub(crate) fn receive(&self) -> Result<(Answers, Nanos), TrialError> {
+        let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
+        let poll = poll_of(self.sockets).map_err(failed)?;
+        let mut events: Vec<Event> = Vec::with_capacity(self.sockets.len().clamp(1, 1024));
+        let mut answers = Answers::default();
+        let cpu = host::thread_cpu_nanos();
+        let all = self.trial.queries_of(self.number);
+        while answers.valid + answers.late + answers.wrong() < all && !self.is_over() {
+            events.clear();
+            match epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(failed(e.into())),
+            }
+            for event in &events {
+                self.drain(event.data.u64() as usize, &mut answers).map_err(failed)?;
+            }
+        }
+        Ok((answers, Nanos(host::thread_cpu_nanos() - cpu)))
+    }
+
+    fn is_over(&self) -> bool {
+        if self.trial.is_interrupted() || self.failed.load(Ordering::Relaxed) {
+            return true;
+        }
+        let last = self.last_sent.load(Ordering::Acquire);
+        last != SENDING && self.now() > last.saturating_add(self.trial.timeout.0)
+    }
+
+    /// Judges everything that waits at one port.
+    fn drain(&self, port: usize, answers: &mut Answers) -> io::Result<()> {
+        let mut octets = [0; LONGEST];
+        // Bounded, so that a port that never runs empty does not keep the others waiting.
+        for _ in 0..1_024 {
+            match self.sockets[port].recv(&mut octets) {
+                Ok(length) => self.judge(port, &octets[..length], self.now(), answers),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if is_passing(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, port: usize, message: &[u8], now: u64, answers: &mut Answers) {
+        let Some(id) = answer::id(message) else {
+            answers.foreign += 1;
+            return;
+        };
+        let (l, sent_at) = match self.sent.find(port, id) {
+            Match::Query { l, sent_at } => (l, sent_at),
+            Match::Answered => {
+                answers.duplicates += 1;
+                return;
+            }
+            Match::None => {
+                answers.foreign += 1;
+                return;
+            }
+        };
+        self.sent.answered(l);
+        let name = self.trial.plan.name(self.number_of(l));
+        let took = Nanos(now.saturating_sub(sent_at));
+        match self.trial.expected.judge(self.trial.names, message, name) {
+            Ok(()) if took <= self.trial.timeout => {
+                answers.valid += 1;
+                answers.slowest = answers.slowest.max(took);
+            }
+            Ok(()) => answers.late += 1,
+            Err(Wrong::Message) => answers.malformed += 1,
+            Err(Wrong::Code) => answers.error_codes += 1,
+            Err(Wrong::NoRecord) => answers.without_record += 1,
+            Err(Wrong::Address) => answers.wrong_address += 1,
+        }
+    }
+}
+
+impl Sender {
+    /// Notes how late a burst is, and how many queries are overdue.
+    fn note(&mut self, late: u64, overdue: u64) {
+        self.worst_late = self.worst_late.max(Nanos(late));
+        self.worst_burst = self.worst_burst.max(overdue.min(BURST));
+        self.catch_ups += u64::from(overdue > 1);
+        if overdue > BURST {
+            self.crowded += BURST;
+        }
+    }
+}
+
+/// Whether an error of a socket passes by itself.
+fn is_passing(error: &io::Error) -> bool {
+    use ErrorKind::{ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, WouldBlock};
+    matches!(error.kind(), WouldBlock | Interrupted | ConnectionRefused | HostUnreachable | NetworkUnreachable)
+        || error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error())
+}
+
+fn poll_of(sockets: &[UdpSocket]) -> io::Result<OwnedFd> {
+    let poll = epoll::create(CreateFlags::CLOEXEC)?;
+    for (port, socket) in sockets.iter().enumerate() {
+        epoll::add(&poll, socket, EventData::new_u64(port as u64), EventFlags::IN)?;
+    }
+    Ok(poll)
+}

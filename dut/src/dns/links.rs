@@ -1,0 +1,154 @@
+//! The links of a bed for DNS: client, device and server with addresses, permanent neighbours and routes. All three have the
+//! kernel's IP stack.
+
+use super::Between;
+use crate::bed::{BedConfig, LEFT, RIGHT, Side, quiet, shown, words};
+use crate::bed6;
+use crate::step::{Action, NETNS_OF_DUT, Step, Target};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::AddrRange;
+
+/// The client of a DNS64 server.
+pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
+/// The DNS64 server.
+pub(super) const DUT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1);
+
+/// One end of a link.
+struct End {
+    target: Target,
+    name: &'static str,
+    mac: [u8; 6],
+    /// The other end's Ethernet address.
+    peer: [u8; 6],
+}
+
+impl End {
+    /// Ends of the link on one side: that of the client or of the server, and that of the device.
+    fn pair(side: &Side, target: Target) -> [End; 2] {
+        let (own, dut) = (side.tester_mac(), side.dut_mac());
+        [
+            End { target, name: side.tester_name, mac: own, peer: dut },
+            End { target: Target::Dut, name: side.name, mac: dut, peer: own },
+        ]
+    }
+
+    fn step(&self, why: impl Into<String>, line: &[&str]) -> Step {
+        Step { target: self.target, ..Step::dut(why, words(line)) }
+    }
+
+    /// Steps that switch the interface on.
+    fn prepared(&self) -> Vec<Step> {
+        vec![
+            self.step("a known Ethernet address", &["ip link set dev", self.name, "address", &shown(self.mac)]),
+            self.step(
+                "no offloads: every packet is sent alone and with its checksum",
+                &["ethtool -K", self.name, "rx off tx off sg off tso off gso off gro off"],
+            ),
+            self.step("the interface on", &["ip link set dev", self.name, "txqueuelen 20000 up"]),
+        ]
+    }
+
+    /// Steps for an address, and for a permanent entry of the neighbour, so that no query waits for its address.
+    fn addressed(&self, own: &str, neighbour: &str) -> Vec<Step> {
+        let nodad = if own.contains(':') { "nodad" } else { "" };
+        let add = ["ip addr add", own, "dev", self.name, nodad];
+        let add = &add[..if nodad.is_empty() { 4 } else { 5 }];
+        let mac = shown(self.peer);
+        vec![
+            self.step(format!("the address of {}", self.name), add),
+            self.step(
+                "a permanent neighbour entry, so that no query waits for it",
+                &["ip neigh replace", neighbour, "lladdr", &mac, "nud permanent dev", self.name],
+            ),
+        ]
+    }
+}
+
+/// All steps that build the links, in order. Their effects vanish with the namespaces, except the backlog.
+pub(super) fn steps(between: &Between) -> Vec<Step> {
+    let mut steps = quiet_everywhere(between);
+    let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
+    let used = if *between == Between::Nothing { &sides[..1] } else { &sides[..] };
+    let ends: Vec<[End; 2]> = used.iter().map(|(side, target)| End::pair(side, *target)).collect();
+    for [outer, dut] in &ends {
+        steps.push(cable(outer, dut));
+        steps.extend(outer.prepared().into_iter().chain(dut.prepared()));
+    }
+    match between {
+        Between::Nothing => steps.extend(addresses_of_cable(&ends[0])),
+        Between::Dns64 { .. } => {
+            let [[client, dut], right] = [&ends[0], &ends[1]];
+            let [own, other] = [CLIENT6, DUT6].map(|address| address.to_string());
+            steps.extend(client.addressed(&format!("{own}/64"), &other));
+            steps.extend(dut.addressed(&format!("{other}/64"), &own));
+            steps.extend(addresses(&RIGHT, right));
+        }
+        Between::Kernel(config) => {
+            steps.extend(addresses(&LEFT, &ends[0]));
+            steps.extend(addresses(&RIGHT, &ends[1]));
+            let pool = config.config.pool;
+            let count = u32::from(pool.last) - u32::from(pool.first) + 1;
+            steps.extend(routes(&ends[0][0], &ends[1][0], AddrRange { first: pool.first, count }));
+            let bed = BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() };
+            steps.extend(bed.placement());
+        }
+    }
+    steps
+}
+
+/// Steps for namespaces that send no unsolicited packets. Only a DNS64 server has IPv6.
+fn quiet_everywhere(between: &Between) -> Vec<Step> {
+    let six = |target| bed6::quiet().into_iter().map(move |step| Step { target, ..step });
+    let targets = [Target::Tester, Target::Dut, Target::Server];
+    let mut steps: Vec<Step> = match between {
+        Between::Dns64 { .. } => {
+            targets[..2].iter().flat_map(|&target| six(target)).chain(quiet(Target::Server)).collect()
+        }
+        Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
+        Between::Kernel(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
+    };
+    let on =
+        |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
+    steps.extend(targets.map(on));
+    steps
+}
+
+/// The step that makes a link.
+fn cable(outer: &End, dut: &End) -> Step {
+    let mut action = words(&["ip link add", outer.name, "type veth peer name", dut.name, "netns"]);
+    if let Action::Command { args, .. } = &mut action {
+        args.push(NETNS_OF_DUT.to_owned());
+    }
+    Step { target: outer.target, ..Step::dut(format!("a cable to the {} of the DUT", dut.name), action) }
+}
+
+fn addresses(side: &Side, [outer, dut]: &[End; 2]) -> Vec<Step> {
+    let [own, other] = [side.tester, side.dut].map(|address| Ipv4Addr::from(address).to_string());
+    let mut steps = outer.addressed(&format!("{own}/24"), &other);
+    steps.extend(dut.addressed(&format!("{other}/24"), &own));
+    steps
+}
+
+/// Without a device, the server is at the other end of the client's cable, in the same network.
+fn addresses_of_cable([client, server]: &[End; 2]) -> Vec<Step> {
+    let [own, other] = [LEFT.tester, RIGHT.tester].map(|address| Ipv4Addr::from(address).to_string());
+    let mut steps = client.addressed(&format!("{own}/15"), &other);
+    steps.extend(server.addressed(&format!("{other}/15"), &own));
+    steps
+}
+
+/// Routes through the device: of the client to the server, of the server to the client and to the outside addresses.
+fn routes(client: &End, server: &End, pool: AddrRange) -> Vec<Step> {
+    let [left, right] = [LEFT.dut, RIGHT.dut].map(|address| Ipv4Addr::from(address).to_string());
+    let mut steps = vec![
+        client.step("everything goes through the DUT", &["ip route replace default via", &left]),
+        server.step("everything goes through the DUT", &["ip route replace default via", &right]),
+    ];
+    for prefix in pool.prefixes_without(RIGHT.dut.into()) {
+        steps.push(server.step(
+            "the outside addresses are behind the DUT",
+            &["ip route replace", &prefix.to_string(), "via", &right],
+        ));
+    }
+    steps
+}

@@ -1,0 +1,250 @@
+//! Beds for DNS: a client's namespace, the device under test in another one, and an authoritative server (Knot DNS) in a third. The
+//! device is a DNS64 server (Unbound), or the kernel that forwards or translates the queries. A bed without a device is for the
+//! tester's self-test (RFC 8219, section 9.2.1).
+//!
+//! Configuration and zone are files of a temporary folder, which is removed with the bed.
+
+mod folder;
+mod knot;
+mod links;
+mod unbound;
+mod zone;
+
+use crate::DutError;
+use crate::bed::{BedConfig, LEFT, RIGHT};
+use crate::changes::{Changes, Undone};
+use crate::device::DeviceConfig;
+use crate::facts::{self, Fact};
+use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
+use crate::lock::{Lock, RunDir, What};
+use crate::software::conntrack::{self, Situation};
+use crate::software::{self, Software};
+use crate::started::{Role, Started};
+use crate::step::{Sink, Step, Target, no_sink};
+use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
+use folder::Folder;
+use port::netns::Netns;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+pub use zone::{Record, Zone};
+
+/// The port of DNS.
+const DNS: u16 = 53;
+
+/// What is between client and server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// A cable: no device.
+    Nothing,
+    /// Unbound as a DNS64 server, with so many threads and this prefix of 96 bits.
+    Dns64 {
+        /// Threads of Unbound.
+        threads: u32,
+        /// The prefix before the 32 bits of an IPv4 address.
+        prefix: Ipv6Addr,
+    },
+    /// The kernel, which forwards or translates. Of the bed in it, only the cores matter.
+    Kernel(Box<DeviceConfig>),
+}
+
+impl Between {
+    /// The programs that the bed runs.
+    fn tools(&self) -> Result<Vec<Tool>, DutError> {
+        let own: &[Tool] = match self {
+            Between::Nothing => &[],
+            Between::Dns64 { .. } => &[UNBOUND],
+            Between::Kernel(config) => software::named(&config.software)?.tools,
+        };
+        Ok([&[IP, ETHTOOL, KNOT][..], own].concat())
+    }
+
+    /// The software of the kernel.
+    fn software(&self) -> Result<Option<&'static Software>, DutError> {
+        match self {
+            Between::Kernel(config) => software::named(&config.software).map(Some),
+            Between::Nothing | Between::Dns64 { .. } => Ok(None),
+        }
+    }
+
+    /// The address of the client, and where it sends its queries.
+    pub fn ends(&self) -> (IpAddr, SocketAddr) {
+        match self {
+            Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
+            Between::Nothing | Between::Kernel(_) => (Ipv4Addr::from(LEFT.tester).into(), server()),
+        }
+    }
+
+    /// Where the server runs: without a device, at the other end of the client's cable.
+    fn place_of_server(&self) -> Target {
+        if *self == Between::Nothing { Target::Dut } else { Target::Server }
+    }
+}
+
+/// Address and port of the authoritative server.
+pub fn server() -> SocketAddr {
+    SocketAddr::new(Ipv4Addr::from(RIGHT.tester).into(), DNS)
+}
+
+/// A bed in place. Dropping it ends the programs and restores machine-wide settings.
+pub struct Bed {
+    between: Between,
+    software: Option<&'static Software>,
+    knot: Option<Started>,
+    unbound: Option<Started>,
+    changes: Changes,
+    host: Namespace,
+    folder: Folder,
+    sink: Sink,
+    facts: Vec<Fact>,
+    // Last field: dropped after all others.
+    _lock: Lock,
+}
+
+impl Bed {
+    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask it before the first trial.
+    ///
+    /// # Errors
+    /// When a program is missing or cannot be started, or a step fails. Everything has been undone then.
+    pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
+        let tools = between.tools()?;
+        tool::require(&tools)?;
+        check(&between)?;
+        let software = between.software()?;
+        let lock = Lock::take(dir, What::Bed)?;
+        let host = Namespace::with_server()?;
+        let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
+        let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
+        bring_up(&mut changes, &between, software)?;
+        let folder = Folder::new()?;
+        folder.write_with(knot::ZONE_FILE, |out| zone.write(out))?;
+        folder.write(knot::CONFIG, &knot::config(folder.path(), zone.name))?;
+        if let Between::Dns64 { threads, prefix } = &between {
+            folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
+        }
+        let facts = facts::of_dns(&mut changes, &tools);
+        let sink = Arc::clone(sink);
+        let mut bed =
+            Bed { between, software, knot: None, unbound: None, changes, host, folder, sink, facts, _lock: lock };
+        bed.knot = Some(bed.start("the authoritative server", bed.between.place_of_server(), &knot::line())?);
+        Ok(bed)
+    }
+
+    /// Puts the device into the state without any earlier query: starts the DNS64 server anew, so that its cache is empty, or empties the
+    /// connection tracking table. The DNS64 server answers a moment later.
+    ///
+    /// # Errors
+    /// When a command fails, or a program has ended.
+    pub fn clear(&mut self) -> Result<(), DutError> {
+        self.see_that_programs_run()?;
+        if matches!(self.between, Between::Dns64 { .. }) {
+            self.unbound = None;
+            self.unbound = Some(self.start("the DNS64 server", Target::Dut, &unbound::line())?);
+        }
+        if self.software.is_some_and(|software| software.stateful) {
+            conntrack::clear(&mut self.changes)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that no program has ended by itself.
+    ///
+    /// # Errors
+    /// [`DutError::Dead`] with its last lines.
+    pub fn see_that_programs_run(&mut self) -> Result<(), DutError> {
+        let ended = [&mut self.knot, &mut self.unbound].into_iter().flatten().find_map(Started::ended);
+        ended.map_or(Ok(()), |how| Err(DutError::Dead(format!("a program of the bed has ended: {how}"))))
+    }
+
+    /// The namespace of the client.
+    pub fn client(&self) -> &Netns {
+        self.host.at(Target::Tester).expect("a namespace")
+    }
+
+    /// The namespace of the authoritative server.
+    pub fn server(&self) -> &Netns {
+        self.host.at(self.between.place_of_server()).expect("made with a server")
+    }
+
+    /// What is between client and server.
+    pub fn between(&self) -> &Between {
+        &self.between
+    }
+
+    /// The facts that a result on this bed depends on.
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// Ends the programs, removes the folder and undoes all steps.
+    pub fn teardown(mut self) -> Undone {
+        (self.unbound, self.knot) = (None, None);
+        // The kernel frees the entries of a deleted namespace in the background, on the cores of the next measurement.
+        if self.software.is_some_and(|software| software.stateful) {
+            let _ = conntrack::clear(&mut self.changes);
+        }
+        self.changes.undo_all()
+    }
+
+    fn start(&self, name: &'static str, target: Target, line: &str) -> Result<Started, DutError> {
+        let ns = self.host.at(target).expect("made with a server");
+        Started::spawn_as(Role { name, target }, line, ns, self.folder.path(), &self.sink)
+            .map_err(|why| DutError::Refused { what: format!("`{line}`"), way_out: why })
+    }
+}
+
+/// Returns the actions of [`Bed::build`] in order, without carrying them out, and then the programs that it starts.
+///
+/// # Errors
+/// When the configuration is unsupported.
+pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
+    check(between)?;
+    let host = DryRun::over(Here::new());
+    let orders = host.orders();
+    // A dry run keeps no journal, so that the folder is never read.
+    bring_up(&mut Changes::on(Box::new(host), RunDir::of_this_user(), no_sink()), between, between.software()?)?;
+    let orders = orders.lock().expect("no panic while held").clone();
+    let resolver = matches!(between, Between::Dns64 { .. }).then(unbound::line);
+    Ok((orders, std::iter::once(knot::line()).chain(resolver).collect()))
+}
+
+/// Checks that the programs for this bed are installed.
+///
+/// # Errors
+/// All missing programs, with their packages.
+pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
+    tool::require(&between.tools()?)
+}
+
+fn check(between: &Between) -> Result<(), DutError> {
+    let Between::Kernel(config) = between else { return Ok(()) };
+    let software = software::named(&config.software)?;
+    config.config.check(software)?;
+    if software.ipv6 {
+        return Err(DutError::Refused {
+            what: format!("DNS queries through {}", software.name),
+            way_out: "the bed for DNS has IPv4 links: use linux-forwarding or a NAT44".to_owned(),
+        });
+    }
+    BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() }.check()
+}
+
+/// Carries out all steps, in order.
+fn bring_up(changes: &mut Changes, between: &Between, software: Option<&Software>) -> Result<(), DutError> {
+    let steps = links::steps(between);
+    let table = || match (between, software) {
+        (Between::Kernel(config), Some(software)) if software.stateful => {
+            conntrack::steps(&config.config, &Situation::now())
+        }
+        _ => Ok(Vec::new()),
+    };
+    if steps.iter().chain(&table()?).any(Step::is_machine_wide) || changes.is_journal_left() {
+        changes.begin_journal()?;
+    }
+    changes.carry_out(&steps)?;
+    if let (Between::Kernel(config), Some(software)) = (between, software) {
+        changes.carry_out(&(software.steps)(&config.config))?;
+    }
+    // After the rules, because the first rule may make the kernel load connection tracking.
+    let table = table().inspect_err(|_| drop(changes.undo_all()))?;
+    changes.carry_out(&table)
+}

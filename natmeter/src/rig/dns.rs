@@ -1,0 +1,239 @@
+//! Beds for DNS: client, device and authoritative server in namespaces of this machine. The crate `dut` builds the bed and starts
+//! the programs, and the crate `dns` is client and judge; this module joins both.
+
+use super::{Bed as TestBed, Process, Rig, RigError, failed, kernel};
+use dns::answer::Expected;
+use dns::client::{Client, Load, Observation, Ports};
+use dns::names::{PREFIX, ZONE};
+use dns::tester::wait_for_answers;
+use dns::{Device, Names, QueryPlan, Tester};
+use dut::RunDir;
+use dut::dns::{Bed, Between, Record, Zone, server};
+use method::metric::DNS64_RESOLUTION_RATE;
+use method::{Count, Nanos, Rate, TrialError};
+use record::folder::{FactTable, Figures};
+use scenario::{Dut, Point, Scenario};
+use std::sync::{Arc, Mutex};
+
+// `scenario` refuses what `dns` would refuse, without a dependency on it.
+const _: () = assert!(
+    scenario::WARM_NAMES == dns::plan::WARM
+        && scenario::MOST_QUERY_PORTS == dns::client::MOST_PORTS
+        && scenario::MOST_NAMES == dns::names::MOST
+);
+
+/// Octets that the kernel counts for a small packet in the queue of a socket.
+const TRUE_SIZE: u64 = 768;
+
+/// Returns what is between client and server at a point; `None` for a device that gets test frames.
+pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
+    match &scenario.duts[point.dut] {
+        Dut::Resolver => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
+        Dut::Kernel { software, nat44 } if scenario.sends_queries() => {
+            Some(Between::Kernel(Box::new(kernel::device_config(scenario, software, nat44.as_ref(), point))))
+        }
+        _ => None,
+    }
+}
+
+/// Builds the rig.
+///
+/// # Errors
+/// If a program or a privilege is missing, or if no query is answered; everything set up until then is restored.
+pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    let is_dns64 = matches!(between, Between::Dns64 { .. });
+    let keys = &scenario.procedures.dns;
+    let names = Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) };
+    let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
+    let bed = stand(between, names, process, scenario.duts[point.dut].name())?;
+    let ports = ports(scenario, point);
+    let client = client(&bed, ports)?;
+    if !is_dns64 {
+        wait_for_answers(&client, &names, expected, &process.interrupted)?;
+    }
+    let mut facts: FactTable = bed.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
+    facts.insert("client".to_owned(), format!("{} thread pairs × {} source ports", ports.threads, ports.each));
+    facts.insert("zone".to_owned(), format!("{} names below {ZONE}", names.count));
+    // The facts of the tester, which runs on the same machine, have these doubts.
+    let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
+    let doubts = bed.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone()).collect();
+    let running = Arc::new(Mutex::new(Some(bed)));
+    let tester = Tester {
+        client,
+        device: InBed(Arc::clone(&running)),
+        names,
+        expected,
+        names_wear_out: is_dns64,
+        queue: queue(),
+        settle: scenario.measure.settle,
+        interrupted: Arc::clone(&process.interrupted),
+    };
+    Ok(Rig {
+        bed: TestBed::Dns(Box::new(tester)),
+        null: None,
+        buffered: 0,
+        facts,
+        figures: Figures::new(),
+        doubts,
+        shares_core: port::host::cores().len() < 2 * ports.threads as usize + point.cores as usize + 1,
+        price: None,
+        captures: super::wires::Captures::default(),
+        teardown: Some(Box::new(move || {
+            let bed = running.lock().expect("no panic while held").take();
+            bed.map(|bed| bed.teardown().left).unwrap_or_default()
+        })),
+    })
+}
+
+fn ports(scenario: &Scenario, point: &Point) -> Ports {
+    let keys = &scenario.procedures.dns;
+    Ports { threads: keys.threads, each: keys.ports(point.connections) }
+}
+
+/// Builds a bed, and waits until its authoritative server has loaded the zone.
+fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Result<Bed, RigError> {
+    let records = || -> Box<dyn Iterator<Item = Record>> {
+        let text = |label: [u8; dns::names::LABEL]| label.map(char::from).iter().collect::<String>();
+        Box::new(names.records().map(move |(label, a, aaaa)| (text(label), a, aaaa)))
+    };
+    let zone = Zone { name: ZONE, records: &records };
+    let mut bed = Bed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
+    let one = Ports { threads: 1, each: 1 };
+    let beside = bed.server().run_in(|| Client::open(server().ip(), server(), one))?.map_err(unopened)?;
+    // The server's own answer has the AAAA record of the zone, or none.
+    let expected = if names.aaaa(names.probe()).is_some() { Expected::Zone } else { Expected::Nothing };
+    let answered = wait_for_answers(&beside, &names, expected, &process.interrupted);
+    // Why a program has ended says more than that it does not answer.
+    bed.see_that_programs_run()?;
+    answered?;
+    Ok(bed)
+}
+
+fn client(bed: &Bed, ports: Ports) -> Result<Client, RigError> {
+    let (own, to) = bed.between().ends();
+    Ok(bed.client().run_in(|| Client::open(own, to, ports))?.map_err(unopened)?)
+}
+
+fn unopened(error: std::io::Error) -> TrialError {
+    TrialError::Tester(format!(
+        "the source ports of the DNS client cannot be opened: {error}; use fewer `threads` or `ports`, or raise the limit on open files \
+         (ulimit -n)"
+    ))
+}
+
+/// Queries that the receive queue of a socket with the kernel's default size holds, if the kernel tells it.
+fn queue() -> Option<Count> {
+    let octets: u64 = std::fs::read_to_string("/proc/sys/net/core/rmem_default").ok()?.trim().parse().ok()?;
+    Some(octets / TRUE_SIZE)
+}
+
+/// The device of a bed that may have been torn down.
+pub struct InBed(Arc<Mutex<Option<Bed>>>);
+
+impl Device for InBed {
+    fn clear(&mut self) -> Result<bool, TrialError> {
+        let mut running = self.0.lock().expect("no panic while held");
+        let bed = running.as_mut().ok_or_else(|| TrialError::Device("the device has been torn down".to_owned()))?;
+        bed.clear().map_err(|e| failed(&e))?;
+        Ok(matches!(bed.between(), Between::Dns64 { .. }))
+    }
+}
+
+/// The ceiling of client and server without a device.
+pub struct Ceiling {
+    /// Queries per second that a measurement may have.
+    pub rate: Rate,
+    /// CPU time to send a query, picoseconds.
+    pub send_ps: u64,
+    /// CPU time to receive and judge an answer, picoseconds.
+    pub receive_ps: u64,
+}
+
+/// Length of a trial of the self-test.
+const SELF_TEST: Nanos = Nanos::from_millis(200);
+/// The first rate of the self-test, which any machine should do.
+const FIRST: Rate = Rate(2_000);
+/// The highest rate of the self-test.
+const LAST: Rate = Rate(16_000_000);
+/// Trials at a rate before it has failed: noise of the host is no limit of the tester.
+const TRIES: u32 = 3;
+/// Halvings between the last rate that passed and the first that failed.
+const HALVINGS: u32 = 4;
+/// Answers of the self-test arrive within this part of the time-out: 1/4 (RFC 8219, section 9.2.1).
+const PART_OF_TIMEOUT: u64 = 4;
+/// Names of its zone.
+const NAMES: u32 = 65_536;
+
+/// Carries out the self-test of RFC 8219, section 9.2.1: the client asks the server, without a device. For a DNS64 server, the rate is
+/// half of that, because one query may cost the server two.
+///
+/// # Errors
+/// If the bed cannot be built, or if the first rate fails.
+pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
+    let keys = &scenario.procedures.dns;
+    let names = Names { count: NAMES, existing_ppm: 1_000_000 };
+    let bed = stand(Between::Nothing, names, process, "tester")?;
+    let client = client(&bed, ports(scenario, point))?;
+    let try_at = |rate: Rate| -> Result<Option<Observation>, TrialError> {
+        let timeout = Nanos(keys.timeout.0 / PART_OF_TIMEOUT);
+        let plan = QueryPlan::new(NAMES, 0);
+        let load = Load { rate, queries: rate.frames_in(SELF_TEST), timeout, plan, expected: Expected::Zone };
+        for _ in 0..TRIES {
+            let seen = client.run(&load, &names, &process.interrupted)?;
+            if seen.answers.valid == load.queries && seen.finished_late.0 < SELF_TEST.0 / 100 {
+                return Ok(Some(seen));
+            }
+        }
+        Ok(None)
+    };
+    let found = search(try_at)?;
+    // Errors have gone to the sink.
+    bed.teardown();
+    let Some((rate, seen)) = found else {
+        return Err(RigError::Bed(format!(
+            "without a device, the DNS server does not answer {FIRST} queries/s within {} ms; stop other programs, or use another machine",
+            keys.timeout.0 / PART_OF_TIMEOUT / 1_000_000
+        )));
+    };
+    let is_dns64 = scenario.measure.metrics.iter().any(|key| key == DNS64_RESOLUTION_RATE.key);
+    let each = |nanos: Nanos| nanos.0 * 1_000 / seen.sent.max(1);
+    Ok(Ceiling {
+        rate: Rate(if is_dns64 { rate.0 / 2 } else { rate.0 }),
+        send_ps: each(seen.cpu[0]),
+        receive_ps: each(seen.cpu[1]),
+    })
+}
+
+/// Doubles the rate until it fails, and then halves the interval. Returns the highest rate that passed.
+fn search<T>(mut try_at: impl FnMut(Rate) -> Result<Option<T>, TrialError>) -> Result<Option<(Rate, T)>, TrialError> {
+    let (mut best, mut rate) = (None, FIRST);
+    while rate < LAST
+        && let Some(seen) = try_at(rate)?
+    {
+        best = Some((rate, seen));
+        rate = rate.scaled(2, 1);
+    }
+    let Some((mut low, mut seen)) = best else { return Ok(None) };
+    let mut high = rate;
+    for _ in 0..HALVINGS {
+        let middle = Rate(low.0.midpoint(high.0));
+        match try_at(middle)? {
+            Some(passed) => (low, seen) = (middle, passed),
+            None => high = middle,
+        }
+    }
+    Ok(Some((low, seen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ceiling_is_below_the_first_rate_that_fails() {
+        let limit = 100_000;
+        let (rate, ()) = search(|rate| Ok((rate.0 <= limit).then_some(()))).unwrap().unwrap();
+        assert!(rate.0 <= limit && rate.0 + rate.0 / 10 > limit, "{rate}");
+        assert!(search(|_| Ok(None::<()>)).unwrap().is_none());
+    }
+}

@@ -1,0 +1,54 @@
+//! DNS through real programs: Knot DNS is the authoritative server; Unbound is the DNS64 server, or the kernel translates.
+
+use record::folder::Outcome;
+use record::store::read_lines;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a scenario with short trials, and returns its outcomes and what it printed.
+fn run(text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, runs) = (folder.path().join("dns.toml"), folder.path().join("runs"));
+    std::fs::write(&file, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.arg("run").arg(&file).arg("--beside").arg("--runs").arg(&runs);
+    set.iter().for_each(|set| {
+        command.args(["--set", set]);
+    });
+    let output = command.output().unwrap();
+    let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    let run = std::fs::read_dir(&runs).ok().and_then(|mut runs| runs.next()).unwrap_or_else(|| panic!("{printed}"));
+    (outcomes(&run.unwrap().path()), printed)
+}
+
+fn outcomes(run: &Path) -> Vec<Outcome> {
+    read_lines(&run.join("results.jsonl")).unwrap().values
+}
+
+const SHORT: [&str; 4] =
+    ["measure.repetitions=1", "measure.duration=200 ms", "measure.settle=10 ms", "measure.error=50 %"];
+
+/// A rate that any resolver does: every answer has the synthesised address of its own name.
+#[test]
+#[ignore = "needs root, knot and unbound: run by ./check as root"]
+fn unbound_synthesises_every_record() {
+    let text = include_str!("../../../scenarios/dns64.toml");
+    let set = [&SHORT[..], &["measure.max-rate=300", "measure.dns.names=5000", "measure.dns.cached=20 %"]].concat();
+    let (outcomes, printed) = run(text, &set);
+    let [outcome] = &outcomes[..] else { panic!("{printed}") };
+    assert!(outcome.result.rate.0 > 0, "{printed}");
+    let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
+    assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+    assert!(answers.valid > 0 && printed.contains("DNS64 resolution performance"), "{printed}");
+}
+
+#[test]
+#[ignore = "needs root and knot: run by ./check as root"]
+fn queries_pass_the_kernel_with_and_without_nat44() {
+    let text = include_str!("../../../scenarios/dns-load.toml");
+    let set = [&SHORT[..], &["measure.max-rate=1000", "measure.dns.names=5000", "sweep.connections=100"]].concat();
+    let (outcomes, printed) = run(text, &set);
+    let names: Vec<&str> = outcomes.iter().map(|o| o.measurement.point.dut_name.as_str()).collect();
+    assert_eq!(names, ["linux-forwarding", "nftables"], "{printed}");
+    assert!(outcomes.iter().all(|o| o.result.rate.0 > 0), "{printed}");
+}

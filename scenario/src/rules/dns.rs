@@ -1,0 +1,190 @@
+//! DNS: queries need a device that answers or forwards them, and are not mixed with test frames.
+
+use super::{Check, dut_at};
+use crate::procedure::MOST_QUERY_PORTS;
+use crate::quantity::show_grouped;
+use crate::tables::IPV6_FORWARDING;
+use crate::{Dut, Scenario};
+use key::Fault;
+use method::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
+
+/// The metric of a device's DNS queries; `None` for a device that has none.
+fn metric_of(dut: &Dut) -> Option<&'static str> {
+    match dut {
+        Dut::Resolver => Some(DNS64_RESOLUTION_RATE.key),
+        Dut::Kernel { software, .. } if *software != IPV6_FORWARDING => Some(DNS_QUERIES_RESOLVED.key),
+        Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+    }
+}
+
+impl Check<'_> {
+    /// Whether the scenario sends DNS queries; then the rules of metrics of test frames do not apply.
+    pub(super) fn dns(&mut self) -> bool {
+        let scenario = self.scenario;
+        if !scenario.sends_queries() {
+            let resolvers = scenario.duts.iter().filter(|dut| matches!(dut, Dut::Resolver));
+            for dut in resolvers {
+                let fault = Fault::new("a DNS64 server receives no test frames").at(dut_at(dut), "answers DNS queries");
+                let fault = fault.at(self.measure("metrics"), "metrics of test frames");
+                self.faults.push(fault.instead("write metrics = [\"dns64_resolution_rate\"]"));
+            }
+            return false;
+        }
+        self.dns_metrics();
+        self.dns_devices();
+        self.dns_ports();
+        self.dns_names();
+        self.dns_links();
+        true
+    }
+
+    /// All metrics are of DNS queries, and each has a device.
+    fn dns_metrics(&mut self) {
+        let (path, Scenario { measure, duts, .. }) = (self.measure("metrics"), self.scenario);
+        let simulated = duts.iter().any(|dut| matches!(dut, Dut::Simulated(_)));
+        for (at, key) in measure.metrics.iter().enumerate() {
+            let path = format!("{path}[{at}]");
+            if !is_of_queries(key) {
+                let fault = Fault::new("DNS queries and test frames need different links");
+                let fault = fault.at(path, "no metric of DNS");
+                self.faults.push(fault.instead("measure it in another scenario, or remove it"));
+            } else if !simulated && !duts.iter().any(|dut| metric_of(dut) == Some(key.as_str())) {
+                let device = if key == DNS64_RESOLUTION_RATE.key { "[dut.unbound]" } else { "[dut.nftables]" };
+                let fault = Fault::new(format!("`{key}` has no device")).at(path, "does not apply to the devices");
+                self.faults.push(fault.instead(format!("add {device}, or remove the metric")));
+            }
+        }
+    }
+
+    /// Each device has a metric.
+    fn dns_devices(&mut self) {
+        for dut in &self.scenario.duts {
+            let measured = |key: &str| self.scenario.measure.metrics.iter().any(|metric| metric == key);
+            if matches!(dut, Dut::Simulated(_)) || metric_of(dut).is_some_and(measured) {
+                continue;
+            }
+            let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
+            let fault = fault.at(dut_at(dut), "not with these metrics").at(self.measure("metrics"), "DNS queries only");
+            self.faults.push(fault.instead(match metric_of(dut) {
+                Some(metric) => format!("add \"{metric}\" to the metrics, or remove the device"),
+                None => "natmeter sends DNS queries to unbound, and through linux-forwarding, nftables, iptables-legacy and \
+                         iptables-nft; remove the device"
+                    .to_owned(),
+            }));
+        }
+    }
+
+    /// The source ports are there, and are the connections.
+    fn dns_ports(&mut self) {
+        let dns = &self.scenario.procedures.dns;
+        let [threads, ports] = ["threads", "ports"].map(|key| self.measure(&format!("dns.{key}")));
+        let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && metric_of(dut).is_some());
+        let connections = if stateful { &self.scenario.sweep.connections[..] } else { &[0] };
+        for (at, &n) in connections.iter().enumerate() {
+            let all = u64::from(dns.threads) * u64::from(dns.ports(n));
+            if n > 0 && all != n {
+                let title = format!("{} source ports are not {} connections", show_grouped(all), show_grouped(n));
+                let fault = Fault::new(title).at(format!("{}[{at}]", self.connections()), "one a source port");
+                let fault = fault.needs(ports.clone()).needs(threads.clone());
+                self.faults.push(fault.instead(format!(
+                    "remove `ports`, and write a multiple of `threads` = {} connections, such as {}",
+                    dns.threads,
+                    n.next_multiple_of(u64::from(dns.threads))
+                )));
+            } else if all > u64::from(MOST_QUERY_PORTS) {
+                let fault = Fault::new(format!("{} source ports are too many for a client", show_grouped(all)));
+                let at = key::At::first([
+                    ports.clone().into(),
+                    format!("{}[{at}]", self.connections()).into(),
+                    threads.clone().into(),
+                ]);
+                self.faults.push(
+                    fault
+                        .at(at, "`threads` × `ports`")
+                        .instead(format!("write at most {} together", show_grouped(MOST_QUERY_PORTS.into()))),
+                );
+            }
+        }
+    }
+
+    /// The links are those of the bed for DNS.
+    fn dns_links(&mut self) {
+        for path in ["link.tap", "link.veth", "link.in-process", "link.impair", "link.capture"] {
+            if self.spans.has(path) {
+                let fault = Fault::new("DNS queries have links of their own: veth pairs between IP stacks");
+                self.faults.push(fault.at(key::At::key(path), "not used").instead("remove this table"));
+            }
+        }
+    }
+
+    /// The zone has a name for each query, up to `max-rate`.
+    fn dns_names(&mut self) {
+        let Some(most) = self.scenario.rate_of_names() else { return };
+        let written = self.scenario.measure.max_rate.map(|rate| rate.frames_per_second(self.scenario.widest_frame()));
+        let Some(wanted) = written.filter(|wanted| *wanted > most) else { return };
+        let title = format!("the zone has too few names for trials of {} queries per second", show_grouped(wanted));
+        let fault =
+            Fault::new(title).at(self.measure("max-rate"), format!("names for {} per second", show_grouped(most)));
+        let fault = fault.needs(self.measure("dns.names")).needs(self.measure("duration"));
+        self.faults.push(fault.instead("write more `names` in [measure.dns], a lower max-rate, or a shorter duration"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, conformance, parse};
+
+    fn refused(text: &str) -> String {
+        let text = format!("name = \"x\"\n{text}");
+        parse("x.toml", &text, &Options::default(), tech::ALL).expect_err("refused").render(false)
+    }
+
+    const DNS64: &str = "[dut.unbound]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n";
+
+    #[test]
+    fn queries_and_frames_are_not_mixed() {
+        let text = refused(
+            "[dut.nftables]\n[sweep]\nconnections = 1600\n[measure]\nmetrics = [\"dns_queries_resolved\", \"max_conn_est_rate\"]\n",
+        );
+        assert!(text.contains("DNS queries and test frames need different links"), "{text}");
+        assert!(text.contains("x.toml:6:"), "{text}");
+    }
+
+    #[test]
+    fn metrics_and_devices_belong_together() {
+        let text = refused("[dut.linux-forwarding]\n[measure]\nmetrics = \"dns64_resolution_rate\"\n");
+        assert!(text.contains("`dns64_resolution_rate` has no device") && text.contains("add [dut.unbound]"), "{text}");
+        let text = refused("[dut.unbound]\n[measure]\nmetrics = \"throughput\"\n");
+        assert!(text.contains("a DNS64 server receives no test frames"), "{text}");
+    }
+
+    #[test]
+    fn source_ports_are_the_connections() {
+        let load = "[dut.nftables]\n[sweep]\nconnections = 1601\n[measure]\nmetrics = \"dns_queries_resolved\"\n[measure.dns]\nthreads = 4\n";
+        let text = refused(load);
+        assert!(
+            text.contains("1,600 source ports are not 1,601 connections") && text.contains("such as 1604"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_zone_has_a_name_for_each_query() {
+        let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"));
+        assert!(text.contains("too few names for trials of 200,000 queries per second"), "{text}");
+        let text = format!("name = \"x\"\n{DNS64}duration = \"10 s\"\n[measure.dns]\nnames = \"50k\"\n");
+        let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap().scenario;
+        assert_eq!(scenario.max_rate(), Some(5_000));
+    }
+
+    #[test]
+    fn a_long_time_out_departs_from_rfc_8219() {
+        let text = format!("name = \"x\"\n{DNS64}[measure.dns]\ntimeout = \"2 s\"\n[full.dns]\ntimeout = \"2 s\"\n");
+        let full = Options { full: true, ..Options::default() };
+        let departures = conformance(&parse("x.toml", &text, &full, tech::ALL).unwrap().scenario);
+        assert!(
+            departures.iter().any(|d| d == "answers may take 2 s, above 1 s (RFC 8219, section 9.2)"),
+            "{departures:?}"
+        );
+    }
+}
