@@ -27,14 +27,14 @@ fn search(warm_up: Option<WarmUp>) -> SearchResult {
     measure(&mut cold(), &settings(warm_up), None, &mut |_| ()).unwrap()
 }
 
-fn for_millis(ms: u64, rate: Option<Rate>) -> Option<WarmUp> {
-    Some(WarmUp { duration: Nanos::from_millis(ms), rate })
+fn for_millis(ms: u64, rate: Option<Rate>) -> WarmUp {
+    WarmUp { duration: Nanos::from_millis(ms), rate }
 }
 
 #[test]
 fn only_a_warm_up_that_is_long_enough_shows_the_capacity_of_a_warm_device() {
     for (warm_up, capacity) in
-        [(None, 50_000), (for_millis(50, None), 50_000), (for_millis(100, Some(Rate(1_000))), 100_000)]
+        [(None, 50_000), (Some(for_millis(50, None)), 50_000), (Some(for_millis(100, Some(Rate(1_000)))), 100_000)]
     {
         let found = search(warm_up);
         assert_eq!(found.kind, ResultKind::Exact);
@@ -45,7 +45,7 @@ fn only_a_warm_up_that_is_long_enough_shows_the_capacity_of_a_warm_device() {
 
 #[test]
 fn its_frames_are_reported_and_not_counted() {
-    let warm_up = for_millis(100, Some(Rate(200_000)));
+    let warm_up = Some(for_millis(100, Some(Rate(200_000))));
     let trial = method::procedure::data_trial(&settings(warm_up), None).unwrap();
     let trial = TrialSpec { rate: Rate(10_000), ..trial };
     let outcome = cold().run(&trial).unwrap();
@@ -53,6 +53,6 @@ fn its_frames_are_reported_and_not_counted() {
     let both = Some(Warmed { sent: 20_000, received: 10_000 });
     let expected = Observed { warm_up: PerDirection { forward: both, reverse: both }, ..Observed::default() };
     assert_eq!(outcome.observed, expected);
-    let evidence = search(for_millis(100, Some(Rate(1_000)))).evidence.warm_up.expect("trials had a warm-up");
+    let evidence = search(Some(for_millis(100, Some(Rate(1_000))))).evidence.warm_up.expect("trials had a warm-up");
     assert!(evidence.sent >= 2_000 && evidence.sent.is_multiple_of(200), "{evidence:?}");
 }
