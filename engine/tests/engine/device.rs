@@ -44,7 +44,9 @@ impl Port for Through {
             return Ok(Sent { accepted, refused: 0 });
         }
         if self.common.moved.load(Ordering::Relaxed) {
-            burst.iter_mut().for_each(|frame| move_port(frame.bytes_mut()));
+            for frame in burst.iter_mut() {
+                move_port(frame.bytes_mut());
+            }
         }
         self.inner.transmit(pool, burst)
     }
