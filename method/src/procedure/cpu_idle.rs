@@ -99,7 +99,7 @@ pub fn measure(
     let mut result = SearchResult::empty();
     for of in 0..boxes.max(1) {
         watch(&Progress { lo: rate, hi: rate, rate, steps_left: boxes.max(1) - of });
-        let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..TrialOptions::default() };
+        let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..settings.options.clone() };
         let spec = TrialSpec { options, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Once)?;
         result.note(rate, &judgement);

@@ -3,11 +3,15 @@
 
 use method::procedure::back_to_back::{self, Bursts};
 use method::procedure::capacity::{self, Limits};
+use method::procedure::cpu_idle::{Limit, Sampling};
 use method::procedure::delay::{self, Timed, Values};
+use method::procedure::disruption::{self, Outage};
 use method::procedure::recovery::{self, Overload};
-use method::procedure::{Phase2, churn, establishment, frame_loss, throughput};
-use method::simulated::{SimulatedDut, Truth, WhenFull};
-use method::trial::Stamps;
+use method::procedure::{
+    Phase2, churn, cpu_idle, dns, establishment, frame_loss, overload, tcp, tear_down, throughput,
+};
+use method::simulated::{ControlTruth, SimulatedDut, Truth, WhenFull};
+use method::trial::{Action, Disruption, Queries, Stamps, TcpClose};
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
@@ -186,6 +190,141 @@ const KNOWN: &[Known] = &[
             recovery::measure(&mut device(slow), &settings(), None, overload, &mut |_| ())
         },
     },
+    Known {
+        metric: "tcp_throughput",
+        device: "forwards 300,000 segments/s in reverse",
+        truth: Some(300_000),
+        unit: FRAMES,
+        error: of_search(300_000),
+        measure: || {
+            let slow = Truth { reverse_capacity: Rate(300_000), ..simulated() };
+            tcp::measure_throughput(&mut device(slow), &settings(), HELD, 6, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "max_tcp_conn_rate",
+        device: "forwards 600,000 segments/s, 4 a connection",
+        truth: Some(150_000),
+        unit: CONNECTIONS,
+        error: of_search(150_000),
+        measure: || tcp_life(None, simulated()),
+    },
+    Known {
+        metric: "tcp_transitory_time",
+        device: "forgets closed connections after 10 s",
+        truth: Some(10_000_000_000),
+        unit: "ns",
+        error: (0, 0),
+        measure: || {
+            let forgets = Truth { tcp_transitory: Nanos::from_secs(10), ..simulated() };
+            tcp_life(Some(Nanos::from_secs(60)), forgets)
+        },
+    },
+    Known {
+        metric: "overload_degradation",
+        device: "needs four times as long for 99 of 100 flows",
+        truth: Some(748_120),
+        unit: "ppm",
+        // Both searches have an error of their own.
+        error: (1_000, 1_000),
+        measure: || {
+            let cache = Some((1_000, Ratio::from_ppm(250_000)));
+            let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
+            let mut device = device(Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) });
+            overload::measure(&mut device, &settings(), 1, all, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "conn_tear_down_rate",
+        device: "removes 7,000,000 connections/s, and an empty table in 2 s",
+        truth: Some(7_000_000),
+        unit: CONNECTIONS,
+        error: (70_000, 70_000),
+        measure: || {
+            let control = ControlTruth {
+                tear_down_rate: Rate(7_000_000),
+                tear_down_empty: Nanos::from_secs(2),
+                tear_down_spread: Nanos::from_millis(5),
+                ..ControlTruth::default()
+            };
+            let all = Phase2 { connections: 7_000_000, ..HELD };
+            let emptying = tear_down::Emptying { fills: 3, empty: 5 };
+            tear_down::measure(&mut controlled(control), &settings(), all, emptying, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "memory_per_conntrack_entry",
+        device: "takes 385 octets a connection",
+        truth: Some(385),
+        unit: "octets",
+        error: (0, 0),
+        measure: || {
+            let control = ControlTruth { entry_bytes: 385, ..ControlTruth::default() };
+            tear_down::memory(&mut controlled(control), &settings(), HELD, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "cpu_idle",
+        device: "has cores that are idle for 60, 2 and 30 %",
+        truth: Some(20_000),
+        unit: "ppm",
+        error: (0, 0),
+        measure: || {
+            let idle = [600_000, 20_000, 300_000].map(Ratio::from_ppm).to_vec();
+            let sampling = Sampling {
+                rate: CAPACITY,
+                limit: Limit::Device,
+                duration: Nanos::from_secs(10),
+                interval: Nanos::SECOND,
+                boxes: 1,
+            };
+            let mut device = controlled(ControlTruth { idle, ..ControlTruth::default() });
+            cpu_idle::measure(&mut device, &settings(), Some(HELD), sampling, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "reset_gap_forward",
+        device: "is dark for 1.7 s after a reset",
+        truth: Some(1_700_000_000),
+        unit: "ns",
+        // Frames are 10 µs apart.
+        error: (10_000, 10_000),
+        measure: || {
+            outage(Disruption::Reset, ControlTruth { reset: Nanos::from_millis(1_700), ..ControlTruth::default() })
+        },
+    },
+    Known {
+        metric: "failover_reverse",
+        device: "is dark for 400 ms in reverse after a failover",
+        truth: Some(400_000_000),
+        unit: "ns",
+        error: (10_000, 10_000),
+        measure: || failover(),
+    },
+    Known {
+        metric: "failover_survived",
+        device: "keeps 90 % of the connections in a failover",
+        truth: Some(900_000),
+        unit: "ppm",
+        error: (0, 0),
+        measure: || failover(),
+    },
+    Known {
+        metric: "dns64_resolution_rate",
+        device: "answers 12,345 queries/s",
+        truth: Some(12_345),
+        unit: "queries/s",
+        error: of_search(12_345),
+        measure: || queries(Rate(12_345)),
+    },
+    Known {
+        metric: "dns_queries_resolved",
+        device: "lets 54,321 queries/s pass",
+        truth: Some(54_321),
+        unit: "queries/s",
+        error: of_search(54_321),
+        measure: || queries(Rate(54_321)),
+    },
 ];
 
 const ALL: Stamps = Stamps::All { timeout: None };
@@ -235,6 +374,39 @@ fn table(when_full: WhenFull) -> Result<SearchResult, TrialError> {
 fn delays(values: Values, stamps: Stamps, truth: Truth) -> Result<SearchResult, TrialError> {
     let timed = Timed { values, rate: Rate(100_000), duration: Nanos::from_secs(2), stamps };
     delay::measure(&mut device(truth), &settings(), None, &timed, &mut |_| ())
+}
+
+/// Connections of a phase 2, or those that are held beside new ones.
+const HELD: Phase2 = Phase2 { connections: 30_000, phase1_rate: Rate(10_000) };
+
+fn controlled(control: ControlTruth) -> SimulatedDut {
+    device(Truth { control, ..simulated() })
+}
+
+fn tcp_life(watch: Option<Nanos>, truth: Truth) -> Result<SearchResult, TrialError> {
+    let life = tcp::Life { different: 10_000_000, exchanges: 0, close: TcpClose::Fin, watch };
+    tcp::measure(&mut device(truth), &settings(), HELD, life, &mut |_| ())
+}
+
+fn outage(what: Disruption, control: ControlTruth) -> Result<SearchResult, TrialError> {
+    let action = Action { what, at: Nanos::from_secs(2) };
+    let (rate, duration, off) = (Rate(100_000), Nanos::from_secs(10), Nanos(0));
+    let outage = Outage { action, rate, duration, off, churn: None };
+    disruption::measure(&mut controlled(control), &settings(), Some(HELD), outage, &mut |_| ())
+}
+
+fn failover() -> Result<SearchResult, TrialError> {
+    let control = ControlTruth {
+        failover: [Nanos::from_millis(150), Nanos::from_millis(400)],
+        survive: Ratio::from_ppm(900_000),
+        ..ControlTruth::default()
+    };
+    outage(Disruption::Failover, control)
+}
+
+fn queries(rate: Rate) -> Result<SearchResult, TrialError> {
+    let queries = Queries { timeout: Nanos::SECOND, cached: Ratio::from_ppm(0) };
+    dns::measure(&mut device(Truth::new(rate, Rate(1))), &settings(), queries, &mut |_| ())
 }
 
 /// All checks, in the order of the list.
