@@ -3,7 +3,7 @@
 
 use crate::names::{LABEL, Names, ZONE};
 use domain::base::iana::{Class, Rcode, Rtype};
-use domain::base::name::ToLabelIter;
+use domain::base::name::{Label, ToLabelIter};
 use domain::base::{Message, ParsedName};
 use domain::rdata::Aaaa;
 use std::net::Ipv6Addr;
@@ -94,7 +94,7 @@ pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wr
 fn is_name(name: &ParsedName<&[u8]>, i: u32) -> bool {
     let label: [u8; LABEL] = Names::label(i);
     let wanted = std::iter::once(&label[..]).chain(ZONE.split('.').map(str::as_bytes)).chain(std::iter::once(&b""[..]));
-    same_labels(name.iter_labels().map(|label| label.as_slice()), wanted)
+    same_labels(name.iter_labels().map(Label::as_slice), wanted)
 }
 
 /// Compares two sequences of labels to their ends.

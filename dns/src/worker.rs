@@ -108,7 +108,9 @@ impl Pair<'_> {
             match at.checked_duration_since(now) {
                 None => return now.saturating_duration_since(self.trial.start).as_nanos() as u64,
                 Some(Duration::ZERO) => return due,
-                Some(left) if left > 2 * AHEAD => std::thread::sleep((left - AHEAD).min(Duration::from_millis(50))),
+                Some(left) if left > 2 * AHEAD => {
+                    std::thread::sleep(left.saturating_sub(AHEAD).min(Duration::from_millis(50)))
+                }
                 Some(_) => std::hint::spin_loop(),
             }
         }

@@ -40,11 +40,10 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
 /// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
     let shares = |point: &&&Point| match &scenario.duts[point.dut] {
-        // The cores of a box are not this machine's.
-        Dut::Simulated { .. } | Dut::External { .. } => false,
+        // The cores of a box are not this machine's. The self-test of RFC 8219 finds what client and server can do beside a
+        // DNS64 server.
+        Dut::Simulated { .. } | Dut::External { .. } | Dut::Resolver => false,
         // Without cores as an axis, the kernel works on the sender's core.
-        // The self-test of RFC 8219 finds what client and server can do beside the device.
-        Dut::Resolver => false,
         Dut::Kernel { .. } if scenario.sweep.cores.is_default() => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };

@@ -72,7 +72,7 @@ fn text(verdict: &SelfTest) -> String {
             (false, true) => "?   ",
             (false, false) => "FAIL",
         };
-        let error = c.error.iter().map(|error| format!("; error {error}")).collect::<String>();
+        let error = c.error.as_ref().map(|error| format!("; error {error}")).unwrap_or_default();
         format!(
             "{mark} {:<width$}  truth {}; measured {}{error}\n{}",
             c.name,

@@ -99,7 +99,8 @@ fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Resu
     let zone = Zone { name: ZONE, records: &records };
     let mut bed = Bed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
     let one = Ports { threads: 1, each: 1 };
-    let beside = bed.server().run_in(|| Client::open(server().ip(), server(), one))?.map_err(unopened)?;
+    let beside =
+        bed.server().run_in(|| Client::open(server().ip(), server(), one))?.map_err(|error| unopened(&error))?;
     // The server's own answer has the AAAA record of the zone, or none.
     let expected = if names.aaaa(names.probe()).is_some() { Expected::Zone } else { Expected::Nothing };
     let answered = wait_for_answers(&beside, &names, expected, &process.interrupted);
@@ -111,10 +112,10 @@ fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Resu
 
 fn client(bed: &Bed, ports: Ports) -> Result<Client, RigError> {
     let (own, to) = bed.between().ends();
-    Ok(bed.client().run_in(|| Client::open(own, to, ports))?.map_err(unopened)?)
+    Ok(bed.client().run_in(|| Client::open(own, to, ports))?.map_err(|error| unopened(&error))?)
 }
 
-fn unopened(error: std::io::Error) -> TrialError {
+fn unopened(error: &std::io::Error) -> TrialError {
     TrialError::Tester(format!(
         "the source ports of the DNS client cannot be opened: {error}; use fewer `threads` or `ports`, or raise the limit on open files \
          (ulimit -n)"
