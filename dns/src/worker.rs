@@ -109,7 +109,7 @@ impl Pair<'_> {
                 None => return now.saturating_duration_since(self.trial.start).as_nanos() as u64,
                 Some(Duration::ZERO) => return due,
                 Some(left) if left > 2 * AHEAD => {
-                    std::thread::sleep(left.saturating_sub(AHEAD).min(Duration::from_millis(50)))
+                    std::thread::sleep(left.saturating_sub(AHEAD).min(Duration::from_millis(50)));
                 }
                 Some(_) => std::hint::spin_loop(),
             }

@@ -103,6 +103,7 @@ fn back_ends() -> Vec<Row> {
 fn devices() -> Vec<Row> {
     let about = |kind: &str| match kind {
         "embedded" => "the embedded gateway: stateful NAT44 in this process, on threads of its own",
+        "unbound" => "Unbound as a DNS64 server, in a namespace of its own, with Knot DNS as the authoritative server",
         "external" => "a box between two ports of this machine; needs a bed file (`natmeter bed init`)",
         "simulated" => {
             "a simulated device with known capacity and set-up rate, without frames, to test natmeter itself"

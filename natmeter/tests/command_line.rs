@@ -168,14 +168,14 @@ fn slips_get_a_suggestion() {
         (&["dslite"], "did you mean `natmeter run scenarios/ds-lite.toml`?"),
         (&["lst"], "did you mean `natmeter list`?"),
         (&["metric"], "did you mean `natmeter list metrics`?"),
-        (&["nft"], "or `natmeter run scenarios/kernel-nat44.toml`?"),
+        (&["nft"], "or `natmeter run scenarios/kernel-cores.toml`?"),
         (&["no/such.toml"], "did you mean `natmeter run no/such.toml`?"),
         (&["frobnicate"], "commands are run, resume, report,"),
         (&["run", "ds_lite"], "did you mean scenarios/ds-lite.toml?"),
         (&["check", "map-t"], "did you mean scenarios/map-t.toml?"),
         (&["plan", "scenarios/mapt.toml"], "did you mean scenarios/map-t.toml?"),
-        (&["run", "nft"], "or scenarios/kernel-nat44.toml?"),
-        (&["run", "kernel"], "did you mean scenarios/kernel-cores.toml,"),
+        (&["run", "nft"], "or scenarios/kernel-cores.toml?"),
+        (&["run", "kernel"], "did you mean scenarios/kernel-bursts.toml,"),
     ] {
         let output = natmeter(arguments);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");

@@ -53,6 +53,12 @@ fn every_file_runs_or_is_refused_with_key_and_hook() {
             assert!(said.contains("[dut.simulated]") && said.contains("run it without --bed"), "{name}: {said}");
             continue;
         }
+        // No box can take the place of the servers.
+        if name.starts_with("dns") {
+            let said = said.unwrap_or_default();
+            assert!(said.contains("DNS queries only"), "{name}: {said}");
+            continue;
+        }
         match REFUSED.iter().find(|(refused, ..)| *refused == name) {
             None => assert_eq!(said, None, "{name}"),
             Some((_, key, hook)) => {
