@@ -5,11 +5,13 @@ use crate::neighbour::NextHops;
 use crate::own::Owns;
 use crate::privileges::{LimitError, Limits};
 use crate::worker::{Worker, WorkerCounters};
-use plane::{Drops, Function, Side};
+use plane::{Drops, Entry, Function, Side};
 use port::PortError;
-use std::sync::Arc;
+use std::any::Any;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// How long the control side waits for a worker.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -22,15 +24,52 @@ pub struct ControlQueue<F> {
     pub(crate) jobs: Vec<Arc<Jobs<F>>>,
 }
 
+/// What is asked of the workers of a running gateway, whatever their functions are.
+pub trait Workers {
+    /// Makes every worker answer for other addresses than before.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize>;
+
+    /// Makes every worker learn the Ethernet addresses of these next hops.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize>;
+
+    /// Limits the thread of every worker; gives what could not be limited.
+    fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>>;
+
+    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
+    fn accounts(&self) -> Vec<Option<Account>>;
+
+    /// Sends a frame of the gateway's own on a side, by the first worker.
+    ///
+    /// # Errors
+    /// When its port is broken.
+    fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError>;
+
+    /// Returns the slots of the state table of every worker, and its sessions in these slots at `now` (nanoseconds of its clock);
+    /// `None` stands for a worker that does not answer.
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>>;
+
+    /// Gives all workers their new functions, a `Vec` of the type of the running ones, or none.
+    ///
+    /// # Errors
+    /// Why the functions cannot be adopted; all workers then have their old ones.
+    fn adopt(&self, functions: Box<dyn Any>) -> Result<(), String>;
+}
+
 /// The queue to one worker.
 pub(crate) struct Jobs<F> {
     pub(crate) waiting: AtomicBool,
-    list: std::sync::Mutex<Vec<Job<F>>>,
+    list: Mutex<Vec<Job<F>>>,
 }
 
 impl<F> Jobs<F> {
     pub(crate) fn new() -> Jobs<F> {
-        Jobs { waiting: AtomicBool::new(false), list: std::sync::Mutex::new(Vec::new()) }
+        Jobs { waiting: AtomicBool::new(false), list: Mutex::new(Vec::new()) }
     }
     #[cold]
     pub(crate) fn work(&self, worker: &mut Worker<F>) {
@@ -47,31 +86,6 @@ impl<F> ControlQueue<F> {
     /// worker that does not answer.
     pub fn ask<T: Send + 'static>(&self, work: impl Fn(usize, &mut F) -> T + Send + Sync + 'static) -> Vec<Option<T>> {
         self.have(move |i, worker| work(i, &mut worker.function))
-    }
-
-    /// Makes every worker answer for other addresses than before.
-    ///
-    /// # Errors
-    /// The number of the first worker that does not answer.
-    pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
-        let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
-        done.iter().position(Option::is_none).map_or(Ok(()), Err)
-    }
-
-    /// Makes every worker learn the Ethernet addresses of these next hops.
-    ///
-    /// # Errors
-    /// The number of the first worker that does not answer.
-    pub fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
-        let next_hops = Arc::clone(next_hops);
-        let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
-        done.iter().position(Option::is_none).map_or(Ok(()), Err)
-    }
-
-    /// Limits the thread of every worker; gives what could not be limited.
-    pub fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
-        let limits = limits.clone();
-        self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
     /// Calls `work` with every worker and waits for the answers, as [`ControlQueue::ask`] does.
@@ -107,9 +121,26 @@ pub struct Account {
     pub entries: Option<(u64, u64)>,
 }
 
-impl<F: Function> ControlQueue<F> {
-    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
-    pub fn accounts(&self) -> Vec<Option<Account>> {
+impl<F: Function> ControlQueue<F> {}
+
+impl<F: Function + 'static> Workers for ControlQueue<F> {
+    fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
+        let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
+        done.iter().position(Option::is_none).map_or(Ok(()), Err)
+    }
+
+    fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
+        let next_hops = Arc::clone(next_hops);
+        let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
+        done.iter().position(Option::is_none).map_or(Ok(()), Err)
+    }
+
+    fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
+        let limits = limits.clone();
+        self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
+    }
+
+    fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,
             events: worker.function.counters(),
@@ -117,12 +148,49 @@ impl<F: Function> ControlQueue<F> {
         })
     }
 
-    /// Sends a frame of the gateway's own on a side, by the first worker.
-    ///
-    /// # Errors
-    /// When its port is broken.
-    pub fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
+    fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
         let sent = self.have(move |i, worker| if i == 0 { worker.send(to, &frame) } else { Ok(()) });
         sent.into_iter().flatten().collect()
     }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
+        self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
+    }
+
+    fn adopt(&self, functions: Box<dyn Any>) -> Result<(), String> {
+        let functions = functions
+            .downcast::<Vec<F>>()
+            .map_err(|_| "the technology cannot change while the gateway runs: restart the gateway")?;
+        let new: Arc<Vec<Mutex<F>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
+        let mut result = Ok(());
+        // The first round only asks: if one worker refuses, no worker may have changed.
+        for round in [Round::Try, Round::Do] {
+            let with = Arc::clone(&new);
+            let answers = self.ask(move |worker, running| {
+                let mut new = with[worker].lock().expect("no panic while held");
+                if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
+            });
+            result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
+                said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))
+            });
+            if result.is_err() {
+                break;
+            }
+        }
+        // Waits until all workers have released the old functions, so that this thread frees them and no worker does.
+        let end = Instant::now() + RELEASED_WITHIN;
+        while Arc::strong_count(&new) > 1 && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        result
+    }
+}
+
+/// A worker that has answered releases its old configuration within this time.
+const RELEASED_WITHIN: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Try,
+    Do,
 }

@@ -3,10 +3,11 @@
 
 use crate::rig::files::open as open_file;
 use gateway::control::Control;
+use gateway::control_queue::Workers;
 use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
-use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
+use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::lw4o6::Live;
 use plane::{Function, Side4, Side6};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -359,18 +360,29 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl Use for Run<'_> {
     type Out = Result<(), GatewayError>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let Run { gateway, file, macs, owns, live, opened, mut presence, clock, mut control, ending, say } = self;
-        let cores = port::host::cores();
-        let alone = cores.len() > gateway.workers;
-        let config = EmbeddedConfig {
-            cores: (1..=gateway.workers).map(|i| if alone { cores.get(i).copied() } else { None }).collect(),
+    fn with<F: Function + 'static>(mut self, functions: Vec<F>) -> Result<(), GatewayError> {
+        let (embedded, workers) = Embedded::start(self.clock, self.config(), functions);
+        self.serve(embedded, Box::new(workers))
+    }
+}
+
+impl Run<'_> {
+    /// Takes what the workers need out of `self`.
+    fn config(&mut self) -> EmbeddedConfig {
+        let (cores, workers) = (port::host::cores(), self.gateway.workers);
+        let alone = cores.len() > workers;
+        EmbeddedConfig {
+            cores: (1..=workers).map(|i| if alone { cores.get(i).copied() } else { None }).collect(),
             preempt: false,
-            owns,
-            ports: opened.ports,
-            pools: opened.pools,
-        };
-        let (embedded, queue) = Embedded::start(clock, config, functions);
+            owns: self.owns.take(),
+            ports: std::mem::take(&mut self.opened.ports),
+            pools: std::mem::take(&mut self.opened.pools),
+        }
+    }
+
+    /// Runs the gateway until it is stopped or fails.
+    fn serve(self, embedded: Embedded, workers: Box<dyn Workers>) -> Result<(), GatewayError> {
+        let Run { gateway, file, macs, live, opened, mut presence, clock, mut control, ending, say, .. } = self;
         if gateway.busy {
             embedded.wake(Duration::MAX);
         } else {
@@ -378,9 +390,9 @@ impl Use for Run<'_> {
         }
         let stop = ending.stop();
         let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
-        let learns = queue.learn(&next_hops);
+        let learns = workers.learn(&next_hops);
         learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
-        limit(gateway, file, ending, &queue, say)?;
+        limit(gateway, file, ending, &*workers, say)?;
         say(&format!(
             "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
             file.display(),
@@ -398,7 +410,7 @@ impl Use for Run<'_> {
             live,
             clock,
             embedded: &embedded,
-            queue,
+            workers,
             stop: &stop,
         };
         let lost = loop {
@@ -421,18 +433,18 @@ impl Use for Run<'_> {
 }
 
 /// Drops the privileges that the gateway no longer needs, in all threads; warns about those that remain.
-fn limit<F: Function + 'static>(
+fn limit(
     gateway: &Gateway,
     file: &Path,
     ending: Ending,
-    queue: &ControlQueue<F>,
+    workers: &dyn Workers,
     say: &dyn Fn(&str),
 ) -> Result<(), GatewayError> {
     let table = gateway.technology.file().map(|(_, path)| path);
     let limits = Limits::new([file].into_iter().chain(table), &gateway.socket)?;
-    let workers = queue.limit(&limits);
+    let of_workers = workers.limit(&limits);
     let signals = ending.insist(gateway.socket.clone(), limits.clone()).map_err(GatewayError::Signals)?;
-    let all = workers.into_iter().flatten().chain(signals).chain(limits.apply()).map(|failed| failed.to_string());
+    let all = of_workers.into_iter().flatten().chain(signals).chain(limits.apply()).map(|failed| failed.to_string());
     for failed in all.collect::<std::collections::BTreeSet<_>>() {
         say(&format!("warning: the gateway keeps privileges that it does not need: {failed}\n"));
     }

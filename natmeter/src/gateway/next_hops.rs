@@ -1,9 +1,9 @@
 //! Resolves the next hops of a gateway's sides before it starts, and again when its file is reloaded.
 
 use super::{BothPorts, Macs, own};
-use gateway::ControlQueue;
+use gateway::control_queue::Workers;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
-use plane::{Function, Side as PlaneSide};
+use plane::Side as PlaneSide;
 use port::{Pool, Port};
 use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use std::net::IpAddr;
@@ -63,12 +63,7 @@ pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
 }
 
 /// Resolves the next hops of a running gateway again, for about one second at most; returns those that do not answer.
-pub(super) fn ask_again<F: Function>(
-    gateway: &Gateway,
-    next_hops: &NextHops,
-    macs: &Macs,
-    queue: &ControlQueue<F>,
-) -> Vec<IpAddr> {
+pub(super) fn ask_again(gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &dyn Workers) -> Vec<IpAddr> {
     let sides = [(&gateway.left, macs[0].0), (&gateway.right, macs[1].0)];
     let open = SIDES.into_iter().zip(sides);
     let mut open: Vec<_> =
@@ -76,7 +71,7 @@ pub(super) fn ask_again<F: Function>(
     for _ in 0..ATTEMPTS {
         for (on, side, mac, next_hop, _) in &open {
             // A broken port stops the gateway with its own error.
-            let _ = queue.send(*on, request(*mac, side.address, next_hop.address()));
+            let _ = workers.send(*on, request(*mac, side.address, next_hop.address()));
         }
         let end = Instant::now() + WAIT;
         while !open.is_empty() && Instant::now() < end {

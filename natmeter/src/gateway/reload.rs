@@ -8,43 +8,36 @@ use plane::Function;
 use plane::lw4o6::Table;
 use std::fmt::Write;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use tech::Use;
 
-/// A worker that has answered releases its old configuration within this time.
-const RELEASED_WITHIN: Duration = Duration::from_secs(1);
-
-impl<F: Function + 'static> Running<'_, F> {
+impl Running<'_> {
     /// Reads the file again, and gives all workers the new configuration, or none. Returns the changes of the binding table, and
     /// the next hops that do not answer.
     pub(super) fn reload(&mut self) -> Result<String, String> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
         let table_file = TableFile::of(new.technology.as_ref())?;
-        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.queue);
+        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &*self.workers);
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
         let built =
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
         let (functions, table) = (built.functions.hand_to(Any), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
-        let functions = functions
-            .downcast::<Vec<F>>()
-            .map_err(|_| "the technology cannot change while the gateway runs: restart the gateway")?;
         let changes = self.changes(table.as_ref())?;
-        self.adopt(*functions)?;
+        self.workers.adopt(functions)?;
         if let (Some(live), Some(table)) = (&self.live, table) {
             live.replace(table);
         }
         let silent_worker = |worker| format!("worker {worker} does not answer");
         if next_hops::have_changed(&new, &self.next_hops) {
             self.next_hops = Arc::new(next_hops::learnt(&new, &macs));
-            self.queue.learn(&self.next_hops).map_err(silent_worker)?;
+            self.workers.learn(&self.next_hops).map_err(silent_worker)?;
         } else {
             next_hops::built_with(&self.next_hops, &macs);
         }
         let owns = new.answer.then(|| owns(&new, macs));
-        self.queue.answer_for(owns).map_err(silent_worker)?;
+        self.workers.answer_for(owns).map_err(silent_worker)?;
         (self.gateway, self.macs) = (new, macs);
         Ok(told(changes, &silent))
     }
@@ -61,32 +54,6 @@ impl<F: Function + 'static> Running<'_, F> {
         }
         Ok(Some(Changes::between(&old, new)))
     }
-
-    /// Gives all workers their new functions, or none.
-    fn adopt(&self, functions: Vec<F>) -> Result<(), String> {
-        let new: Arc<Vec<Mutex<F>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
-        let mut result = Ok(());
-        // The first round only asks: if one worker refuses, no worker may have changed.
-        for round in [Round::Try, Round::Do] {
-            let with = Arc::clone(&new);
-            let answers = self.queue.ask(move |worker, running| {
-                let mut new = with[worker].lock().expect("no panic while held");
-                if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
-            });
-            result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
-                said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))
-            });
-            if result.is_err() {
-                break;
-            }
-        }
-        // Waits until all workers have released the old functions, so that this thread frees them and no worker does.
-        let end = Instant::now() + RELEASED_WITHIN;
-        while Arc::strong_count(&new) > 1 && Instant::now() < end {
-            std::thread::yield_now();
-        }
-        result
-    }
 }
 
 /// The answer to a successful reload.
@@ -96,12 +63,6 @@ fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
         let _ = write!(text, "; next hop {address} does not answer, so its Ethernet address stays as it was");
     }
     text + "\n"
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
-    Try,
-    Do,
 }
 
 /// Returns functions of any technology, to be downcast to the type of the running ones.

@@ -2,10 +2,11 @@
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
+use gateway::Embedded;
+use gateway::control_queue::Workers;
 use gateway::neighbour::{NextHop, NextHops};
-use gateway::{ControlQueue, Embedded};
+use plane::Entry;
 use plane::lw4o6::Live;
-use plane::{Entry, Function};
 use port::Clock;
 use scenario::gateway::Gateway;
 use serde_json::json;
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A running gateway, as its control socket needs it.
-pub(super) struct Running<'a, F> {
+pub(super) struct Running<'a> {
     /// Its file, as last read.
     pub(super) gateway: Gateway,
     pub(super) file: &'a Path,
@@ -28,7 +29,7 @@ pub(super) struct Running<'a, F> {
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
     pub(super) embedded: &'a Embedded,
-    pub(super) queue: ControlQueue<F>,
+    pub(super) workers: Box<dyn Workers>,
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -80,7 +81,7 @@ impl Word {
     }
 }
 
-impl<F: Function + 'static> Running<'_, F> {
+impl Running<'_> {
     /// Returns the answer to a request.
     pub(super) fn answer(&mut self, words: &str) -> String {
         if self.stop.load(Ordering::Relaxed) {
@@ -101,7 +102,7 @@ impl<F: Function + 'static> Running<'_, F> {
     }
 
     fn status(&self) -> Result<Status, String> {
-        let workers = self.queue.accounts().into_iter().enumerate();
+        let workers = self.workers.accounts().into_iter().enumerate();
         let workers = workers.map(|(i, account)| account.ok_or_else(|| format!("worker {i} does not answer")));
         let next_hops = [&self.next_hops.customer, &self.next_hops.internet];
         let macs = [0, 1].map(|i| next_hops[i].as_ref().map_or(self.macs[i].1, NextHop::mac));
@@ -119,15 +120,14 @@ impl<F: Function + 'static> Running<'_, F> {
                 break;
             }
             let places = first..first + PLACES;
-            let look = move |_, f: &mut F| (f.places(), f.sessions(clock.nanos(clock.now()), places.clone()));
-            let found = self.queue.ask(look);
+            let found = self.workers.sessions(clock.nanos(clock.now()), places);
             first += PLACES;
             more = false;
             for (worker, found) in found.into_iter().enumerate() {
                 let (places, entries) = found.ok_or_else(|| format!("worker {worker} does not answer"))?;
                 more |= places > first;
                 let room = most - shown;
-                shown += Running::<F>::show(&mut text, worker, &entries[..entries.len().min(room)]);
+                shown += Running::show(&mut text, worker, &entries[..entries.len().min(room)]);
             }
         }
         Ok(text)

@@ -204,8 +204,18 @@ impl Use for InProcess<'_> {
         queue.learn(&next_hops).unwrap();
         let gateway = gateway.clone();
         let (other_vlan, embedded_, stop) = (OtherVlan::default(), &embedded, &stop);
-        let mut running =
-            Running { gateway, file, macs, next_hops, other_vlan, live, clock, embedded: embedded_, queue, stop };
+        let mut running = Running {
+            gateway,
+            file,
+            macs,
+            next_hops,
+            other_vlan,
+            live,
+            clock,
+            embedded: embedded_,
+            workers: Box::new(queue),
+            stop,
+        };
         let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
         play(&mut ends, file, &mut |words| {
             running.tidy();

@@ -12,7 +12,7 @@ use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
 use plane::{Function, Steering, Wrapper};
 use port::link::{LinkPort, link};
-use port::{Pool, PoolConfig, Port};
+use port::{Clock, Pool, PoolConfig, Port};
 use record::folder::Figures;
 use scenario::{Point, Scenario};
 use std::net::Ipv4Addr;
@@ -61,16 +61,41 @@ pub(super) fn wired<F: Function + 'static>(
     view: Arc<View>,
     functions: Vec<F>,
     depth: usize,
+    settings: Settings,
+    cores: &Cores,
+    process: &Process,
+    wires: Wires,
+    steering: [Steering; 2],
+) -> Result<Rig, RigError> {
+    let (workers, switch) = (functions.len(), Switch::default());
+    let functions = functions.into_iter().map(|f| switch.clone().around(f)).collect();
+    let start: Start = Box::new(|clock, config, only_one| {
+        if only_one {
+            let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+            return (embedded, Some(Box::new(move || rounds.iter_mut().for_each(|r| r()))));
+        }
+        (Embedded::start(clock, config, functions).0, None)
+    });
+    joined(view, (workers, switch, start), depth, settings, cores, process, wires, steering)
+}
+
+/// Starts a gateway, on threads of its own or polled by the companion of the tester's only thread.
+type Start = Box<dyn FnOnce(Clock, EmbeddedConfig, bool) -> (Embedded, Option<Companion>)>;
+
+/// Joins the tester and a gateway whose functions are of any type.
+#[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
+fn joined(
+    view: Arc<View>,
+    (workers, switch, start): (usize, Switch, Start),
+    depth: usize,
     mut settings: Settings,
     cores: &Cores,
     process: &Process,
     mut wires: Wires,
     steering: [Steering; 2],
 ) -> Result<Rig, RigError> {
-    let (testers, workers) = (cores.testers.len(), functions.len());
+    let testers = cores.testers.len();
     let clock = process.clock;
-    let switch = Switch::default();
-    let functions = functions.into_iter().map(|f| switch.clone().around(f)).collect();
     let frames = pool_frames(depth, workers) + wires.frames();
     let mut own = Pool::for_workers(PoolConfig::compact(testers + workers, frames, view.longest()))?;
     let pools = own.split_off(testers);
@@ -89,19 +114,15 @@ pub(super) fn wired<F: Function + 'static>(
     let (right, internet) = link("right", clock, depth, to_right, to_internet);
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
-    let (embedded, mut companion) = if cores.only_one {
+    let (mut embedded, mut companion) = start(clock, config, cores.only_one);
+    if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
         settings.dut_loop = Loop::Inline;
-        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
-        let companion: Companion = Box::new(move || rounds.iter_mut().for_each(|r| r()));
-        (embedded, Some(companion))
     } else {
-        let (embedded, _queue) = Embedded::start(clock, config, functions);
-        let embedded = embedded.patient(PATIENCE);
+        embedded = embedded.patient(PATIENCE);
         embedded.rest();
         cores.keep_off_workers()?;
-        (embedded, None)
-    };
+    }
     // With a companion there is one lane.
     let lanes = cores.testers.iter().zip(own).zip(left.into_iter().zip(right));
     let lanes: Vec<Lane> = lanes
