@@ -12,9 +12,9 @@ fn run(text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
     std::fs::write(&file, text).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
     command.arg("run").arg(&file).arg("--beside").arg("--runs").arg(&runs);
-    set.iter().for_each(|set| {
+    for set in set {
         command.args(["--set", set]);
-    });
+    }
     let output = command.output().unwrap();
     let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     let run = std::fs::read_dir(&runs).ok().and_then(|mut runs| runs.next()).unwrap_or_else(|| panic!("{printed}"));
