@@ -320,7 +320,7 @@ fn frames_of_every_part_go_there_and_back() {
     for size in SIZES {
         let (overlapping, sharing, consecutive, customer) =
             (overlapping(size), sharing(size), consecutive(size), one_customer(size));
-        for (part, view, links, nat, owner) in [
+        for (part, view, links, nat, owner) in vec![
             ("PLAT", pe::plat(&overlapping, &ends, pool()), [Ipv6, Ipv4], &any, one),
             (
                 "AFTR with the same inside address everywhere",
