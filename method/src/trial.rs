@@ -130,10 +130,14 @@ impl TrialSpec {
     pub fn frames_of(&self, forward: bool) -> Count {
         self.direction.frames(forward, self.frames())
     }
-    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames.
+
+    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames. Churn beside an
+    /// action is not searched.
     pub fn searched_rate(&self) -> Rate {
-        self.options.churn.map_or(self.rate, |churn| churn.arrivals)
+        let churn = self.options.churn.filter(|_| self.options.action.is_none());
+        churn.map_or(self.rate, |churn| churn.arrivals)
     }
+
     /// Returns the planned send time.
     pub fn send_time(&self) -> Nanos {
         match self.step() {
