@@ -121,11 +121,12 @@ impl Pair<'_> {
         let name = self.trial.plan.name(self.number_of(l));
         let message = query.message(id, name);
         self.sent.note(l, self.now());
+        let end = Instant::now() + Duration::from(self.trial.timeout);
         loop {
             match self.sockets[port].send(message) {
                 Ok(_) => return Ok(()),
                 // A full queue of the host: the query is late then. An ICMP error for an earlier query says nothing of this one.
-                Err(e) if is_passing(&e) => {
+                Err(e) if is_passing(&e) && Instant::now() < end => {
                     if self.trial.is_interrupted() {
                         return Ok(());
                     }

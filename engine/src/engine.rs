@@ -59,6 +59,15 @@ pub struct Engine {
     marks: Vec<(Kind, [Instant; 2])>,
 }
 
+/// Tells a thread beside a trial that the trial is over, also if it panics.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 impl Engine {
     /// Creates an engine for this view on these lanes. Setting `interrupted` ends the trial in progress.
     ///
@@ -102,6 +111,7 @@ impl Engine {
         let began = Instant::now();
         self.rest(self.settings.settle)?;
         self.allow(self.lasts(spec));
+        self.marks.clear();
         let outcome = match spec.options.sampler {
             Some(sampler) => self.sampled(spec, sampler),
             None => self.carry_out(spec),
@@ -127,17 +137,18 @@ impl Engine {
     fn sampled(&mut self, spec: &TrialSpec, sampler: Sampler) -> Result<TrialOutcome, TrialError> {
         let times = self.device.cpu_times(sampler.of)?;
         let (began, over) = (Instant::now(), AtomicBool::new(false));
-        self.marks.clear();
         let (outcome, cpu) = std::thread::scope(|scope| {
+            let over_at_end = Over(&over);
             let sampling = spawn_in(scope, || beside::sample(times, sampler, began, &over));
             let sampling = sampling.map_err(|e| TrialError::Tester(e.to_string()))?;
             let outcome = self.carry_out(spec);
-            over.store(true, Ordering::Release);
+            drop(over_at_end);
             let cpu = sampling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok::<_, TrialError>((outcome, cpu))
         })?;
+        // A warm-up comes before the data.
         let mark = |kind| {
-            let (_, ends) = self.marks.iter().find(|(of, _)| *of == kind)?;
+            let (_, ends) = self.marks.iter().rfind(|(of, _)| *of == kind)?;
             Some(ends.map(|at| Nanos::from(at.saturating_duration_since(began))))
         };
         let (mut outcome, cpu) = (outcome?, cpu?);
@@ -407,11 +418,12 @@ impl Engine {
         let (clock, start) = stage.next_start();
         let over = AtomicBool::new(false);
         let (outcome, acted) = std::thread::scope(|scope| {
+            let over_at_end = Over(&over);
             let watched = Watched { clock, start: &start, over: &over };
             let acting = spawn_in(scope, move || beside::act(&mut **device, action, &watched));
             let acting = acting.map_err(|e| TrialError::Tester(e.to_string()))?;
             let outcome = stage.run_with(phase, extra);
-            over.store(true, Ordering::Release);
+            drop(over_at_end);
             let acted: Result<Option<Acted>, TrialError> =
                 acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok::<_, TrialError>((outcome, acted))

@@ -57,6 +57,8 @@ pub struct Sender<'a> {
     timing: Timing,
     worst_late: Ticks,
     last_handed: Ticks,
+    /// How late the last frame before a change of the rate was.
+    late_at_change: Ticks,
     give_up_late: Ticks,
     /// Whether it was ended on purpose.
     ended: bool,
@@ -105,6 +107,7 @@ impl<'a> Sender<'a> {
             timing,
             worst_late: 0,
             last_handed: 0,
+            late_at_change: 0,
             give_up_late,
             ended: false,
             own: 0,
@@ -141,7 +144,9 @@ impl<'a> Sender<'a> {
     fn change_rate(&mut self) -> bool {
         let Some((after, mut departures)) = self.then.take() else { return false };
         departures.start_at(self.start + after);
-        self.done += self.plan.departures.frames();
+        let before = &self.plan.departures;
+        self.late_at_change = self.last_handed.saturating_sub(before.due(before.frames().saturating_sub(1)));
+        self.done += before.frames();
         self.plan.departures = departures;
         self.next < self.frames
     }
@@ -312,7 +317,7 @@ impl<'a> Sender<'a> {
         let finished_late = if !self.ended && self.next < self.frames {
             self.worst_late
         } else {
-            self.last_handed.saturating_sub(last_due)
+            self.last_handed.saturating_sub(last_due).max(self.late_at_change)
         };
         Leg {
             planned: self.frames,

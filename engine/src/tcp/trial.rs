@@ -31,7 +31,7 @@ impl Engine {
         store.dut_entries = self.entries()?;
         let phase = self.tcp_phase(spec, tcp);
         let out = self.tcp_phase_noted(&phase)?;
-        let ended = Instant::now();
+        let ended = (Instant::now(), self.drain(spec));
         store.dut_entries_after = self.entries()?;
         let emptying = self.emptying(tcp, &store, ended)?;
         Ok(outcome(out, store, emptying))
@@ -78,12 +78,18 @@ impl Engine {
     }
 
     /// Reads the device's table until it holds no more entries than before the trial.
-    fn emptying(&mut self, tcp: Tcp, store: &StoreFacts, ended: Instant) -> Result<Option<Emptying>, TrialError> {
+    fn emptying(
+        &mut self,
+        tcp: Tcp,
+        store: &StoreFacts,
+        (ended, drain): (Instant, Nanos),
+    ) -> Result<Option<Emptying>, TrialError> {
         let Tcp::Life { watch: Some(at_most), .. } = tcp else { return Ok(None) };
         let (Some(before), Some(at_end)) = (store.dut_entries, store.dut_entries_after) else { return Ok(None) };
         let mut seen = Emptying { at_end, at_last: at_end, emptied: None, interval: INTERVAL };
         loop {
-            let now = Nanos::from(ended.elapsed());
+            // The last connection began before the drain.
+            let now = Nanos(Nanos::from(ended.elapsed()).0 + drain.0);
             if seen.at_last <= before {
                 seen.emptied = Some(now);
                 return Ok(Some(seen));

@@ -76,10 +76,12 @@ pub fn measure(
         }
         let held = held(known.policy, &judgement.last().outcome);
         let is_all = judgement.decision.passed();
-        if is_all || before.is_some_and(|before| before.abs_diff(held) <= spread(&known)) {
-            return Ok(conclude(result, &known, held.max(before.unwrap_or(0)), is_all));
+        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= spread(&known));
+        if is_all || agreed.is_some() {
+            let held = agreed.map_or(known.connections, |(before, held)| before.max(held));
+            return Ok(conclude(result, Known { rate, ..known }, held, is_all));
         }
-        (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), Some(held));
+        (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), held);
     }
     // The count depends on the rate: what it shows is no table.
     result.kind = ResultKind::NothingMeasured;
@@ -96,18 +98,18 @@ fn above(policy: Policy) -> Count {
     if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
 }
 
-/// The connections that a trial found in the table.
-fn held(policy: Policy, outcome: &TrialOutcome) -> Count {
-    let set_up = outcome.forward.received;
+/// The connections that a trial found in the table; none if it does not tell.
+fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
+    let validated = outcome.validation.as_ref().map(|leg| leg.received);
     match policy {
-        Policy::RefuseNew => outcome.validation.as_ref().map_or(set_up, |leg| leg.received),
+        Policy::RefuseNew => validated.or(Some(outcome.forward.received)),
         // Without a complete phase 1 nothing was validated, and this policy loses no frame of phase 1.
-        Policy::DropOldest | Policy::Collect(_) => outcome.validation.as_ref().map_or(0, |leg| leg.received),
+        Policy::DropOldest | Policy::Collect(_) => validated,
     }
 }
 
-fn conclude(result: SearchResult, known: &Known, held: Count, is_all: bool) -> SearchResult {
-    let Known { connections, rate, policy, .. } = *known;
+fn conclude(result: SearchResult, known: Known, held: Count, is_all: bool) -> SearchResult {
+    let Known { connections, rate, policy, .. } = known;
     SearchResult {
         rate: Rate(if is_all { connections } else { held }),
         kind: if is_all { ResultKind::AtUpperLimit } else { ResultKind::Observed },

@@ -3,7 +3,7 @@
 
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
-use crate::judged::Patience;
+use crate::judged::{Decision, Patience};
 use crate::metric::CPU_IDLE;
 use crate::stats::median;
 use crate::trial::{CpuIdle, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
@@ -101,8 +101,12 @@ pub fn measure(
         watch(&Progress { lo: rate, hi: rate, rate, steps_left: boxes.max(1) - of });
         let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..settings.options.clone() };
         let spec = TrialSpec { options, ..trial.clone() };
-        let judgement = decider.decide(&spec, &probe(&spec), Patience::Once)?;
+        let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(rate, &judgement);
+        // The cores of a trial that the tester or the host spoiled say nothing about the device.
+        if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
+            return Ok(result.nothing_measured(reason));
+        }
         result.observed.cpu.extend(judgement.last().outcome.observed.cpu.iter().cloned());
     }
     of_samples(sampling, result)

@@ -126,10 +126,17 @@ fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String
     let signed = |time: Nanos| i64::try_from(time.0).unwrap_or(i64::MAX);
     let mut parts = BTreeMap::new();
     for (direction, delays) in observed.delays.iter() {
+        let mut put = |name: &str, value: i64| parts.insert(format!("{name}_{direction}"), value);
         if delays.frames == 0 || delays.lost == delays.frames {
+            // There is no delay, but the loss is one of the values.
+            match (values, stamps) {
+                _ if delays.frames == 0 => None,
+                (Values::Latency, _) => put("latency_lost_tags", i64::try_from(delays.lost).unwrap_or(i64::MAX)),
+                (Values::Pdv, Stamps::All { timeout: Some(_) }) => put("pdv_late", late_ppm(delays)),
+                _ => None,
+            };
             continue;
         }
-        let mut put = |name: &str, value: i64| parts.insert(format!("{name}_{direction}"), value);
         match values {
             Values::Latency => {
                 put("latency_typical", signed(delays.median));

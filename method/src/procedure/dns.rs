@@ -62,7 +62,8 @@ pub fn measure(
             (false, false) => judgement.decision.passed() && rate > *shown,
             (failed, _) => failed,
         });
-        if is_better {
+        let is_decided = failed || judgement.decision.passed();
+        if is_decided && is_better {
             shown = Some((rate, failed, judgement.last().outcome.observed.clone()));
         }
         Ok(judgement)

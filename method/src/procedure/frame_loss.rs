@@ -46,7 +46,7 @@ pub fn measure(
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(rate, &judgement);
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
-            undecided = Some(reason);
+            (undecided, without_loss) = (Some(reason), 0);
             continue;
         }
         let step = result.trace.last().expect("a step was noted");
@@ -56,7 +56,8 @@ pub fn measure(
         }
     }
     let decided = |verdict| matches!(verdict, StepVerdict::Pass | StepVerdict::Fail);
-    let loss = result.trace.iter().find(|step| decided(step.verdict)).map(|step| loss_ppm(step.lost, step.sent));
+    // The value is that of the highest load.
+    let loss = result.trace.first().filter(|step| decided(step.verdict)).map(|step| loss_ppm(step.lost, step.sent));
     let kind = if loss.is_some() { ResultKind::Observed } else { ResultKind::NothingMeasured };
     Ok(SearchResult { rate: Rate(loss.unwrap_or(0)), kind, tester_limit: undecided, ..result })
 }

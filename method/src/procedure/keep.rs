@@ -66,7 +66,7 @@ fn sampled(trial: &TrialSpec) -> Count {
     trial.connections.min(SAMPLE)
 }
 
-/// Sends frames in reverse on a sample of the connections. Returns how many were lost, and the DUT's count.
+/// Sends frames in reverse on a sample of the connections. Returns how many have no answer, and the DUT's count.
 fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
     let spec = TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
@@ -78,5 +78,9 @@ fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option
     let judgement = decider.decide(&spec, &spec, Patience::Repeat)?;
     let outcome = &judgement.last().outcome;
     let store = outcome.store.as_ref();
-    Ok((outcome.reverse.lost(), store.and_then(|store| store.dut_entries_after.or(store.dut_entries))))
+    // A frame that was not sent has no answer either.
+    Ok((
+        spec.frames().saturating_sub(outcome.reverse.received),
+        store.and_then(|store| store.dut_entries_after.or(store.dut_entries)),
+    ))
 }

@@ -2,8 +2,10 @@
 
 use super::Check;
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
+use crate::procedure::is_of_tcp;
 use crate::{Dut, Link};
 use key::Fault;
+use method::metric::is_of_queries;
 
 const KEY: &str = "traffic.frame-sizes";
 
@@ -27,6 +29,12 @@ impl Check<'_> {
                 let fault = Fault::new("the frame size is said twice").at(KEY, words.clone()).at(other, "and one size");
                 self.fault(fault.instead("keep one of them"));
             }
+        }
+        let metrics = &self.scenario.measure.metrics;
+        if let Some(at) = metrics.iter().position(|metric| is_of_tcp(metric) || is_of_queries(metric)) {
+            let fault = Fault::new("TCP segments and DNS queries have no mix of sizes").at(KEY, words.clone());
+            let fault = fault.at(format!("{}[{at}]", self.measure("metrics")), "has frames of its own");
+            self.fault(fault.instead("measure it in a scenario without `frame-sizes`"));
         }
         if self.scenario.link == Link::Ports {
             let fault = Fault::new("frames of several sizes have no T0 of a bed").at(KEY, words);

@@ -23,10 +23,12 @@ mod tcp;
 pub(crate) use nat::Nat;
 pub(crate) use ports::usable;
 
+use crate::procedure::is_of_tcp;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
 use method::Count;
+use method::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_phase1, is_of_queries};
 
 /// A scenario while rules look at it.
 pub(crate) struct Check<'a> {
@@ -113,6 +115,12 @@ impl Check<'_> {
             }
         }
     }
+}
+
+/// Whether the trials of a metric are the test frames of the scenario, with its warm-up and popularity.
+fn sends_data(metric: &str) -> bool {
+    let with_own_trials = [CONN_TEAR_DOWN_RATE.key, MEMORY_PER_CONNTRACK_ENTRY.key].contains(&metric);
+    !(is_of_phase1(metric) || is_of_tcp(metric) || is_of_queries(metric) || with_own_trials)
 }
 
 /// Where the table of a device stands.

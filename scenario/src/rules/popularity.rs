@@ -1,8 +1,7 @@
 //! Rules about the popularity of connections: it is that of random draws.
 
-use super::Check;
+use super::{Check, sends_data};
 use key::Fault;
-use method::metric::is_of_phase1;
 use method::{Order, procedure};
 
 const KEY: &str = "traffic.popularity";
@@ -14,7 +13,7 @@ impl Check<'_> {
             return;
         }
         let metrics = &self.scenario.measure.metrics;
-        let draws = |metric: &String| !is_of_phase1(metric) && !is_churn(metric);
+        let draws = |metric: &String| sends_data(metric) && !is_churn(metric);
         let mut faults = Vec::new();
         if traffic.responder_order != Order::Random {
             faults.push(

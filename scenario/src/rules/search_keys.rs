@@ -1,9 +1,8 @@
 //! Keys by which searches save time are there for a search that can use them, and what they need is measured before.
 
-use super::Check;
+use super::{Check, sends_data};
 use crate::{Dut, Method, WarmStart};
 use key::Fault;
-use method::metric::is_of_phase1;
 
 impl Check<'_> {
     pub(super) fn search_keys(&mut self) {
@@ -13,7 +12,7 @@ impl Check<'_> {
         let (throughput, capacity) =
             (measure.metrics.iter().any(|m| m.ends_with("throughput")), has("conn_table_capacity"));
         let phase2 = has("throughput") && self.scenario.duts.iter().any(Dut::is_stateful);
-        let data = measure.metrics.iter().any(|metric| !is_of_phase1(metric));
+        let data = measure.metrics.iter().any(|metric| sends_data(metric));
         let (is_mlr, is_verified) = (search == Method::Mlr, search == Method::BinaryVerify);
         let checks = [
             ("warm-start", measure.warm_start != WarmStart::Off, !is_mlr, "mlr"),
