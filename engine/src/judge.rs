@@ -473,7 +473,8 @@ impl HopTally {
     }
 }
 
-fn fault_of(mismatch: Mismatch) -> Fault {
+/// The fault that a mismatch counts as.
+pub(crate) fn fault_of(mismatch: Mismatch) -> Fault {
     match mismatch {
         Mismatch::Length => Fault::WrongLength,
         Mismatch::Address => Fault::WrongAddress,

@@ -1,13 +1,14 @@
 //! One side of all connections: it receives segments, holds each against the script of its connection, and answers.
 
 use super::stages::Stages;
+use crate::judge::fault_of;
 use crate::service::{Desk, Service};
 use crate::store::StateTable;
 use method::{Count, Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
 use wire::tcp::{Ends, Numbers, Script, Segment, SegmentTemplate, Side, Wanted, flag};
-use wire::{Batch, Expect, Mismatch, View, Words};
+use wire::{Batch, Expect, View, Words};
 
 /// What a side knows.
 pub(super) struct EndPlan<'a> {
@@ -316,17 +317,5 @@ impl EndPlan<'_> {
             answers.push(frame);
             next += 1;
         }
-    }
-}
-
-fn fault_of(mismatch: Mismatch) -> Fault {
-    match mismatch {
-        Mismatch::Length => Fault::WrongLength,
-        Mismatch::Address => Fault::WrongAddress,
-        Mismatch::Port => Fault::WrongPort,
-        Mismatch::Pool => Fault::OutsidePool,
-        Mismatch::Header => Fault::WrongHeader,
-        Mismatch::Checksum => Fault::BadChecksum,
-        Mismatch::Payload => Fault::WrongPayload,
     }
 }
