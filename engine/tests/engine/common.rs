@@ -1,8 +1,10 @@
 //! Shared by the tests: small views, phases, and ports whose other end is the test or a hub.
 
 use engine::phase::Phase;
-use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec};
-use plane::view::Bed;
+use engine::{Engine, Lane, NoDevice, Settings};
+use method::{Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, TrialSpec};
+use plane::view::{Bed, forwarding};
+use port::link::{LinkPort, Steer, link};
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -46,6 +48,30 @@ pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
         responder_table: ResponderTable::Keep,
         options: method::TrialOptions::default(),
     }
+}
+
+/// A tester of so many lanes on a cable that forwards, with these wrappers around the ends of each lane.
+pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
+    lanes: usize,
+    mut left: impl FnMut(LinkPort) -> L,
+    mut right: impl FnMut(LinkPort) -> R,
+) -> Engine {
+    let clock = Clock::system();
+    let (lefts, rights) = link("cable", clock, 8192, (lanes, Steer::First), (lanes, Steer::First));
+    let lanes = lefts.into_iter().zip(rights).map(|ends| Lane {
+        core: None,
+        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).expect("a little memory"),
+        left: Some(Box::new(left(ends.0))),
+        right: Some(Box::new(right(ends.1))),
+        companion: None,
+        service: None,
+    });
+    let drain = Nanos::from_millis(20);
+    let settings =
+        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
+    let view = Arc::new(forwarding(&bed(64)));
+    Engine::new(clock, lanes.collect(), view, Box::new(NoDevice), settings, Arc::default())
+        .expect("both ends are there")
 }
 
 /// A port that delivers given frames and records transmitted ones.

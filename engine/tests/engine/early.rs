@@ -1,17 +1,13 @@
 //! Trials that end early: the sender stops, the frames under way are waited for, and the outcome says so.
 
-use crate::common::bed;
-use engine::{Engine, Lane, NoDevice, Settings};
+use crate::common::on_a_cable;
 use method::trial::EarlyEnd;
 use method::{
-    Criteria, Direction, Load, Loop, Nanos, Order, PhaseKind, Rate, Ratio, ResponderTable, TrialOptions, TrialOutcome,
+    Criteria, Direction, Load, Nanos, Order, PhaseKind, Rate, Ratio, ResponderTable, TrialOptions, TrialOutcome,
     TrialSpec, Trials, Verdict, judge,
 };
-use plane::view::forwarding;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use port::link::LinkPort;
+use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 
 /// A port that loses every frame after the first ones.
 struct Loses {
@@ -42,23 +38,7 @@ impl Port for Loses {
 
 /// A trial of two seconds on a cable that loses every frame from Left to Right after these.
 fn trial(passes: usize, early_end: bool, lanes: usize) -> (TrialSpec, TrialOutcome) {
-    let clock = Clock::system();
-    let queues = (lanes, Steer::First);
-    let (lefts, rights) = link("cable", clock, 8192, queues, (lanes, Steer::First));
-    let lanes = lefts.into_iter().zip(rights).map(|(left, right)| Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: Some(Box::new(Loses { inner: left, passes })),
-        right: Some(Box::new(right)),
-        companion: None,
-        service: None,
-    });
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let view = Arc::new(forwarding(&bed(64)));
-    let mut engine = Engine::new(clock, lanes.collect(), view, Box::new(NoDevice), settings, stopped).unwrap();
+    let mut engine = on_a_cable(lanes, |inner| Loses { inner, passes }, |right| right);
     let option = EarlyEnd { acceptance: Ratio::ONE };
     let spec = TrialSpec {
         kind: PhaseKind::Stateless,

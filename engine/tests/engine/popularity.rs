@@ -1,14 +1,11 @@
 //! Popularity of connections on the wire: which ports the frames of a trial have, in both directions.
 
-use crate::common::bed;
-use engine::{Engine, Lane, NoDevice, Settings};
+use crate::common::on_a_cable;
 use method::trial::{Exponent, Popularity};
-use method::{Load, Loop, Nanos, PhaseKind, Rate, TrialOptions, TrialSpec, Trials};
-use plane::view::forwarding;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
+use method::{Load, PhaseKind, Rate, TrialOptions, TrialSpec, Trials};
+use port::link::LinkPort;
+use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 /// Frames by the port pair of their connection.
@@ -45,23 +42,12 @@ const FRAMES: u64 = 40_000;
 
 /// The frames of each connection in a trial, from Left and from Right, the most popular connection first.
 fn tallies(popularity: Popularity) -> [Vec<(u64, (u16, u16))>; 2] {
-    let clock = Clock::system();
-    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
     let [left, right] = [Tally::default(), Tally::default()];
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: Some(Box::new(Counts { inner: lefts.remove(0), tally: Arc::clone(&left) })),
-        right: Some(Box::new(Counts { inner: rights.remove(0), tally: Arc::clone(&right) })),
-        companion: None,
-        service: None,
+    let counted = |tally: &Tally| {
+        let tally = Arc::clone(tally);
+        move |inner| Counts { inner, tally: Arc::clone(&tally) }
     };
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let view = Arc::new(forwarding(&bed(64)));
-    let mut engine = Engine::new(clock, vec![lane], view, Box::new(NoDevice), settings, stopped).unwrap();
+    let mut engine = on_a_cable(1, counted(&left), counted(&right));
     let options = TrialOptions { popularity, ..TrialOptions::default() };
     let stateless = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
     let spec = TrialSpec { rate: Rate(400_000), load: Load::Frames(FRAMES), options, ..stateless };

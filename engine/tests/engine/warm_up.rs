@@ -1,14 +1,10 @@
 //! A warm-up precedes the trial: its frames pass the device, and none of them counts.
 
-use crate::common::bed;
-use engine::{Engine, Lane, NoDevice, Settings};
+use crate::common::on_a_cable;
 use method::trial::{PerDirection, WarmUp, Warmed};
-use method::{Direction, Load, Loop, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
-use plane::view::forwarding;
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome, TrialSpec, Trials};
+use port::link::LinkPort;
+use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 
 /// A device with cold caches: it loses the first frames.
 struct Cold {
@@ -37,22 +33,7 @@ impl Port for Cold {
 
 /// A trial of 2,000 frames in these directions on a cable that loses the first 100 frames from Left.
 fn trial(warm_up: Option<WarmUp>, direction: Direction) -> TrialOutcome {
-    let clock = Clock::system();
-    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).unwrap(),
-        left: Some(Box::new(Cold { inner: lefts.remove(0), loses: 100 })),
-        right: Some(Box::new(rights.remove(0))),
-        companion: None,
-        service: None,
-    };
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let view = Arc::new(forwarding(&bed(64)));
-    let mut engine = Engine::new(clock, vec![lane], view, Box::new(NoDevice), settings, stopped).unwrap();
+    let mut engine = on_a_cable(1, |inner| Cold { inner, loses: 100 }, |right| right);
     let options = TrialOptions { warm_up, ..TrialOptions::default() };
     let stateless = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
     let spec = TrialSpec { rate: Rate(100_000), load: Load::Frames(2_000), direction, options, ..stateless };
