@@ -19,7 +19,7 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// Returns the plan over so many names, of which the last [`WARM`], or half of them, are warm if queries are cached.
+    /// Returns the plan over so many names. If queries are cached, the last [`WARM`] names are warm, but at most half of all.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
         let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }

@@ -103,7 +103,7 @@ pub fn measure(
         let spec = TrialSpec { options, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(rate, &judgement);
-        // The cores of a trial that the tester or the host spoiled say nothing about the device.
+        // A trial that the tester or the host spoiled shows no idle time of the device.
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
             return Ok(result.nothing_measured(reason));
         }

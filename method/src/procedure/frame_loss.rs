@@ -1,5 +1,5 @@
-//! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at a series of falling loads. Loss is what it measures,
-//! so no trial fails it; an invalid trial is repeated as in every procedure.
+//! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at a series of falling loads. No trial fails,
+//! because the loss is the value. Invalid trials are repeated.
 
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, data_trial};

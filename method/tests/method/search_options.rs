@@ -37,7 +37,7 @@ fn forwarding(dut: &mut impl Trials, settings: &SearchSettings, phase2: Option<P
     throughput::measure(dut, settings, phase2, &mut |_| ()).unwrap()
 }
 
-/// The truth lies between the bounds, both of which the search itself tried.
+/// The truth lies between the bounds. The search tried both.
 #[track_caller]
 fn recovers(result: &SearchResult) {
     assert_eq!(result.kind, ResultKind::Exact);

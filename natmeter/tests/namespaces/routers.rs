@@ -72,7 +72,7 @@ fn a_box_that_forwards_ipv6_is_measured() {
         std::fs::write(&scenario, format!("name = \"f\"\n{device}{traffic}")).unwrap();
         if device.contains("external") {
             let lines = bed.check(&["ipv6.toml"]);
-            // The kernel of the box may speak by itself, for example report multicast groups. Nobody measured T0.
+            // The kernel of the box may send frames of its own, such as multicast reports. There is no T0.
             let good = |(name, grade, _): &(String, String, String)| {
                 grade == "ok" || name.ends_with("silence") || name == "T0"
             };
