@@ -261,7 +261,7 @@ impl Scenario {
     /// Upper end of every search, frames (DNS queries) a second and direction; `None`: what calibration allows.
     pub fn max_rate(&self) -> Option<Count> {
         let written = self.measure.max_rate.map(|rate| rate.frames_per_second(self.widest_frame()));
-        written.into_iter().chain(self.rate_of_names()).min()
+        written.into_iter().chain(self.rate_of_names()).chain(self.rate_of_ids()).min()
     }
 
     /// Lower end of every search, frames a second and direction; `None`: a trial of one frame.

@@ -84,6 +84,16 @@ impl Scenario {
             / u128::from(self.measure.duration.0);
         Some(Count::try_from(rate).unwrap_or(Count::MAX))
     }
+
+    /// The highest rate at which no source port uses an ID again before the query that had it timed out; `None` without queries.
+    pub(crate) fn rate_of_ids(&self) -> Option<Count> {
+        let dns = &self.procedures.dns;
+        let keeps = self.duts.iter().any(Dut::is_stateful);
+        let least = self.sweep.connections.iter().copied().min().filter(|_| keeps).unwrap_or(0);
+        let ids = u128::from(dns.ports(least)) * u128::from(dns.threads) * (1 << u16::BITS);
+        let rate = ids * u128::from(Nanos::SECOND.0) / u128::from(dns.timeout.0.max(1));
+        self.sends_queries().then(|| Count::try_from(rate).unwrap_or(Count::MAX).max(1))
+    }
 }
 
 /// Departures of trials of DNS queries from RFC 8219, one sentence each.

@@ -168,6 +168,16 @@ mod tests {
         );
     }
 
+    /// Two threads of three ports each have 6 × 65,536 IDs, and wait 2 s for each answer.
+    #[test]
+    fn no_port_uses_an_id_again_before_its_time_out() {
+        let text = format!(
+            "name = \"x\"\n{DNS64}duration = \"1 s\"\n[measure.dns]\nthreads = 2\nports = 3\ntimeout = \"2 s\"\nnames = \"4M\"\n"
+        );
+        let loaded = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(loaded.scenario.max_rate(), Some(196_608));
+    }
+
     #[test]
     fn the_zone_has_a_name_for_each_query() {
         let text = refused(&format!("{DNS64}duration = \"10 s\"\nmax-rate = \"200k\"\n"));
