@@ -3,9 +3,10 @@
 //! two cables.
 
 use crate::quantity::{show_duration, show_share};
+use crate::rules::sends_data;
 use crate::summary::{impair_in_words, subsets_in_words};
 use crate::{Dut, Scenario, WarmStart};
-use method::metric::{self, Origin, THROUGHPUT};
+use method::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
 use method::procedure::mlr::Goal;
 use method::{Direction, Nanos, ResponderTable};
 use serde::Serialize;
@@ -211,7 +212,9 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
             "the connections are a part of the flows that the ranges give: {words} (RFC 9693, section 4.4 enumerates all)"
         ));
     }
-    let phase2 = scenario.measure.metrics.iter().any(|key| key == THROUGHPUT.key);
+    // The trials of these update the table, whatever the scenario says.
+    let updates = [CHURN_RATE.key, RESET.key, FAILOVER.key];
+    let phase2 = scenario.measure.metrics.iter().any(|key| sends_data(key) && !updates.contains(&key.as_str()));
     let kept = scenario.traffic.responder_table == ResponderTable::Keep;
     if phase2 && kept && scenario.traffic.direction != Direction::Reverse {
         departures.push(

@@ -118,7 +118,7 @@ impl Check<'_> {
 }
 
 /// Whether the trials of a metric are the test frames of the scenario, with its warm-up and popularity.
-fn sends_data(metric: &str) -> bool {
+pub(crate) fn sends_data(metric: &str) -> bool {
     let with_own_trials = [CONN_TEAR_DOWN_RATE.key, MEMORY_PER_CONNTRACK_ENTRY.key].contains(&metric);
     !(is_of_phase1(metric) || is_of_tcp(metric) || is_of_queries(metric) || with_own_trials)
 }
