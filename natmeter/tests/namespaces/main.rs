@@ -5,6 +5,7 @@
 mod bed_faults;
 mod bed_procedures;
 mod bed_runs;
+mod bed_technologies;
 mod beds;
 mod device;
 mod dns;
