@@ -178,7 +178,11 @@ fn mount_own_sysfs() -> io::Result<()> {
     // SAFETY: the child has one thread and goes on to exec; only its own view of mounts changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE)?;
-    mount(c"sysfs", c"/sys", c"sysfs", libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC)
+    match mount(c"sysfs", c"/sys", c"sysfs", libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
+        // The kernel refuses to mount what is mounted there: `/sys` shows this namespace already.
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
+        done => done,
+    }
 }
 
 fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io::Result<()> {

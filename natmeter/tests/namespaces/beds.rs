@@ -17,6 +17,13 @@ pub(super) struct Bed {
     pub(super) folder: tempfile::TempDir,
 }
 
+/// A tester that the test killed leaves locks and settings behind.
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network).arg("clean").output();
+    }
+}
+
 /// Names of the ends.
 pub(super) const LEFT: &str = "t-left";
 pub(super) const RIGHT: &str = "t-right";

@@ -180,6 +180,7 @@ fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
 #[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
 fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
+    clean();
     let before = machine();
     let output = short_run(Path::new("scenarios/kernel-nat44.toml"), dir.path()).output().unwrap();
     assert_eq!(machine(), before);
@@ -193,12 +194,19 @@ fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     }
 }
 
+/// Removes what killed runs, of this test or of others before it, left behind.
+fn clean() {
+    let cleaned = natmeter(&["clean"], &[]).output().unwrap();
+    assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
+}
+
 /// Ends a run by this signal while it measures nftables, after it has changed the machine. Checks that `restore` and the end of
 /// the run restore the machine, and that the run can be resumed.
 fn ended_in_the_middle(signal: Signal, restore: impl Fn(Output)) {
     let dir = tempfile::tempdir().unwrap();
     let runs = dir.path().join("runs");
     std::fs::create_dir(&runs).unwrap();
+    clean();
     let (before, size, must_change) = (machine(), table_size(), must_change());
     let mut running = Running::start(that_changes_the_machine(dir.path(), &runs));
     let run = running.wait_for_trials_of("nftables/", &runs);
@@ -224,7 +232,6 @@ fn a_run_on_the_kernel_that_is_interrupted_restores_everything_and_is_resumed() 
 fn a_run_on_the_kernel_that_is_killed_is_cleaned_up_and_resumed() {
     ended_in_the_middle(Signal::KILL, |output| {
         assert_eq!(output.status.code(), None);
-        let cleaned = natmeter(&["clean"], &[]).output().unwrap();
-        assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
+        clean();
     });
 }
