@@ -1,6 +1,7 @@
 //! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
 //! trial once. It counts all other frames by their fault; they never compensate for a loss.
 
+use crate::native::NativeJudge;
 use crate::observe::Row;
 pub use crate::seen::Seen;
 use crate::service::{Desk, Service};
@@ -48,6 +49,8 @@ pub struct Findings {
     pub outer_hop_limit: u8,
     /// Frames that are right except for other hop limits; [`Fault::WrongHopLimit`] counts them, too.
     pub other_hops: HopTally,
+    /// Counters of native frames, which the other counters do not include; none without a background.
+    pub native: Option<Box<Findings>>,
     /// Time spent judging.
     pub own: Ticks,
     /// Time inside back-end calls that returned frames.
@@ -70,6 +73,8 @@ pub struct Judge<'a> {
     held: u32,
     /// Frames of several sizes, in place of those of the expectation.
     mix: Option<&'a Sizes<Expect>>,
+    /// Native frames beside these.
+    native: Option<Box<NativeJudge<'a>>>,
     /// Where receive times are noted.
     stamps: Option<&'a Row>,
     /// Counters so far.
@@ -89,6 +94,7 @@ impl<'a> Judge<'a> {
             work: Work::default(),
             held: 0,
             mix: None,
+            native: None,
             stamps: None,
             findings: Findings::default(),
         }
@@ -114,6 +120,23 @@ impl<'a> Judge<'a> {
         Judge { mix, ..self }
     }
 
+    /// Expects native frames, too.
+    #[must_use]
+    pub fn and_native(self, native: Option<NativeJudge<'a>>) -> Judge<'a> {
+        Judge { native: native.map(Box::new), ..self }
+    }
+
+    /// Right frames of both kinds so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.findings.received + self.native.as_ref().map_or(0, |native| native.findings.received)
+    }
+
+    /// Returns its counters.
+    pub(crate) fn finish(self) -> Findings {
+        let native = self.native.map(|native| Box::new(native.findings));
+        Findings { native, ..self.findings }
+    }
+
     /// Notes the receive times of right frames here.
     #[must_use]
     pub fn stamping(self, stamps: Option<&'a Row>) -> Judge<'a> {
@@ -132,10 +155,11 @@ impl<'a> Judge<'a> {
             return Ok((0, now));
         }
         let received = self.clock.now();
+        // Frames of several sizes or kinds are no row.
+        let may_be_rows = self.mix.is_none() && self.native.is_none();
         for at in (0..got).step_by(BATCH) {
             let n = (got - at).min(BATCH);
-            // Frames of several sizes are no row.
-            if self.mix.is_none() && self.judge_batch(at, n) {
+            if may_be_rows && self.judge_batch(at, n) {
                 if let Some(stamps) = self.stamps {
                     self.note(stamps, at, n);
                 }
@@ -178,9 +202,12 @@ impl<'a> Judge<'a> {
     /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
     #[inline(never)]
     fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
-        let Judge { plan, seen, burst, findings, work, desk, clock, held, mix, stamps } = self;
+        let Judge { plan, seen, burst, findings, work, desk, clock, held, mix, native, stamps } = self;
         let frames = &mut burst[at..at + n];
-        let untagged = plan.judge_each(frames, (*held, *mix), work, (seen, *stamps), findings);
+        let untagged = match native {
+            None => plan.judge_each(frames, (*held, *mix), work, (seen, *stamps), findings),
+            Some(native) => native.judge_runs(plan, frames, (*held, *mix), work, (seen, *stamps), findings),
+        };
         if untagged == 0 {
             return true;
         }
@@ -197,7 +224,7 @@ impl<'a> Judge<'a> {
 
 /// Intermediate results for a batch, reused so that no memory is cleared per batch.
 #[derive(Default)]
-struct Work {
+pub(crate) struct Work {
     /// Second words of the tags.
     tags: [u64; BATCH],
     indices: [u32; BATCH],
@@ -309,7 +336,7 @@ impl JudgePlan<'_> {
 
     /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
     #[inline(never)]
-    fn judge_each(
+    pub(crate) fn judge_each(
         &self,
         frames: &[Frame],
         (held, mix): (u32, Option<&Sizes<Expect>>),

@@ -202,8 +202,8 @@ pub fn run(
     Ok(Report {
         left_sent: tasks.left_sender.map(|s| s.finish(pool)),
         right_sent: tasks.right_sender.map(|s| s.finish(pool)),
-        at_left: tasks.left_judge.map(|j| j.findings).unwrap_or_default(),
-        at_right: tasks.right_judge.map(|j| j.findings).unwrap_or_default(),
+        at_left: tasks.left_judge.map(Judge::finish).unwrap_or_default(),
+        at_right: tasks.right_judge.map(Judge::finish).unwrap_or_default(),
         stall: Nanos(clock.nanos(gaps.longest)),
         stalled: Nanos(clock.nanos(gaps.stalled)),
         run_delay: run_delay.map(Nanos),
@@ -341,7 +341,7 @@ impl Round<'_, '_> {
     fn ends_early(&mut self, now: Ticks) -> bool {
         let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;
         let sent = |sender: &Option<Sender<'_>>| sender.as_ref().map_or(0, Sender::progress);
-        let received = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, |judge| judge.findings.received);
+        let received = |judge: &Option<Judge<'_>>| judge.as_ref().map_or(0, Judge::received);
         let counts = [(sent(left_sender), received(right_judge)), (sent(right_sender), received(left_judge))];
         self.early.ends(self.shared.early.as_ref(), counts, now)
     }

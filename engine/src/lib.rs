@@ -15,6 +15,7 @@ pub mod early;
 pub mod engine;
 pub mod judge;
 pub mod lane;
+pub mod native;
 pub mod observe;
 pub mod overload;
 pub mod phase;

@@ -461,6 +461,8 @@ impl Stage {
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
         let mut hops = [HopTally::default(); 2];
+        // Native frames pass a device in another way, so that their hop limits may differ from those of others.
+        let (mut native, mut native_hops) = ([Leg::default(), Leg::default()], [HopTally::default(); 2]);
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
                 if let Some(sent) = sent {
@@ -479,8 +481,13 @@ impl Stage {
                 out.cost.receive.0 += cost.receive.0;
                 out.cost.judge.0 += cost.judge.0;
             }
-            add_findings(&mut out.forward, &mut hops[0], &r.at_right);
-            add_findings(&mut out.reverse, &mut hops[1], &r.at_left);
+            let sides = [(&mut out.forward, &r.at_right), (&mut out.reverse, &r.at_left)];
+            for (side, (leg, found)) in sides.into_iter().enumerate() {
+                add_findings(leg, &mut hops[side], found);
+                if let Some(found) = &found.native {
+                    add_findings(&mut native[side], &mut native_hops[side], found);
+                }
+            }
             out.learned += r.at_right.learned;
             out.host.tester_stall = out.host.tester_stall.max(r.stall);
             out.host.tester_stalled.0 += r.stalled.0;
@@ -492,10 +499,15 @@ impl Stage {
             by_queue(self.lanes.iter().zip(reports).filter(|(l, _)| l.left.is_some()).map(|(_, r)| &r.at_left));
         out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];
         // If two receivers of one direction counted a frame, it is one right frame and one duplicate.
-        for (side, leg) in [(1, &mut out.forward), (0, &mut out.reverse)] {
-            let twice = self.merge_seen(side, planned[1 - side].len());
-            leg.received = leg.received.saturating_sub(twice);
-            leg.faults.0[Fault::Duplicate as usize] += twice;
+        let legs = [(1, &mut out.forward), (0, &mut out.reverse)];
+        for ((side, leg), (mut native, hops)) in legs.into_iter().zip(native.into_iter().zip(native_hops)) {
+            settle_hops(&mut native, &hops);
+            let [twice, native_twice] = self.merge_seen(side, planned[1 - side].len());
+            for (leg, twice) in [(&mut *leg, twice), (&mut native, native_twice)] {
+                leg.received = leg.received.saturating_sub(twice);
+                leg.faults.0[Fault::Duplicate as usize] += twice;
+            }
+            add_native(leg, &native);
         }
         out
     }
@@ -510,12 +522,17 @@ impl Stage {
         }
     }
 
-    fn merge_seen(&mut self, side: usize, senders: usize) -> Count {
-        let mut twice = 0;
+    /// Merges the bitmaps of a side. Returns the foreground frames and the native frames that two receivers had counted.
+    fn merge_seen(&mut self, side: usize, senders: usize) -> [Count; 2] {
+        let foreground = self.view.background.as_ref().map(|background| background.foreground);
+        let mut twice = [0; 2];
         for sender in 0..senders {
             let mut receivers = self.seen.iter_mut().map(|at| &mut at[side][sender]).filter(|seen| seen.has_room());
-            if let Some(first) = receivers.next() {
-                twice += receivers.map(|other| first.merge(other)).sum::<u64>();
+            let Some(first) = receivers.next() else { continue };
+            for other in receivers {
+                first.merge(other, |sequence| {
+                    twice[usize::from(foreground.is_some_and(|foreground| !foreground.has(sequence)))] += 1;
+                });
             }
         }
         twice
@@ -535,6 +552,9 @@ pub(crate) fn add_sender(leg: &mut Leg, sent: &Leg) {
     leg.sent += sent.sent;
     leg.refused += sent.refused;
     leg.send_time = leg.send_time.max(sent.send_time);
+    if let Some(native) = sent.native {
+        leg.native.get_or_insert_default().sent += native.sent;
+    }
     let (t, s) = (&mut leg.timing, &sent.timing);
     t.burst = t.burst.max(s.burst);
     t.worst_burst = t.worst_burst.max(s.worst_burst);
@@ -551,9 +571,20 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     hops.count(found);
 }
 
+/// Adds the native frames of a direction, if it sent any.
+fn add_native(leg: &mut Leg, native: &Leg) {
+    leg.received += native.received;
+    leg.reordered += native.reordered;
+    leg.faults.merge(&native.faults);
+    if let Some(of_leg) = &mut leg.native {
+        of_leg.received = native.received;
+    }
+}
+
 /// Frames that each of several receivers took from its queue; empty with one receiver.
 fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
-    let arrived: Vec<Count> = found.map(|f| f.received + f.faults.total()).collect();
+    let of_kind = |f: &Findings| f.received + f.faults.total();
+    let arrived: Vec<Count> = found.map(|f| of_kind(f) + f.native.as_deref().map_or(0, of_kind)).collect();
     if arrived.len() > 1 { arrived } else { Vec::new() }
 }
 

@@ -101,16 +101,18 @@ impl Seen {
         true
     }
 
-    /// Merges the bitmap of another receiver for the same sender. Returns how many frames both had counted, with any
-    /// hop limits, because this receiver does not know which hop limits are the most frequent.
-    pub fn merge(&mut self, other: &Seen) -> u64 {
+    /// Merges the bitmap of another receiver for the same sender. Calls `twice` with the sequence number of each frame that both had
+    /// counted, with any hop limits, because this receiver does not know which hop limits are the most frequent.
+    pub fn merge(&mut self, other: &Seen, mut twice: impl FnMut(u64)) {
         let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
-        let mut twice = 0;
         for at in 0..self.bits.len().min(other.bits.len()) {
             let (mine, theirs) = (any(self, at), any(other, at));
-            twice += u64::from((mine & theirs).count_ones());
+            let mut both = mine & theirs;
+            while both != 0 {
+                twice(at as u64 * 64 + u64::from(both.trailing_zeros()));
+                both &= both - 1;
+            }
             self.bits[at] = mine | theirs;
         }
-        twice
     }
 }

@@ -1,10 +1,11 @@
 //! The sender: one hot loop for every kind of trial. Flows, order, departure times and tags are data; the sender builds
 //! frames in place and transmits them on time.
 
+use crate::native::NativeSender;
 use crate::observe::Row;
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
-use method::{Leg, Nanos, Timing};
+use method::{Leg, Nanos, NativeFrames, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
@@ -44,6 +45,8 @@ pub struct Sender<'a> {
     then: Option<(Ticks, Departures)>,
     /// Frames of several sizes, in place of those of the template.
     mix: Option<&'a Sizes<Template>>,
+    /// Native frames beside these.
+    native: Option<Box<NativeSender<'a>>>,
     /// Where send times are noted.
     stamps: Option<&'a Row>,
     /// Connection indices of the next burst, drawn early so that cache lines of the state table can be prefetched.
@@ -97,6 +100,7 @@ impl<'a> Sender<'a> {
             start: 0,
             then: None,
             mix: None,
+            native: None,
             stamps: None,
             ahead,
             ahead_flows,
@@ -119,6 +123,12 @@ impl<'a> Sender<'a> {
     #[must_use]
     pub fn of_sizes(self, mix: Option<&'a Sizes<Template>>) -> Sender<'a> {
         Sender { mix, ..self }
+    }
+
+    /// Sends native frames, too.
+    #[must_use]
+    pub fn beside(self, native: Option<NativeSender<'a>>) -> Sender<'a> {
+        Sender { native: native.map(Box::new), ..self }
     }
 
     /// Notes the send times of frames here.
@@ -176,9 +186,9 @@ impl<'a> Sender<'a> {
         }
         if self.burst.is_empty() {
             let n = behind.min(BATCH as u64) as usize;
-            match self.mix {
-                None => self.build(n, pool),
-                Some(mix) => self.build_mixed(mix, n, pool),
+            match (self.mix, &self.native) {
+                (None, None) => self.build(n, pool),
+                _ => self.build_each(n, pool),
             }
         }
         let offered = self.burst.len();
@@ -247,33 +257,57 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Builds the next `n` frames of several sizes one by one. Not inlined, so that frames of one size do not pay for it.
+    /// Builds the next `n` frames of several sizes or kinds one by one. Not inlined, so that frames of one size and kind do not pay
+    /// for it.
     #[inline(never)]
-    fn build_mixed(&mut self, mix: &Sizes<Template>, n: usize, pool: &mut Pool) {
-        let SenderPlan { view, outer, indices, tag, growth, .. } = &mut self.plan;
-        let mut built = 0;
-        for (&index, &flow) in self.ahead.iter().zip(&self.ahead_flows).take(n) {
-            let sequence = self.next + built as u64;
-            let template = mix.of(sequence);
-            if pool.alloc_burst_to_grow(1, template.len(), *growth, &mut self.burst) == 0 {
+    fn build_each(&mut self, n: usize, pool: &mut Pool) {
+        let mut used = 0;
+        for sequence in (self.next..).take(n) {
+            let tag = Tag { sequence, ..self.plan.tag };
+            let native = self.native.as_mut().filter(|native| native.has(sequence));
+            let is_foreground = native.is_none();
+            let is_built = match native {
+                Some(native) => native.build(tag, pool, &mut self.burst),
+                None => self.build_one(used, tag, pool),
+            };
+            if !is_built {
                 break;
             }
-            let mut values = Values::of(view.flows.flow(flow));
-            if let Some((store, trial)) = *outer {
-                let (addr, port) = store.get(index, trial).unwrap_or_default();
-                values = values.learned(addr, port);
-            }
-            template.write(self.burst[built].bytes_mut(), &values, &Tag { sequence, index, ..*tag });
-            built += 1;
+            used += usize::from(is_foreground);
         }
-        self.ahead.copy_within(built.., 0);
-        let fresh = &mut self.ahead[BATCH - built..];
+        self.use_up(used);
+    }
+
+    /// Builds the foreground frame with this tag on the connection at this place of `ahead`. Returns false if the pool is empty.
+    fn build_one(&mut self, place: usize, tag: Tag, pool: &mut Pool) -> bool {
+        let SenderPlan { view, template, outer, growth, .. } = &self.plan;
+        let template = self.mix.map_or(*template, |mix| mix.of(tag.sequence));
+        if pool.alloc_burst_to_grow(1, template.len(), *growth, &mut self.burst) == 0 {
+            return false;
+        }
+        let index = self.ahead[place];
+        let mut values = Values::of(view.flows.flow(self.ahead_flows[place]));
+        if let Some((store, trial)) = *outer {
+            let (addr, port) = store.get(index, trial).unwrap_or_default();
+            values = values.learned(addr, port);
+        }
+        if let Some(frame) = self.burst.last_mut() {
+            template.write(frame.bytes_mut(), &values, &Tag { index, ..tag });
+        }
+        true
+    }
+
+    /// Draws as many connections as were used.
+    fn use_up(&mut self, used: usize) {
+        let SenderPlan { view, outer, indices, .. } = &mut self.plan;
+        self.ahead.copy_within(used.., 0);
+        let fresh = &mut self.ahead[BATCH - used..];
         indices.fill(fresh);
         if let Some((store, _)) = *outer {
             store.prefetch_all(fresh);
         }
-        self.ahead_flows.copy_within(built.., 0);
-        view.order.fill(fresh, &mut self.ahead_flows[BATCH - built..]);
+        self.ahead_flows.copy_within(used.., 0);
+        view.order.fill(fresh, &mut self.ahead_flows[BATCH - used..]);
     }
 
     /// Returns the time at which it last transmitted frames.
@@ -323,6 +357,7 @@ impl<'a> Sender<'a> {
             planned: self.frames,
             sent: self.accepted + self.refused,
             refused: self.refused,
+            native: self.native.map(|native| NativeFrames { sent: native.among(self.next), received: 0 }),
             send_time: ns(self.last_handed.saturating_sub(self.start)),
             timing: Timing {
                 finished_late: ns(finished_late),

@@ -1,18 +1,22 @@
 //! Creates the tasks of a phase: senders with their shares of its frames, and judges.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
-use crate::judge::{Judge, JudgePlan, Seen};
+use crate::judge::{Findings, Judge, JudgePlan, Seen};
+use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, Row};
 use crate::phase::Phase;
 use crate::schedule::{Departures, Indices};
 use crate::sender::{Sender, SenderPlan};
 use crate::store::StateTable;
-use method::Count;
+use method::{Count, Order};
 use port::{Clock, Ticks};
-use wire::{StreamId, Tag, View};
+use wire::{Background, Kind, StreamId, Tag, View};
 
 /// The order of popularity must not be that of phase 1, which the seed alone gives.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
+
+/// The order of native flows must not be that of connections.
+const NATIVE: u64 = 0x6e61_7469_7665_2136;
 
 /// Creates the tasks of one phase.
 pub(crate) struct TaskMaker<'a> {
@@ -75,7 +79,9 @@ impl<'a> TaskMaker<'a> {
         };
         let then = then.map(|(_, at, departures)| (at, departures));
         let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
-        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix);
+        let native = self.native().filter(|_| self.phase.kind == Kind::Data);
+        let native = native.map(|background| self.native_sender(background, left, seed, (which, of)));
+        let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
         Some(sender.stamping(self.rows[usize::from(!left)]).then(then))
     }
 
@@ -107,6 +113,43 @@ impl<'a> TaskMaker<'a> {
         let held = self.churn.map_or(0, |churn| churn.held);
         let judge = Judge::new(plan, self.clock, seen).holding(u32::try_from(held).unwrap_or(u32::MAX));
         let mix = self.view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right });
-        judge.of_sizes(mix).stamping(self.rows[usize::from(at_left)])
+        let native = self.native().map(|background| self.native_judge(background, at_left));
+        judge.of_sizes(mix).and_native(native).stamping(self.rows[usize::from(at_left)])
+    }
+
+    fn native(&self) -> Option<&'a Background> {
+        self.view.background.as_ref()
+    }
+
+    /// Native frames go on pseudo-random flows, as RFC 4814 has it.
+    fn native_sender(&self, background: &'a Background, left: bool, seed: u64, sender: (u64, u64)) -> NativeSender<'a> {
+        let Background { view, foreground } = background;
+        NativeSender {
+            view,
+            foreground: *foreground,
+            template: if left { &view.left } else { &view.right },
+            sizes: view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right }),
+            indices: Indices::new(Order::Random, view.connections(), seed ^ NATIVE, sender.0, sender.1),
+        }
+    }
+
+    /// Phases without native frames expect them, too: those of an earlier phase are late.
+    fn native_judge(&self, background: &'a Background, at_left: bool) -> NativeJudge<'a> {
+        let Background { view, foreground } = background;
+        let plan = JudgePlan {
+            view,
+            expect: if at_left { &view.expect_left } else { &view.expect_right },
+            learn: false,
+            store: None,
+            trial: self.number,
+            id: StreamId::new(self.number, Tag::stream(self.phase.kind, at_left)),
+            connections: view.connections(),
+        };
+        NativeJudge {
+            plan,
+            foreground: *foreground,
+            sizes: view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right }),
+            findings: Findings::default(),
+        }
     }
 }

@@ -30,9 +30,9 @@ pub use record::{Replay, TrialRecord};
 pub use rules::RULES;
 pub use stats::Summary;
 pub use trial::{
-    Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, Order, Pace, PhaseKind,
-    Popularity, ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
-    starved_queue,
+    Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, NativeFrames, Order,
+    Pace, PhaseKind, Popularity, ResponderTable, StoreFacts, Timing, TrialError, TrialOptions, TrialOutcome, TrialSpec,
+    Trials, starved_queue,
 };
 pub use units::{Count, Nanos, Rate};
 pub use validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge, lost_any};

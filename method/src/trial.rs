@@ -252,6 +252,9 @@ pub struct Leg {
     /// is that of `received` and `faults`. Empty with one receiver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrived: Vec<Count>,
+    /// The native frames in `sent` and `received`; none without a background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeFrames>,
     /// Time from the due time of the first frame to the transmission of the last.
     pub send_time: Nanos,
     /// Timing of the sender.
@@ -263,6 +266,22 @@ impl Leg {
     pub fn lost(&self) -> Count {
         self.sent.saturating_sub(self.received)
     }
+
+    /// Returns the lost foreground frames and the lost native frames; `None` without a background.
+    pub fn lost_by_kind(&self) -> Option<[Count; 2]> {
+        let native = self.native?;
+        let lost = native.sent.saturating_sub(native.received);
+        Some([self.lost().saturating_sub(lost), lost])
+    }
+}
+
+/// Native frames of a direction, beside those that the DUT translates or tunnels (RFC 8219, section 5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NativeFrames {
+    /// Frames that were transmitted.
+    pub sent: Count,
+    /// Distinct right frames that arrived.
+    pub received: Count,
 }
 
 /// Returns the number of the queue that received the fewest frames, with these frames, if they are less than half of an

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod addr;
+pub mod background;
 pub mod batch;
 pub mod checksum;
 mod divisor;
@@ -26,6 +27,7 @@ pub mod template;
 pub mod view;
 
 pub use addr::{AddrRange, Prefix4, Prefix6};
+pub use background::{Background, Foreground};
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use fields::{Fields, Source, Values};

@@ -2,7 +2,7 @@
 //! engine uses it and so needs to know no technology.
 
 use crate::header::Mac;
-use crate::{Expect, FlowSpace, Mix, Permutation, Template};
+use crate::{Background, Expect, FlowSpace, Mix, Permutation, Template};
 use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
@@ -29,6 +29,8 @@ pub struct View {
     pub magic_at: Vec<usize>,
     /// Frames of several sizes, in place of those of the templates, which are the largest.
     pub mix: Option<Mix>,
+    /// Native frames beside these; none where all frames are foreground.
+    pub background: Option<Background>,
 }
 
 impl View {
@@ -52,7 +54,9 @@ impl View {
 
     /// Length of the longest frame that either side sends or receives, without FCS: what pools are made for.
     pub fn longest(&self) -> usize {
-        self.left.len().max(self.right.len()).max(self.expect_left.frame_len()).max(self.expect_right.frame_len())
+        let native = self.background.as_ref().map_or(0, |background| background.view.longest());
+        let sent = self.left.len().max(self.right.len());
+        sent.max(self.expect_left.frame_len()).max(self.expect_right.frame_len()).max(native)
     }
 
     /// Octets by which the DUT lengthens the frames that Left sends (`left`) or that Right sends; 0 if it shortens them.

@@ -8,7 +8,7 @@ use port::link::{LinkPort, Steer, link};
 use port::{BATCH, Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent, Ticks};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange};
+use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 
 /// Ten thousand flows with frames of this size, FCS included.
 pub(crate) fn bed(frame_size: usize) -> Bed {
@@ -50,8 +50,24 @@ pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
     }
 }
 
+/// A stateless trial of so many frames a direction.
+pub(crate) fn stateless(frames: u64) -> TrialSpec {
+    let spec = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..trial_spec(0) };
+    TrialSpec { rate: Rate(100_000), load: Load::Frames(frames), ..spec }
+}
+
 /// A tester of so many lanes on a cable that forwards, with these wrappers around the ends of each lane.
 pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
+    lanes: usize,
+    left: impl FnMut(LinkPort) -> L,
+    right: impl FnMut(LinkPort) -> R,
+) -> Engine {
+    cabled(forwarding(&bed(64)), lanes, left, right)
+}
+
+/// The same with this view.
+pub(crate) fn cabled<L: Port + 'static, R: Port + 'static>(
+    view: View,
     lanes: usize,
     mut left: impl FnMut(LinkPort) -> L,
     mut right: impl FnMut(LinkPort) -> R,
@@ -60,7 +76,7 @@ pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     let (lefts, rights) = link("cable", clock, 8192, (lanes, Steer::First), (lanes, Steer::First));
     let lanes = lefts.into_iter().zip(rights).map(|ends| Lane {
         core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, 128)).expect("a little memory"),
+        pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).expect("a little memory"),
         left: Some(Box::new(left(ends.0))),
         right: Some(Box::new(right(ends.1))),
         companion: None,
@@ -69,8 +85,8 @@ pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     let drain = Nanos::from_millis(20);
     let settings =
         Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let view = Arc::new(forwarding(&bed(64)));
-    Engine::new(clock, lanes.collect(), view, Box::new(NoDevice), settings, Arc::default())
+    let lanes = lanes.collect();
+    Engine::new(clock, lanes, Arc::new(view), Box::new(NoDevice), settings, Arc::default())
         .expect("both ends are there")
 }
 

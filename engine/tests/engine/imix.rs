@@ -1,12 +1,10 @@
 //! Frames of several sizes on the wire: the order of the sizes, and what the judge makes of a frame of another size.
 
-use crate::common::bed;
-use engine::{Engine, Lane, NoDevice, Settings};
-use method::{Fault, Load, Loop, Nanos, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
+use crate::common::{bed, stateless};
+use method::{Fault, Rate, TrialOutcome, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};
-use port::link::{LinkPort, Steer, link};
-use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
-use std::sync::atomic::AtomicBool;
+use port::link::LinkPort;
+use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
 use wire::View;
 
@@ -41,23 +39,9 @@ impl Port for Notes {
 
 /// Runs a trial with this view. Returns the lengths of the frames from Left, in order.
 fn trial(view: View, spec: &TrialSpec, shortens: Option<usize>) -> (Vec<usize>, TrialOutcome) {
-    let clock = Clock::system();
-    let (mut lefts, mut rights) = link("cable", clock, 8192, (1, Steer::First), (1, Steer::First));
     let lengths = Arc::default();
-    let left = Notes { inner: lefts.remove(0), lengths: Arc::clone(&lengths), shortens };
-    let lane = Lane {
-        core: None,
-        pool: Pool::single(PoolConfig::compact(1, 8192, view.longest())).unwrap(),
-        left: Some(Box::new(left)),
-        right: Some(Box::new(rights.remove(0))),
-        companion: None,
-        service: None,
-    };
-    let drain = Nanos::from_millis(20);
-    let settings =
-        Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let mut engine = Engine::new(clock, vec![lane], Arc::new(view), Box::new(NoDevice), settings, stopped).unwrap();
+    let notes = |inner| Notes { inner, lengths: Arc::clone(&lengths), shortens };
+    let mut engine = crate::common::cabled(view, 1, notes, |inner| inner);
     let outcome = engine.run(spec).unwrap();
     let lengths = lengths.lock().unwrap().clone();
     (lengths, outcome)
@@ -65,14 +49,9 @@ fn trial(view: View, spec: &TrialSpec, shortens: Option<usize>) -> (Vec<usize>, 
 
 const SIZES: [usize; 4] = [64, 64, 570, 1518];
 
-fn stateless() -> TrialSpec {
-    let spec = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..crate::common::trial_spec(0) };
-    TrialSpec { rate: Rate(100_000), load: Load::Frames(2_000), ..spec }
-}
-
 #[test]
 fn sizes_follow_their_sequence_and_every_frame_is_right() {
-    let (lengths, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(), None);
+    let (lengths, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(2_000), None);
     assert_eq!((outcome.forward.received, outcome.reverse.received), (2_000, 2_000), "{outcome:?}");
     assert_eq!(outcome.forward.faults.total() + outcome.reverse.faults.total(), 0);
     // Without FCS.
@@ -82,7 +61,7 @@ fn sizes_follow_their_sequence_and_every_frame_is_right() {
 #[test]
 fn a_frame_of_another_size_of_the_mix_is_wrong() {
     // The third frame is to have 570 octets.
-    let (_, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(), Some(3));
+    let (_, outcome) = trial(forwarding(&bed(1518)).of_sizes(&SIZES), &stateless(2_000), Some(3));
     let wrong = outcome.forward.faults.get(Fault::WrongLength);
     assert_eq!((outcome.forward.received, wrong), (1_999, 1), "{outcome:?}");
 }

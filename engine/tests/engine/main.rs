@@ -8,6 +8,7 @@ mod early;
 mod imix;
 mod judge;
 mod layouts;
+mod native;
 mod observe;
 mod phase;
 mod popularity;

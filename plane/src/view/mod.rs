@@ -128,6 +128,7 @@ fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outs
         stateful,
         magic_at,
         mix: None,
+        background: None,
     }
 }
 

@@ -11,5 +11,6 @@ pub fn frame_sizes(view: &View) -> [usize; 2] {
 
 /// The MTU that the left and the right link must have, or the DUT fragments and something else is measured.
 pub fn mtus(view: &View) -> [usize; 2] {
-    [&view.left, &view.right].map(|sent| sent.len() - ETH)
+    let native = view.background.as_ref().map_or(0, |background| background.view.longest());
+    [&view.left, &view.right].map(|sent| sent.len().max(native) - ETH)
 }

@@ -1,0 +1,96 @@
+//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3). Sequence numbers count both kinds; a number says
+//! which kind a frame is.
+
+use crate::judge::{Findings, JudgePlan, Work};
+use crate::observe::Row;
+use crate::schedule::Indices;
+use crate::seen::Seen;
+use port::{Burst, Frame, Pool};
+use wire::{Expect, Foreground, Sizes, Tag, Template, Values, View};
+
+/// What a sender sends beside its foreground frames.
+pub struct NativeSender<'a> {
+    /// Flows and their order.
+    pub view: &'a View,
+    /// Which frames are foreground.
+    pub foreground: Foreground,
+    /// The kind of frames.
+    pub template: &'a Template,
+    /// Frames of several sizes, in place of those of the template.
+    pub sizes: Option<&'a Sizes<Template>>,
+    /// Order of the flows.
+    pub indices: Indices,
+}
+
+impl NativeSender<'_> {
+    /// Whether the frame with this sequence number is native.
+    pub(crate) fn has(&self, sequence: u64) -> bool {
+        !self.foreground.has(sequence)
+    }
+
+    /// Builds the frame with this tag, except its index, behind the burst. Returns false if the pool is empty.
+    pub(crate) fn build(&mut self, tag: Tag, pool: &mut Pool, burst: &mut Burst) -> bool {
+        let template = self.sizes.map_or(self.template, |sizes| sizes.of(tag.sequence));
+        if pool.alloc_burst_to_grow(1, template.len(), 0, burst) == 0 {
+            return false;
+        }
+        let mut index = [0];
+        self.indices.fill(&mut index);
+        let values = Values::of(self.view.flows.flow(self.view.order.get(index[0])));
+        if let Some(frame) = burst.last_mut() {
+            template.write(frame.bytes_mut(), &values, &Tag { index: index[0], ..tag });
+        }
+        true
+    }
+
+    /// How many of the first `frames` frames are native.
+    pub(crate) fn among(&self, frames: u64) -> u64 {
+        frames - self.foreground.among(frames)
+    }
+}
+
+/// What a receiver expects beside its foreground frames.
+pub struct NativeJudge<'a> {
+    /// The native frames.
+    pub plan: JudgePlan<'a>,
+    /// Which frames are foreground.
+    pub foreground: Foreground,
+    /// Frames of several sizes, in place of those of the expectation.
+    pub sizes: Option<&'a Sizes<Expect>>,
+    /// Counters of native frames.
+    pub findings: Findings,
+}
+
+impl NativeJudge<'_> {
+    /// Whether a frame is native, of this trial or of an earlier one.
+    fn has(&self, frame: &Frame) -> bool {
+        let tag = Tag::read(frame.bytes(), self.plan.expect.tag_at());
+        tag.is_some_and(|tag| !self.foreground.has(tag.sequence))
+    }
+
+    /// Judges frames of both kinds in the order of their arrival, run by run. Returns those without a tag, one bit each, and does
+    /// not count them.
+    pub(crate) fn judge_runs(
+        &mut self,
+        foreground: &JudgePlan<'_>,
+        frames: &[Frame],
+        (held, sizes): (u32, Option<&Sizes<Expect>>),
+        work: &mut Work,
+        (seen, stamps): (&mut [Seen], Option<&Row>),
+        findings: &mut Findings,
+    ) -> u32 {
+        let (mut untagged, mut at) = (0, 0);
+        while let Some(first) = frames.get(at) {
+            let is_native = self.has(first);
+            let len = frames[at..].iter().take_while(|frame| self.has(frame) == is_native).count();
+            let run = &frames[at..at + len];
+            untagged |= if is_native {
+                self.plan.judge_each(run, (0, self.sizes), work, (seen, stamps), &mut self.findings)
+            } else {
+                foreground.judge_each(run, (held, sizes), work, (seen, stamps), findings)
+            } << at;
+            at += len;
+        }
+        untagged
+    }
+}

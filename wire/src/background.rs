@@ -1,0 +1,85 @@
+//! Native IPv6 frames beside those that the DUT translates or tunnels (RFC 8219, section 5.3).
+
+use crate::view::View;
+
+/// Which frames of a sender are foreground frames: that with sequence number i is one if i mod n < m.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreground {
+    m: u64,
+    n: u64,
+}
+
+/// What both sides send and expect as background, and how it is mixed with the foreground.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// The native frames. It keeps no connections.
+    pub view: Box<View>,
+    /// Which frames are foreground.
+    pub foreground: Foreground,
+}
+
+impl Foreground {
+    /// This share of all frames, in parts per million: m and n are coprime (RFC 8219, section 5.3).
+    ///
+    /// # Panics
+    /// When the share is 0 or above 1,000,000.
+    pub fn of_ppm(ppm: u32) -> Foreground {
+        assert!((1..=MILLION).contains(&ppm), "{ppm} parts per million are foreground");
+        let divisor = divisor(ppm, MILLION);
+        Foreground { m: (ppm / divisor).into(), n: (MILLION / divisor).into() }
+    }
+
+    /// Whether the frame with this sequence number is foreground.
+    #[inline]
+    pub fn has(self, sequence: u64) -> bool {
+        sequence % self.n < self.m
+    }
+
+    /// How many of the first `frames` frames are foreground.
+    pub fn among(self, frames: u64) -> u64 {
+        frames / self.n * self.m + (frames % self.n).min(self.m)
+    }
+}
+
+const MILLION: u32 = 1_000_000;
+
+/// Greatest common divisor.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+impl View {
+    /// The same with native frames beside its own.
+    #[must_use]
+    pub fn beside(self, background: Option<Background>) -> View {
+        let mut view = View { background, ..self };
+        let native = view.background.iter().flat_map(|background| &background.view.magic_at);
+        let more: Vec<usize> = native.filter(|at| !view.magic_at.contains(at)).copied().collect();
+        view.magic_at.extend(more);
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_rfc_8219_are_coprime_pairs() {
+        for (ppm, m, n) in [(1_000_000, 1, 1), (900_000, 9, 10), (500_000, 1, 2), (100_000, 1, 10)] {
+            assert_eq!(Foreground::of_ppm(ppm), Foreground { m, n });
+        }
+    }
+
+    #[test]
+    fn the_first_m_of_n_frames_are_foreground() {
+        for ppm in [1_000_000, 900_000, 500_000, 100_000, 333_333, 1] {
+            let foreground = Foreground::of_ppm(ppm);
+            let mut counted = 0;
+            for sequence in 0..2_500 {
+                assert_eq!(foreground.among(sequence), counted, "{ppm} ppm of {sequence}");
+                counted += u64::from(foreground.has(sequence));
+            }
+        }
+    }
+}
