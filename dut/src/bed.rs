@@ -6,6 +6,7 @@ use crate::DutError;
 use crate::bed6;
 use crate::host::Namespace;
 use crate::setting::Setting;
+use crate::software::linux_ipv6_forwarding;
 use crate::step::{Action, NETNS_OF_DUT, Step, Target};
 use crate::tool::{ETHTOOL, IP, Tool};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -109,6 +110,8 @@ pub struct BedConfig {
     pub networks: u32,
     /// Whether the DUT's links have IPv6 addresses in place of IPv4 addresses.
     pub ipv6: bool,
+    /// Whether they have IPv6 addresses besides, and the DUT forwards native IPv6 between them (RFC 8219, section 5.3).
+    pub native: bool,
     /// Cores that forward the DUT's packets. If empty, the thread that sends a frame also forwards it.
     pub dut_cores: Vec<usize>,
     /// Cores that deliver forwarded frames to the tester's interfaces, if it has any. Must differ from the DUT's cores,
@@ -129,6 +132,7 @@ impl Default for BedConfig {
             remote: AddrRange::one(RIGHT.tester.into()),
             networks: 1,
             ipv6: false,
+            native: false,
             dut_cores: Vec::new(),
             tester_cores: Vec::new(),
             backlog: None,
@@ -220,7 +224,11 @@ impl BedConfig {
 
     /// All steps that build the test bed, in order. Their effects vanish with the namespaces, except the backlog.
     pub fn steps(&self) -> Vec<Step> {
-        let mut steps = if self.ipv6 { bed6::quiet() } else { quiet(Target::Dut) };
+        let mut steps = match (self.ipv6, self.native) {
+            (false, false) => quiet(Target::Dut),
+            (false, true) => [bed6::quiet(), quiet4(Target::Dut)].concat(),
+            (true, _) => bed6::quiet(),
+        };
         steps.push(Step::dut(
             "switch the loopback interface on; the kernel sends its own packets over it",
             Action::words("ip link set lo up"),
@@ -231,8 +239,16 @@ impl BedConfig {
         steps.extend(self.interfaces(&LEFT));
         steps.extend(self.interfaces(&RIGHT));
         for (side, range) in [(&LEFT, self.inside), (&RIGHT, self.remote)] {
-            steps.extend(if self.ipv6 { bed6::addresses(side) } else { addresses(side, range) });
+            if !self.ipv6 {
+                steps.extend(addresses(side, range));
+            }
+            if self.ipv6 || self.native {
+                steps.extend(bed6::addresses(side));
+            }
             steps.extend(self.routes(side));
+        }
+        if self.native && !self.ipv6 {
+            steps.push(linux_ipv6_forwarding::forward());
         }
         steps.extend(self.placement());
         steps
@@ -360,16 +376,22 @@ fn refuse<T>(what: String, way_out: &str) -> Result<T, DutError> {
     Err(DutError::Refused { what, way_out: way_out.to_owned() })
 }
 
-/// Steps for a namespace that sends no unsolicited frames, and that accepts packets from any source address.
+/// Steps for a namespace without IPv6 that sends no unsolicited frames, and that accepts packets from any source address.
 pub(crate) fn quiet(target: Target) -> Vec<Step> {
+    let why = "no IPv6: no router solicitation, duplicate address detection or multicast report";
+    let off = |which| setting(target, why, &format!("net/ipv6/conf/{which}/disable_ipv6"), 1);
+    ["all", "default"].map(off).into_iter().chain(quiet4(target)).collect()
+}
+
+/// A step that changes a setting of a namespace, if it has it.
+fn setting(target: Target, why: &str, name: &str, value: u64) -> Step {
+    Step { target, ..Step::dut(why, Action::sysctl(name, value)) }.where_present()
+}
+
+/// Steps for a namespace that accepts IPv4 packets from any source address, and redirects none.
+fn quiet4(target: Target) -> Vec<Step> {
     let mut steps = Vec::new();
-    let mut set = |why: &str, name: &str, value| {
-        steps.push(Step { target, ..Step::dut(why, Action::sysctl(name, value)) }.where_present());
-    };
-    for which in ["all", "default"] {
-        let why = "no IPv6: no router solicitation, duplicate address detection or multicast report";
-        set(why, &format!("net/ipv6/conf/{which}/disable_ipv6"), 1);
-    }
+    let mut set = |why: &str, name: &str, value| steps.push(setting(target, why, name, value));
     for which in ["all", "default"] {
         let name = |leaf: &str| format!("net/ipv4/conf/{which}/{leaf}");
         set("no reverse path filter", &name("rp_filter"), 0);
@@ -467,6 +489,7 @@ mod tests {
             remote: range([198, 19, 0, 2], 3),
             networks: 1,
             ipv6: false,
+            native: false,
             dut_cores: vec![1],
             tester_cores: vec![0],
             backlog: None,
@@ -479,6 +502,11 @@ mod tests {
             let bed = BedConfig { networks: 3, ipv6, ..BedConfig::default() };
             insta::assert_snapshot!(format!("three_networks_{ipv6}"), text(&bed));
         }
+    }
+
+    #[test]
+    fn taps_with_native_frames() {
+        insta::assert_snapshot!(text(&BedConfig { native: true, ..BedConfig::default() }));
     }
 
     #[test]

@@ -57,15 +57,18 @@ pub struct NativeJudge<'a> {
     pub foreground: Foreground,
     /// Frames of several sizes, in place of those of the expectation.
     pub sizes: Option<&'a Sizes<Expect>>,
+    /// Whether native frames are sent in this phase; otherwise all of its frames are foreground.
+    pub are_sent: bool,
     /// Counters of native frames.
     pub findings: Findings,
 }
 
 impl NativeJudge<'_> {
-    /// Whether a frame is native, of this trial or of an earlier one.
+    /// Whether a frame is native. Of an earlier phase it is late, whatever its kind.
     fn has(&self, frame: &Frame) -> bool {
+        let is_native = |tag: Tag| self.are_sent && !self.foreground.has(tag.sequence);
         let tag = Tag::read(frame.bytes(), self.plan.expect.tag_at());
-        tag.is_some_and(|tag| !self.foreground.has(tag.sequence))
+        tag.is_some_and(|tag| tag.trial != self.plan.trial || is_native(tag))
     }
 
     /// Judges frames of both kinds in the order of their arrival, run by run. Returns those without a tag, one bit each, and does

@@ -149,6 +149,7 @@ impl<'a> TaskMaker<'a> {
             plan,
             foreground: *foreground,
             sizes: view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right }),
+            are_sent: self.phase.kind == Kind::Data,
             findings: Findings::default(),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod affinity;
 pub mod aftr;
+pub mod beside;
 pub mod chain;
 mod count;
 pub mod customers;
@@ -39,6 +40,7 @@ pub mod tunnel;
 pub mod view;
 pub mod wrapper;
 
+pub use beside::Beside;
 pub use chain::Chain;
 pub use function::{Drops, Entry, Function, NoSpare, Packet, Spare, Verdict};
 pub use ip6::Pool6;

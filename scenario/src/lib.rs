@@ -56,7 +56,8 @@ pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
-use wire::AddrRange;
+use wire::header::{IPV4, IPV6};
+use wire::{AddrRange, Prefix6};
 
 /// The technologies that a file may name.
 pub type Technologies = &'static [&'static tech::Entry];
@@ -250,7 +251,19 @@ impl Scenario {
     }
 
     fn widest(&self, size: usize) -> usize {
-        size + self.duts.iter().map(Dut::overhead).max().unwrap_or(0)
+        size + self.overhead()
+    }
+
+    /// Octets by which its frames are longer than as IPv4, where they are longest.
+    pub fn overhead(&self) -> usize {
+        let native = self.native_networks().map(|_| IPV6 - IPV4);
+        self.duts.iter().map(Dut::overhead).chain(native).max().unwrap_or(0)
+    }
+
+    /// Networks on the left and on the right between which native frames pass, beside those that the device translates or tunnels;
+    /// none where all frames are foreground.
+    pub fn native_networks(&self) -> Option<[Prefix6; 2]> {
+        tech::ipv6_forwarding().networks().filter(|_| self.traffic.foreground_ppm < 1_000_000)
     }
 
     /// Octets of the packet in the largest one.

@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
-use crate::quantity::{show_count, show_duration, show_grouped};
+use crate::quantity::{show_count, show_duration, show_grouped, show_share};
 use crate::{Dut, Impair, Link, Method, Plays, Scenario, VethIo};
 use method::{Count, Direction};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -144,19 +144,31 @@ pub fn impair_in_words(impair: &Impair) -> String {
     format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
 }
 
+impl Scenario {
+    /// Its mix of translated or tunnelled frames and native ones; none where all are foreground.
+    pub fn foreground_in_words(&self) -> Option<String> {
+        self.native_networks()?;
+        let share = show_share(self.traffic.foreground_ppm);
+        Some(format!("{share} foreground, the rest native IPv6 (RFC 8219, section 5.3)"))
+    }
+}
+
 /// Frames as IPv4, and where they are longest; and their direction.
 fn frames(scenario: &Scenario) -> String {
     let traffic = &scenario.traffic;
     let size = traffic.frame_size;
-    let longest = scenario.duts.iter().map(Dut::overhead).max().filter(|&more| more > 0);
-    let longest = longest.map_or_else(String::new, |more| format!(" as IPv4 ({} where they are longest)", size + more));
+    let longest = match scenario.overhead() {
+        0 => String::new(),
+        more => format!(" as IPv4 ({} where they are longest)", size + more),
+    };
     let direction = match traffic.direction {
         Direction::Both => "both directions".to_owned(),
         Direction::Forward => "Initiator to Responder only".to_owned(),
         Direction::Reverse => "Responder to Initiator only".to_owned(),
         Direction::Mixed(ratio) => format!("both directions, rates left to right : right to left = {ratio}"),
     };
-    format!("{} octets{longest}, {direction}", scenario.frame_sizes_in_words())
+    let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
+    format!("{} octets{longest}, {direction}{native}", scenario.frame_sizes_in_words())
 }
 
 /// What the embedded gateway does: technology, which edge of it, and whose part the tester plays.

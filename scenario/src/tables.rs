@@ -276,6 +276,9 @@ key::table! {
         frame_size: usize = "frame-size", frame_size(), or("64");
         /// Sizes of a mix in place of `frame-size`, a letter for each frame of a sequence that repeats (RFC 6985).
         frame_sizes: Option<Imix> = "frame-sizes", maybe(Imixes), computed("all frames have `frame-size`");
+        /// Share of frames that the device translates or tunnels, in phase 2 or stateless; the others are native IPv6, which it forwards
+        /// as they are (RFC 8219, section 5.3).
+        foreground_ppm: u32 = "foreground", share(), or("100 %");
         /// Time to live and hop limit of test frames.
         ttl: u8 = "ttl", number(2..=255), or("10");
         /// Ethernet source addresses of each port's test frames, pseudo-random (RFC 4814, section 4.2). With 1 it is that of the

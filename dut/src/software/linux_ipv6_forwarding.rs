@@ -8,9 +8,12 @@ pub const SOFTWARE: Software = Software {
     name: "linux-ipv6-forwarding",
     about: "IPv6 forwarding by the Linux kernel, no translation: the baseline (RFC 5180)",
     ipv6: true,
-    steps: |_| {
-        let forward = Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1));
-        vec![forward.undone_by(Action::sysctl("net/ipv6/conf/all/forwarding", 0))]
-    },
+    steps: |_| vec![forward()],
     ..linux_forwarding::SOFTWARE
 };
+
+/// The step that makes a kernel forward IPv6.
+pub(crate) fn forward() -> Step {
+    let forward = Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1));
+    forward.undone_by(Action::sysctl("net/ipv6/conf/all/forwarding", 0))
+}

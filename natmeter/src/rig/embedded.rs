@@ -10,7 +10,7 @@ use gateway::{Embedded, EmbeddedConfig, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::{Function, Steering, Wrapper};
+use plane::{Beside, Function, Steering, Wrapper};
 use port::link::{LinkPort, link};
 use port::{Clock, Pool, PoolConfig, Port};
 use record::folder::Figures;
@@ -49,26 +49,36 @@ pub fn assemble<F: Function + 'static>(
     cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    wired(view, functions, depth, settings, cores, process, Wires::bare(process.clock), STEERING)
+    let path = Path { depth, wires: Wires::bare(process.clock), steering: STEERING, beside: &Beside::default };
+    wired(view, functions, path, settings, cores, process)
 }
 
 /// Steering of a NAT44's packets to its workers.
 const STEERING: [Steering; 2] = [Nat44::STEER_CUSTOMER, Nat44::STEER_INTERNET];
 
-/// Like [`assemble`], with wrappers around the tester's ports.
-#[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
+/// The path between the tester and the functions.
+pub(super) struct Path<'a> {
+    /// Frames that a ring of a link holds.
+    pub depth: usize,
+    /// Wrappers around the tester's ports.
+    pub wires: Wires,
+    /// Steering of packets to the workers, from the left and from the right.
+    pub steering: [Steering; 2],
+    /// Makes the router of native packets beside each function.
+    pub beside: &'a dyn Fn() -> Beside,
+}
+
+/// Like [`assemble`], on this path.
 pub(super) fn wired<F: Function + 'static>(
     view: Arc<View>,
     functions: Vec<F>,
-    depth: usize,
+    path: Path<'_>,
     settings: Settings,
     cores: &Cores,
     process: &Process,
-    wires: Wires,
-    steering: [Steering; 2],
 ) -> Result<Rig, RigError> {
     let (workers, switch) = (functions.len(), Switch::default());
-    let functions = functions.into_iter().map(|f| switch.clone().around(f)).collect();
+    let functions = functions.into_iter().map(|f| switch.clone().around((path.beside)().around(f))).collect();
     let start: Start = Box::new(|clock, config, only_one| {
         if only_one {
             let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
@@ -76,23 +86,20 @@ pub(super) fn wired<F: Function + 'static>(
         }
         (Embedded::start(clock, config, functions).0, None)
     });
-    joined(view, (workers, switch, start), depth, settings, cores, process, wires, steering)
+    joined(view, (workers, switch, start), path, settings, cores, process)
 }
 
 /// Starts a gateway, on threads of its own or polled by the companion of the tester's only thread.
 type Start = Box<dyn FnOnce(Clock, EmbeddedConfig, bool) -> (Embedded, Option<Companion>)>;
 
 /// Joins the tester and a gateway whose functions are of any type.
-#[allow(clippy::too_many_arguments, reason = "what a rig is made of; each is used once")]
 fn joined(
     view: Arc<View>,
     (workers, switch, start): (usize, Switch, Start),
-    depth: usize,
+    Path { depth, mut wires, steering, .. }: Path<'_>,
     mut settings: Settings,
     cores: &Cores,
     process: &Process,
-    mut wires: Wires,
-    steering: [Steering; 2],
 ) -> Result<Rig, RigError> {
     let testers = cores.testers.len();
     let clock = process.clock;

@@ -6,9 +6,9 @@ use super::null::NullPath;
 use super::wires::Wires;
 use super::{
     Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, dns, failed, flow_space, settings,
-    technology, with_sources,
+    technology, with_traffic,
 };
-use dut::bed::{LEFT, RIGHT, Side};
+use dut::bed::{LEFT, RIGHT};
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
@@ -73,6 +73,7 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         remote: scenario.traffic.flows.remote,
         networks: scenario.traffic.flows.networks,
         ipv6: dut::software::named(software).is_ok_and(|software| software.ipv6),
+        native: scenario.native_networks().is_some(),
         dut_cores,
         tester_cores,
         backlog: None,
@@ -142,7 +143,7 @@ pub fn build(
     let config = device_config(scenario, software, nat, point);
     let device =
         dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
-    let view = Arc::new(with_sources(view(scenario, nat, point)?, scenario));
+    let view = Arc::new(with_traffic(view(scenario, nat, point)?, hops(), scenario)?);
     check_frames_fit(&view, MTU)?;
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
@@ -202,15 +203,20 @@ pub fn build(
     })
 }
 
+/// The tester's links.
+fn hops() -> [Hop; 2] {
+    [LEFT, RIGHT].map(|side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) })
+}
+
 fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result<View, RigError> {
-    let hop = |side: &Side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) };
+    let [left, right] = hops();
     if let Some(ipv6) = scenario.duts[point.dut].forwarded_ipv6() {
-        return technology::view_between([LEFT, RIGHT].map(|side| hop(&side)), scenario, Plays::Dual, &*ipv6, point);
+        return technology::view_between([left, right], scenario, Plays::Dual, &*ipv6, point);
     }
     let flows = flow_space(scenario)?;
     let bed = Bed {
-        left: hop(&LEFT),
-        right: hop(&RIGHT),
+        left,
+        right,
         frame_size: scenario.traffic.frame_size,
         ttl: scenario.traffic.ttl,
         connections: connections(&flows, point),

@@ -25,13 +25,15 @@ use dut::DutError;
 use engine::{Engine, Settings};
 use method::simulated::SimulatedDut;
 use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
+use plane::Hop;
 use plane::view::size;
 use port::Clock;
 use record::folder::{FactTable, Figures};
 use scenario::{Dut, Point, Scenario};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::{FlowSpace, Mac, View};
+use tech::{Flows, Plays, Setting};
+use wire::{AddrRange, Background, FlowSpace, Foreground, Mac, PortRange, View};
 
 /// Why a rig cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -79,10 +81,47 @@ pub enum RigError {
     Dut(#[from] dut::DutError),
 }
 
-/// The same view with the Ethernet source addresses of the scenario, and with its mix of frame sizes.
-pub fn with_sources(view: View, scenario: &Scenario) -> View {
-    let sizes = scenario.traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
-    view.from_source_macs(scenario.traffic.source_macs, scenario.traffic.seed).of_sizes(sizes)
+/// The same view with what the scenario says of its traffic: Ethernet source addresses, frame sizes, and native frames between these
+/// Ethernet addresses on the left and on the right.
+///
+/// # Errors
+/// If the flows of the native frames are inconsistent.
+pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
+    let traffic = &scenario.traffic;
+    let sizes = traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
+    let with_sources = |view: View| view.from_source_macs(traffic.source_macs, traffic.seed).of_sizes(sizes);
+    let background = match scenario.native_networks() {
+        None => None,
+        Some(_) => {
+            let view = Box::new(with_sources(native(hops, scenario)?));
+            Some(Background { view, foreground: Foreground::of_ppm(traffic.foreground_ppm) })
+        }
+    };
+    Ok(with_sources(view).beside(background))
+}
+
+/// Native frames: one host on each side, and the ports of RFC 4814, section 4.5.
+fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError> {
+    let traffic = &scenario.traffic;
+    let flows = Flows {
+        inside: AddrRange { count: 1, ..traffic.flows.inside },
+        networks: 1,
+        subscribers: 1,
+        source_ports: PortRange { first: 1024, last: 65_535 },
+        remote: AddrRange { count: 1, ..traffic.flows.remote },
+        destination_ports: PortRange { first: 1, last: 49_151 },
+    };
+    let setting = Setting {
+        flows: &flows,
+        frame_size: traffic.frame_size,
+        ttl: traffic.ttl,
+        connections: 0,
+        seed: traffic.seed,
+        left,
+        right,
+        open: &files::open,
+    };
+    tech::ipv6_forwarding().view(Plays::Dual, &setting).map_err(RigError::Gateway)
 }
 
 /// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).

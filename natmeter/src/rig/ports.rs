@@ -4,7 +4,7 @@
 use super::place::Place;
 use super::wires::Wires;
 use super::{
-    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings, with_sources,
+    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings, with_traffic,
 };
 use super::{boxes, loops, silence, technology};
 use dut::links;
@@ -524,8 +524,9 @@ fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, R
             seed: scenario.traffic.seed,
         })
     };
+    let view = with_traffic(view, hops, scenario)?;
     check_frames_fit(&view, MTU)?;
-    Ok(with_sources(view, scenario))
+    Ok(view)
 }
 
 /// MTU of the links of a bed.

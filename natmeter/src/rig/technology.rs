@@ -1,12 +1,13 @@
 //! The embedded gateway with any technology, on an in-process link. In a dual DUT set-up the tester sends IPv4 on both sides. In
 //! a single DUT set-up it plays the other edge; as customer edge, for many subscribers.
 
-use super::embedded::{Cores, MTU, wired};
+use super::embedded::{Cores, MTU, Path, wired};
 use super::files::open;
 use super::wires::Wires;
-use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_sources};
+use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_traffic};
 use method::Loop;
-use plane::{Function, Hop, Side4, Side6, Steering};
+use plane::router6;
+use plane::{Beside, Function, Hop, Router6, Side4, Side6, Steering};
 use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use scenario::{Link, Point, Scenario};
 use std::net::Ipv6Addr;
@@ -40,7 +41,7 @@ pub fn build_on(
     process: &Process,
     cores: &Cores,
 ) -> Result<Rig, RigError> {
-    let view = Arc::new(with_sources(view(scenario, plays, technology, point)?, scenario));
+    let view = Arc::new(with_traffic(view(scenario, plays, technology, point)?, hops(), scenario)?);
     check_frames_fit(&view, MTU.into())?;
     let workers = point.cores as usize;
     let job = Job { plays, links: links(), workers, seed: scenario.traffic.seed, open: &open, live: None };
@@ -82,7 +83,13 @@ impl Use for Assemble<'_> {
         };
         let wires = Wires::of(self.scenario, self.process.clock);
         let times = settings(self.scenario, Loop::Open);
-        wired(self.view, functions, depth, times, self.cores, self.process, wires, self.steering)
+        let native = self.scenario.native_networks();
+        let beside = || {
+            let router = || Router6::new(router6::Config::new(links().left6, links().right6));
+            native.map(|networks| Beside::new(router(), networks)).unwrap_or_default()
+        };
+        let path = Path { depth, wires, steering: self.steering, beside: &beside };
+        wired(self.view, functions, path, times, self.cores, self.process)
     }
 }
 
@@ -109,8 +116,12 @@ fn links() -> Links {
 /// # Errors
 /// Those of [`build`].
 pub fn view(scenario: &Scenario, plays: Plays, technology: &dyn Technology, point: &Point) -> Result<View, RigError> {
-    let hops = [Hop { own: mac(1, 2), next: mac(1, 1) }, Hop { own: mac(2, 2), next: mac(2, 1) }];
-    view_between(hops, scenario, plays, technology, point)
+    view_between(hops(), scenario, plays, technology, point)
+}
+
+/// The tester's links: host 2 on each.
+fn hops() -> [Hop; 2] {
+    [1, 2].map(|side| Hop { own: mac(side, 2), next: mac(side, 1) })
 }
 
 /// The same with these Ethernet addresses on the left and on the right.

@@ -225,5 +225,5 @@ fn cable_between(
         seed: scenario.traffic.seed,
     };
     let view = if stateful { view::nat44(&bed, nothing) } else { view::forwarding(&bed) };
-    Ok(Arc::new(rig::with_sources(view, scenario)))
+    Ok(Arc::new(rig::with_traffic(view, [left, right], scenario)?))
 }

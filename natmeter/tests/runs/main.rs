@@ -6,6 +6,7 @@ mod device;
 mod direction_ratio;
 mod folder_copy;
 mod left_out;
+mod native;
 mod procedures;
 mod repeated;
 mod reproduce;

@@ -173,11 +173,9 @@ pub fn fault_name(fault: Fault) -> &'static str {
 
 /// The largest length of a frame, if translation or encapsulation makes it longer than the IPv4 frame.
 fn longest(scenario: &Scenario) -> String {
-    match scenario.duts.iter().map(Dut::overhead).max() {
-        None | Some(0) => String::new(),
-        Some(more) => {
-            format!(" as IPv4, up to {} after translation or encapsulation", scenario.traffic.frame_size + more)
-        }
+    match scenario.overhead() {
+        0 => String::new(),
+        more => format!(" as IPv4, up to {} with IPv6 headers", scenario.traffic.frame_size + more),
     }
 }
 
@@ -195,8 +193,10 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();
     let percent = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 6));
+    let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
+    let frames = scenario.frame_sizes_in_words();
     let mut conditions = vec![
-        ("Frames", format!("{} octets with FCS{}, {direction}", scenario.frame_sizes_in_words(), longest(scenario))),
+        ("Frames", format!("{frames} octets with FCS{}, {direction}{native}", longest(scenario))),
         ("Link", link(scenario)),
         ("Trials", format!("{}; {}", number::duration(m.duration.0), waits.join(", "))),
         (

@@ -9,6 +9,7 @@ mod box_between;
 mod device;
 mod dns;
 mod flows;
+mod foreground;
 mod imix;
 mod metrics;
 mod nat;
@@ -44,6 +45,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.networks();
     check.popularity();
     check.imix();
+    check.foreground();
     check.bed();
     check.box_between();
     check.axes();

@@ -1,0 +1,61 @@
+//! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
+
+use method::{Direction, Load, NativeFrames, Order, PhaseKind, Rate, TrialSpec, Trials};
+use natmeter::rig::{Process, Rig};
+use record::plan::Plan;
+use scenario::{Link, Options, Scenario, parse};
+use std::path::Path;
+
+/// Connections, and frames of phase 2 in each direction: the rings hold all of them, so that a busy machine loses none.
+const N: u64 = 4096;
+
+/// A shipped scenario with half of its frames native.
+fn mixed(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(name).with_extension("toml");
+    let set = [
+        "foreground=50 %",
+        "metrics=throughput",
+        "phase1-rate=100k",
+        "phase1-drain=500 ms",
+        "drain=500 ms",
+        "settle=0",
+    ];
+    let options = Options { set: set.map(str::to_owned).to_vec(), ..Options::default() };
+    let text = std::fs::read_to_string(&path).unwrap();
+    let read = parse(name, &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let mut scenario = Scenario { link: Link::InProcess { depth: 2 * N as usize }, ..read.scenario };
+    if scenario.most_connections() > 0 {
+        scenario.sweep.connections = vec![N];
+    }
+    scenario
+}
+
+#[test]
+fn both_kinds_return_beside_every_technology() {
+    let stateful = ["464xlat", "aftr", "ds-lite", "lw4o6", "map-e", "map-t", "nat46", "plat", "quickstart"];
+    let stateless = ["lwaftr", "map-e-br", "map-t-br"];
+    for name in stateful.into_iter().chain(stateless) {
+        let scenario = mixed(name);
+        let point = Plan::new(&scenario).measurements[0].point.clone();
+        let mut rig = Rig::build(&point.of(&scenario), &point, &Process::new()).unwrap();
+        let is_stateful = point.connections > 0;
+        let spec = TrialSpec {
+            kind: if is_stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+            rate: Rate(100_000),
+            load: Load::Frames(N),
+            direction: Direction::Both,
+            connections: point.connections,
+            phase1_rate: is_stateful.then_some(Rate(100_000)),
+            validate_rate: None,
+            keep_table: false,
+            responder_order: Order::Random,
+            responder_table: method::ResponderTable::Keep,
+            options: method::TrialOptions::default(),
+        };
+        let outcome = rig.run(&spec).unwrap();
+        for leg in [&outcome.forward, &outcome.reverse] {
+            assert_eq!((leg.received, leg.faults.total()), (N, 0), "{name}: {outcome:?}");
+            assert_eq!(leg.native, Some(NativeFrames { sent: N / 2, received: N / 2 }), "{name}");
+        }
+    }
+}

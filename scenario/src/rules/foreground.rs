@@ -1,0 +1,81 @@
+//! Rules about native frames beside those that the device translates or tunnels.
+
+use super::{Check, dut_at, sends_data};
+use crate::Dut;
+use crate::quantity::show_share;
+use key::Fault;
+use method::metric::{FRAME_LOSS_RATE, THROUGHPUT};
+
+const KEY: &str = "traffic.foreground";
+
+impl Check<'_> {
+    pub(super) fn foreground(&mut self) {
+        if self.scenario.native_networks().is_none() {
+            return;
+        }
+        let words = format!("{} of the frames", show_share(self.scenario.traffic.foreground_ppm));
+        for dut in &self.scenario.duts {
+            let Some(why) = has_no_foreground(dut) else { continue };
+            let fault = Fault::new(format!("{} has no native frames beside others", dut.name())).at(KEY, words.clone());
+            self.faults.push(fault.at(dut_at(dut), why).instead("remove `foreground`, or measure another device"));
+        }
+        let metrics = &self.scenario.measure.metrics;
+        let is_mixed = |metric: &String| [THROUGHPUT.key, FRAME_LOSS_RATE.key].contains(&metric.as_str());
+        if let Some(at) = metrics.iter().position(|metric| sends_data(metric) && !is_mixed(metric)) {
+            let fault = Fault::new(format!("`{}` has no figure for each kind of frame", metrics[at]));
+            let fault = fault.at(KEY, words.clone()).at(format!("{}[{at}]", self.measure("metrics")), "of both kinds");
+            self.fault(fault.instead("with `foreground`, measure `throughput` and `frame_loss_rate`"));
+        } else if !metrics.iter().any(is_mixed) {
+            let fault = Fault::new("`foreground` has no effect").at(KEY, "no metric here has trials of both kinds");
+            self.fault(fault.instead("add \"throughput\" to the metrics, or remove it"));
+        }
+    }
+}
+
+/// Why a device does not forward native IPv6 frames beside those that it translates or tunnels.
+fn has_no_foreground(dut: &Dut) -> Option<&'static str> {
+    let forwards_ipv6 = dut.forwarded_ipv6().is_some();
+    match dut {
+        Dut::Simulated(_) => Some("its frames are numbers"),
+        Dut::Resolver => Some("it answers queries"),
+        _ if forwards_ipv6 || dut.technology().is_some_and(|(plays, t)| t.versions(plays) == (6, 6)) => {
+            Some("all its frames are IPv6 on both sides")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Scenario, parse};
+
+    fn read(rest: &str) -> Result<Scenario, String> {
+        let text = format!("name = \"x\"\n{rest}");
+        parse("x.toml", &text, &Options::default(), tech::ALL).map(|read| read.scenario).map_err(|e| e.to_string())
+    }
+
+    const NAT44: &str = "[dut.nftables]\n[sweep]\nconnections = \"1k\"\n";
+
+    #[test]
+    fn the_share_is_read_and_the_widest_frame_is_native() {
+        let mixed = read(&format!("{NAT44}[traffic]\nforeground = \"90 %\"\n")).unwrap();
+        assert_eq!((mixed.traffic.foreground_ppm, mixed.widest_frame()), (900_000, 84));
+        assert!(mixed.native_networks().is_some());
+        let all = read(&format!("{NAT44}[traffic]\nforeground = \"100 %\"\n")).unwrap();
+        assert_eq!((all.native_networks(), all.widest_frame()), (None, 64));
+    }
+
+    #[test]
+    fn devices_and_metrics_without_two_kinds_are_refused_at_their_line() {
+        let traffic = "[traffic]\nforeground = \"50 %\"\n";
+        let ipv6 = format!("[dut.linux-ipv6-forwarding]\n[measure]\nmetrics = \"throughput\"\n{traffic}");
+        let refused = read(&ipv6).unwrap_err();
+        assert!(refused.contains("x.toml:6:") && refused.contains("all its frames are IPv6"), "{refused}");
+        for (metrics, what) in [("latency", "no figure for each kind"), ("max_conn_est_rate", "has no effect")] {
+            let refused = read(&format!("{NAT44}[measure]\nmetrics = \"{metrics}\"\n{traffic}")).unwrap_err();
+            assert!(refused.contains(what) && refused.contains("throughput"), "{refused}");
+        }
+        let none = read(&format!("{NAT44}[traffic]\nforeground = \"0 %\"\n")).unwrap_err();
+        assert!(none.contains("x.toml:5:"), "{none}");
+    }
+}
