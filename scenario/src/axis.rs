@@ -2,12 +2,12 @@
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::quantity::show_grouped;
-use crate::{Dut, Following, Scenario, frame_size};
+use crate::{Dut, Following, Scenario, foreground, frame_size};
 use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tech::{FRAME_SIZE, Flows};
+use tech::{FOREGROUND, FRAME_SIZE, Flows};
 
 pub use tech::{AXES, Axis, Fit};
 
@@ -42,8 +42,11 @@ pub fn more_in_words(values: &AxisValues) -> String {
 impl Dut {
     /// Whether, and up to which value, it has an axis.
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
-        if axis == FRAME_SIZE {
-            return frame_size::fit(self);
+        match axis {
+            FRAME_SIZE => return frame_size::fit(self),
+            FOREGROUND if foreground::has_none(self).is_some() => return Fit::Lacks,
+            FOREGROUND => return Fit::UpTo(100, "more than all frames", "write 100 at most"),
+            _ => {}
         }
         if let Some((plays, technology)) = self.technology() {
             return technology.fit(axis, plays, flows);
@@ -60,8 +63,8 @@ impl Dut {
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
-        // The frame size is not of the device: `Scenario::at` sets it.
-        if axis == FRAME_SIZE {
+        // Frame size and foreground are not of the device: `Scenario::at` sets them.
+        if [FRAME_SIZE, FOREGROUND].contains(&axis) {
             return;
         }
         if let Some((_, technology)) = self.technology_mut() {
@@ -109,6 +112,9 @@ impl Scenario {
         set_all(&mut scenario.duts[dut], values, &mut scenario.traffic.flows);
         if let Some(&size) = values.get(FRAME_SIZE) {
             scenario.traffic.frame_size = size as usize;
+        }
+        if let Some(&percent) = values.get(FOREGROUND) {
+            scenario.traffic.foreground_ppm = foreground::ppm(percent);
         }
         self.fill_ranges(connections, &mut scenario.traffic.flows);
         scenario.following = Following::default();

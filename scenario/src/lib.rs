@@ -12,6 +12,7 @@ pub mod axis;
 pub mod bed;
 mod conformance;
 mod cores;
+mod foreground;
 mod frame_size;
 pub mod gateway;
 mod imix;
@@ -56,8 +57,8 @@ pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
+use wire::AddrRange;
 use wire::header::{IPV4, IPV6};
-use wire::{AddrRange, Prefix6};
 
 /// The technologies that a file may name.
 pub type Technologies = &'static [&'static tech::Entry];
@@ -258,12 +259,6 @@ impl Scenario {
     pub fn overhead(&self) -> usize {
         let native = self.native_networks().map(|_| IPV6 - IPV4);
         self.duts.iter().map(Dut::overhead).chain(native).max().unwrap_or(0)
-    }
-
-    /// Networks on the left and on the right between which native frames pass, beside those that the device translates or tunnels;
-    /// none where all frames are foreground.
-    pub fn native_networks(&self) -> Option<[Prefix6; 2]> {
-        tech::ipv6_forwarding().networks().filter(|_| self.traffic.foreground_ppm < 1_000_000)
     }
 
     /// Octets of the packet in the largest one.

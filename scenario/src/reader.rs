@@ -378,6 +378,7 @@ impl Reading<'_, '_> {
             scenario.keep_carried_frame_sizes();
         }
         scenario.take_largest_frame_size();
+        scenario.take_smallest_foreground();
         let mut conforming =
             Scenario { measure: full?, procedures: full_procedures?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;

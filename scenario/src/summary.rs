@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
-use crate::quantity::{show_count, show_duration, show_grouped, show_share};
+use crate::quantity::{show_count, show_duration, show_grouped};
 use crate::{Dut, Impair, Link, Method, Plays, Scenario, VethIo};
 use method::{Count, Direction};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -142,15 +142,6 @@ pub fn impair_in_words(impair: &Impair) -> String {
         parts.push(format!("each held for {}", show_duration(impair.delay)));
     }
     format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
-}
-
-impl Scenario {
-    /// Its mix of translated or tunnelled frames and native ones; none where all are foreground.
-    pub fn foreground_in_words(&self) -> Option<String> {
-        self.native_networks()?;
-        let share = show_share(self.traffic.foreground_ppm);
-        Some(format!("{share} foreground, the rest native IPv6 (RFC 8219, section 5.3)"))
-    }
 }
 
 /// Frames as IPv4, and where they are longest; and their direction.

@@ -97,7 +97,26 @@ pub const AXES: &[Axis] = &[
         devices: "every device but the simulated one",
         sets_subscribers: false,
     },
+    Axis {
+        key: swept(FOREGROUND, "Share of foreground frames in percent, in place of that of `[traffic]`.", || {
+            FOREGROUNDS.shape()
+        }),
+        least: FOREGROUNDS.least,
+        most: FOREGROUNDS.most,
+        presets: FOREGROUNDS.presets,
+        heading: "% foreground",
+        devices: "every device that translates, tunnels or forwards IPv4",
+        sets_subscribers: false,
+    },
 ];
+
+/// The axis of shares of foreground frames, the rest of which are native IPv6.
+pub const FOREGROUND: &str = "foreground";
+
+const FOREGROUNDS: AxisKind = AxisKind { least: 1, most: 100, presets: PRESETS_OF_FOREGROUNDS };
+
+const PRESETS_OF_FOREGROUNDS: &[Preset] =
+    &[Preset { name: RFC_8219, values: &[100, 90, 50, 10], help: "RFC 8219, section 5.3: 100, 90, 50, 10" }];
 
 /// The axis of frame sizes.
 pub const FRAME_SIZE: &str = "frame-size";
@@ -105,7 +124,7 @@ pub const FRAME_SIZE: &str = "frame-size";
 /// The smallest frame holds headers and tag; the largest is that of RFC 8219, section 5.1.1.
 const FRAME_SIZES: AxisKind = AxisKind { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES };
 
-/// The frame sizes of RFC 8219: of these, a link without jumbo frames carries those up to 1518.
+/// The values of RFC 8219: of its frame sizes, a link without jumbo frames carries those up to 1518.
 pub const RFC_8219: &str = "rfc8219";
 
 const PRESETS_OF_FRAME_SIZES: &[Preset] = &[

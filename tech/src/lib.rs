@@ -28,7 +28,7 @@ mod tests;
 mod translator;
 mod tunnel;
 
-pub use axis::{AXES, Axis, FRAME_SIZE, Fit, MOST_SUBSCRIBERS, RFC_8219};
+pub use axis::{AXES, Axis, FOREGROUND, FRAME_SIZE, Fit, MOST_SUBSCRIBERS, RFC_8219};
 pub use axis_kind::{AxisKind, Preset};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};

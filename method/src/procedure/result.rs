@@ -7,7 +7,7 @@ use super::evidence::Evidence;
 use super::mlr::GoalResult;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
-use crate::trial::{Observed, Tcp};
+use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
 use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Invalid, Spoiler, Verdict, table_changed};
 use schemars::JsonSchema;
@@ -123,12 +123,32 @@ pub struct SearchStep {
     /// Frames sent in that trial, in all streams; 0 in records of rules before 3.
     #[serde(default)]
     pub sent: Count,
+    /// The native frames in that trial, in all streams; none without a background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeFrames>,
     /// Intended length of its trials, if the search has trials of several lengths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Nanos>,
     /// Connections of its trials, if the search varies them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Count>,
+}
+
+impl SearchStep {
+    /// Returns the shares of the foreground frames and of the native frames that were lost; `None` without both kinds.
+    pub fn loss_by_kind(&self) -> Option<[f64; 2]> {
+        let native = self.native?;
+        let lost = native.sent.saturating_sub(native.received);
+        let foreground = (self.lost.saturating_sub(lost), self.sent.saturating_sub(native.sent));
+        let kinds = [foreground, (lost, native.sent)];
+        kinds.iter().all(|(_, sent)| *sent > 0).then(|| kinds.map(|(lost, sent)| lost as f64 / sent as f64))
+    }
+}
+
+/// The native frames of a trial in both directions.
+fn native_of(outcome: &TrialOutcome) -> Option<NativeFrames> {
+    let legs = [outcome.forward.native, outcome.reverse.native].into_iter().flatten();
+    legs.reduce(|a, b| NativeFrames { sent: a.sent + b.sent, received: a.received + b.received })
 }
 
 /// The result of one search.
@@ -245,6 +265,7 @@ impl SearchResult {
             invalid,
             lost,
             sent,
+            native: native_of(&judgement.last().outcome),
             duration: None,
             connections: None,
         });

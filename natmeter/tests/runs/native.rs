@@ -1,10 +1,12 @@
 //! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
 
-use method::{Direction, Load, NativeFrames, Order, PhaseKind, Rate, TrialSpec, Trials};
+use method::{Direction, Load, NativeFrames, Order, PhaseKind, Rate, TrialRecord, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
 use record::plan::Plan;
+use record::store::{TRIALS, read_lines};
 use scenario::{Link, Options, Scenario, parse};
 use std::path::Path;
+use std::process::Command;
 
 /// Connections, and frames of phase 2 in each direction: the rings hold all of them, so that a busy machine loses none.
 const N: u64 = 4096;
@@ -58,4 +60,37 @@ fn both_kinds_return_beside_every_technology() {
             assert_eq!(leg.native, Some(NativeFrames { sent: N / 2, received: N / 2 }), "{name}");
         }
     }
+}
+
+/// Loss on purpose is that of each kind.
+#[test]
+fn a_report_has_the_loss_of_each_kind() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = [
+        "foreground=50 %",
+        "metrics=throughput, frame_loss_rate",
+        "max-rate=100k",
+        "repetitions=1",
+        "duration=100 ms",
+        "error=50 %",
+        "settle=10 ms",
+        "link.impair.loss=10 %",
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    command.args(["run", "scenarios/map-t-br.toml", "--beside", "--quiet", "--runs"]).arg(dir.path());
+    let output = command.args(set.iter().flat_map(|set| ["--set", set])).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let run = std::fs::read_dir(dir.path()).unwrap().next().expect(&said).unwrap().path();
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    for words in
+        ["50 % foreground, the rest native IPv6", "Frame loss of each kind", "loss of native frames", ", native"]
+    {
+        assert!(page.contains(words), "no {words}: {said}");
+    }
+    let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
+    let lost: Vec<[u64; 2]> = trials.iter().filter_map(|trial| trial.outcome.forward.lost_by_kind()).collect();
+    // 5,000 frames of each kind at most, of which a tenth is lost.
+    let most = lost.iter().max_by_key(|lost| lost[0] + lost[1]).expect("trials of both kinds");
+    assert!(most.iter().all(|lost| (400..600).contains(lost)), "{lost:?}");
 }

@@ -110,7 +110,7 @@ impl Check<'_> {
 
 /// Whether an axis is one of the box, and not of the test frames alone.
 fn changes_box(axis: &str) -> bool {
-    !["frame-size", "inside-addresses", "subscribers"].contains(&axis)
+    !["frame-size", "foreground", "inside-addresses", "subscribers"].contains(&axis)
 }
 
 /// How long the box keeps an idle connection, as far as the scenario says.

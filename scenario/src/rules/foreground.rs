@@ -1,47 +1,43 @@
 //! Rules about native frames beside those that the device translates or tunnels.
 
 use super::{Check, dut_at, sends_data};
-use crate::Dut;
+use crate::foreground;
 use crate::quantity::show_share;
 use key::Fault;
 use method::metric::{FRAME_LOSS_RATE, THROUGHPUT};
 
+/// The share, and the shares that are swept.
 const KEY: &str = "traffic.foreground";
+const AXIS: &str = "sweep.foreground";
 
 impl Check<'_> {
     pub(super) fn foreground(&mut self) {
         if self.scenario.native_networks().is_none() {
             return;
         }
+        let is_swept = self.spans.has(AXIS);
+        if is_swept && self.spans.has(KEY) {
+            let fault =
+                Fault::new("`foreground` is both swept and set").at(KEY, "set for all points").at(AXIS, "swept");
+            self.fault(fault.instead("remove `foreground` from [traffic]"));
+        }
+        let key = if is_swept { AXIS } else { KEY };
         let words = format!("{} of the frames", show_share(self.scenario.traffic.foreground_ppm));
         for dut in &self.scenario.duts {
-            let Some(why) = has_no_foreground(dut) else { continue };
-            let fault = Fault::new(format!("{} has no native frames beside others", dut.name())).at(KEY, words.clone());
+            let Some(why) = foreground::has_none(dut) else { continue };
+            let fault = Fault::new(format!("{} has no native frames beside others", dut.name())).at(key, words.clone());
             self.faults.push(fault.at(dut_at(dut), why).instead("remove `foreground`, or measure another device"));
         }
         let metrics = &self.scenario.measure.metrics;
         let is_mixed = |metric: &String| [THROUGHPUT.key, FRAME_LOSS_RATE.key].contains(&metric.as_str());
         if let Some(at) = metrics.iter().position(|metric| sends_data(metric) && !is_mixed(metric)) {
             let fault = Fault::new(format!("`{}` has no figure for each kind of frame", metrics[at]));
-            let fault = fault.at(KEY, words.clone()).at(format!("{}[{at}]", self.measure("metrics")), "of both kinds");
+            let fault = fault.at(key, words.clone()).at(format!("{}[{at}]", self.measure("metrics")), "of both kinds");
             self.fault(fault.instead("with `foreground`, measure `throughput` and `frame_loss_rate`"));
         } else if !metrics.iter().any(is_mixed) {
-            let fault = Fault::new("`foreground` has no effect").at(KEY, "no metric here has trials of both kinds");
+            let fault = Fault::new("`foreground` has no effect").at(key, "no metric here has trials of both kinds");
             self.fault(fault.instead("add \"throughput\" to the metrics, or remove it"));
         }
-    }
-}
-
-/// Why a device does not forward native IPv6 frames beside those that it translates or tunnels.
-fn has_no_foreground(dut: &Dut) -> Option<&'static str> {
-    let forwards_ipv6 = dut.forwarded_ipv6().is_some();
-    match dut {
-        Dut::Simulated(_) => Some("its frames are numbers"),
-        Dut::Resolver => Some("it answers queries"),
-        _ if forwards_ipv6 || dut.technology().is_some_and(|(plays, t)| t.versions(plays) == (6, 6)) => {
-            Some("all its frames are IPv6 on both sides")
-        }
-        _ => None,
     }
 }
 
@@ -66,6 +62,20 @@ mod tests {
     }
 
     #[test]
+    fn a_swept_share_is_that_of_its_point() {
+        let swept = read(&format!("{NAT44}foreground = \"rfc8219\"\n")).unwrap();
+        let all = swept.combinations(&swept.duts[0]);
+        let shares: Vec<u32> = all.iter().map(|values| swept.at(0, 1_000, values).traffic.foreground_ppm).collect();
+        assert_eq!(shares, [1_000_000, 900_000, 500_000, 100_000]);
+        assert_eq!(
+            swept.foreground_in_words().unwrap(),
+            "100, 90, 50, 10 % foreground, the rest native IPv6 (RFC 8219, section 5.3)"
+        );
+        let twice = read(&format!("{NAT44}foreground = [90]\n[traffic]\nforeground = \"50 %\"\n")).unwrap_err();
+        assert!(twice.contains("both swept and set") && twice.contains("x.toml:7:"), "{twice}");
+    }
+
+    #[test]
     fn devices_and_metrics_without_two_kinds_are_refused_at_their_line() {
         let traffic = "[traffic]\nforeground = \"50 %\"\n";
         let ipv6 = format!("[dut.linux-ipv6-forwarding]\n[measure]\nmetrics = \"throughput\"\n{traffic}");
@@ -76,6 +86,6 @@ mod tests {
             assert!(refused.contains(what) && refused.contains("throughput"), "{refused}");
         }
         let none = read(&format!("{NAT44}[traffic]\nforeground = \"0 %\"\n")).unwrap_err();
-        assert!(none.contains("x.toml:5:"), "{none}");
+        assert!(none.contains("x.toml:6:"), "{none}");
     }
 }

@@ -28,15 +28,19 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 }
 
 fn curve(results: &[&PointResult]) -> Figure {
-    let series: Vec<Series> = results
-        .iter()
+    let curves = results.iter().flat_map(|result| {
+        let place = facts::place(result);
+        let of_kind = |(name, kind)| (format!("{place}{name}"), points(result, kind));
+        KINDS.map(of_kind).into_iter().filter(|(_, points)| !points.is_empty())
+    });
+    let series: Vec<Series> = curves
         .enumerate()
-        .map(|(at, result)| Series {
-            name: facts::place(result),
+        .map(|(at, (name, points))| Series {
+            name,
             class: format!("s{}", at % 6),
             shape: Some(SHAPES[at % SHAPES.len()]),
             joined: true,
-            points: points(result),
+            points,
         })
         .collect();
     let most =
@@ -63,12 +67,22 @@ fn curve(results: &[&PointResult]) -> Figure {
     Figure { caption: format!("Frame loss rate. 100 % are {highest} per direction."), svg: plot.render(), wide: true }
 }
 
-/// The loss at each load over all repetitions.
-fn points(result: &PointResult) -> Vec<Point> {
-    let decided = |step: &&SearchStep| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail) && step.sent > 0;
+/// The loss of all frames in a trial, and of each kind where there are two.
+type Kind = fn(&SearchStep) -> Option<f64>;
+const KINDS: [(&str, Kind); 3] = [
+    ("", |step| (step.sent > 0).then(|| step.lost as f64 / step.sent as f64)),
+    (", foreground", |step| step.loss_by_kind().map(|shares| shares[0])),
+    (", native", |step| step.loss_by_kind().map(|shares| shares[1])),
+];
+
+/// The loss of a kind at each load over all repetitions.
+fn points(result: &PointResult, kind: Kind) -> Vec<Point> {
+    let decided = |step: &&SearchStep| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail);
     let mut losses: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for step in result.repetitions.iter().flat_map(|r| &r.trace).filter(decided) {
-        losses.entry(step.rate.0).or_default().push(step.lost as f64 * 100.0 / step.sent as f64);
+        if let Some(share) = kind(step) {
+            losses.entry(step.rate.0).or_default().push(share * 100.0);
+        }
     }
     let highest = losses.keys().next_back().copied().unwrap_or(1).max(1) as f64;
     let point = |(rate, mut losses): (u64, Vec<f64>)| {

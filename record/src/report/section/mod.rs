@@ -3,6 +3,7 @@
 
 mod device;
 mod dns;
+mod foreground;
 mod frame_loss;
 mod overload;
 mod tcp;
@@ -27,6 +28,7 @@ pub(super) struct Section {
 /// All parts, in the order of the report; each is `None` for a run without its procedure.
 pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     frame_loss::section,
+    foreground::section,
     tcp::section,
     timing::section,
     overload::section,

@@ -1,0 +1,60 @@
+//! The mix of foreground frames, which the device translates or tunnels, and native IPv6 (RFC 8219, section 5.3): one for the
+//! scenario, or those that it sweeps.
+
+use crate::axis::Swept;
+use crate::quantity::show_share;
+use crate::{Dut, Scenario};
+use method::Count;
+use tech::FOREGROUND;
+use wire::Prefix6;
+
+const ALL: u32 = 1_000_000;
+
+/// Percent in parts per million.
+pub(crate) fn ppm(percent: Count) -> u32 {
+    percent as u32 * (ALL / 100)
+}
+
+/// Why a device does not forward native IPv6 beside other frames.
+pub(crate) fn has_none(dut: &Dut) -> Option<&'static str> {
+    let forwards_ipv6 = dut.forwarded_ipv6().is_some();
+    match dut {
+        Dut::Simulated(_) => Some("its frames are numbers"),
+        Dut::Resolver => Some("it answers queries"),
+        _ if forwards_ipv6 || dut.technology().is_some_and(|(plays, t)| t.versions(plays) == (6, 6)) => {
+            Some("all its frames are IPv6 on both sides")
+        }
+        _ => None,
+    }
+}
+
+impl Scenario {
+    /// Networks on the left and on the right between which native frames pass, beside those that the device translates or tunnels;
+    /// none where all frames are foreground.
+    pub fn native_networks(&self) -> Option<[Prefix6; 2]> {
+        tech::ipv6_forwarding().networks().filter(|_| self.traffic.foreground_ppm < ALL)
+    }
+
+    /// The shares of foreground frames that it sweeps, in percent.
+    pub(crate) fn swept_foregrounds(&self) -> Option<&Swept> {
+        self.axes.iter().find(|swept| swept.axis == FOREGROUND)
+    }
+
+    /// Makes the smallest swept share that of the scenario, so that it has native frames if a point has: what holds for it holds at
+    /// every point.
+    pub(crate) fn take_smallest_foreground(&mut self) {
+        if let Some(&least) = self.swept_foregrounds().and_then(|swept| swept.values.iter().min()) {
+            self.traffic.foreground_ppm = ppm(least);
+        }
+    }
+
+    /// Its mix of foreground and native frames; none where all are foreground.
+    pub fn foreground_in_words(&self) -> Option<String> {
+        self.native_networks()?;
+        let shares = match self.swept_foregrounds() {
+            Some(swept) => swept.values.iter().map(Count::to_string).collect::<Vec<_>>().join(", ") + " %",
+            None => show_share(self.traffic.foreground_ppm),
+        };
+        Some(format!("{shares} foreground, the rest native IPv6 (RFC 8219, section 5.3)"))
+    }
+}
