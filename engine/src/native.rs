@@ -61,6 +61,8 @@ pub struct NativeJudge<'a> {
     pub are_sent: bool,
     /// Counters of native frames.
     pub findings: Findings,
+    /// Its own, because flow numbers that a batch leaves in it are those of its view.
+    pub(crate) work: Work,
 }
 
 impl NativeJudge<'_> {
@@ -88,7 +90,7 @@ impl NativeJudge<'_> {
             let len = frames[at..].iter().take_while(|frame| self.has(frame) == is_native).count();
             let run = &frames[at..at + len];
             untagged |= if is_native {
-                self.plan.judge_each(run, (0, self.sizes), work, (seen, stamps), &mut self.findings)
+                self.plan.judge_each(run, (0, self.sizes), &mut self.work, (seen, stamps), &mut self.findings)
             } else {
                 foreground.judge_each(run, (held, sizes), work, (seen, stamps), findings)
             } << at;

@@ -1,7 +1,7 @@
 //! Creates the tasks of a phase: senders with their shares of its frames, and judges.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
-use crate::judge::{Findings, Judge, JudgePlan, Seen};
+use crate::judge::{Findings, Judge, JudgePlan, Seen, Work};
 use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, Row};
 use crate::phase::Phase;
@@ -151,6 +151,7 @@ impl<'a> TaskMaker<'a> {
             sizes: view.mix.as_ref().map(|mix| if at_left { &mix.expect_left } else { &mix.expect_right }),
             are_sent: self.phase.kind == Kind::Data,
             findings: Findings::default(),
+            work: Work::default(),
         }
     }
 }

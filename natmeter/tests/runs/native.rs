@@ -1,5 +1,6 @@
 //! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
 
+use crate::whole_runs::only_run;
 use method::{Direction, Load, NativeFrames, Order, PhaseKind, Rate, TrialRecord, TrialSpec, Trials};
 use natmeter::rig::{Process, Rig};
 use record::plan::Plan;
@@ -81,8 +82,8 @@ fn a_report_has_the_loss_of_each_kind() {
     command.args(["run", "scenarios/map-t-br.toml", "--beside", "--quiet", "--runs"]).arg(dir.path());
     let output = command.args(set.iter().flat_map(|set| ["--set", set])).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let run = std::fs::read_dir(dir.path()).unwrap().next().expect(&said).unwrap().path();
-    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    let run = only_run(dir.path()).expect(&said);
+    let page = std::fs::read_to_string(run.join("report.html")).expect(&said);
     for words in
         ["50 % foreground, the rest native IPv6", "Frame loss of each kind", "loss of native frames", ", native"]
     {

@@ -39,7 +39,7 @@ fn said(output: &Output) -> String {
 }
 
 /// The only run in a folder of runs.
-fn only_run(runs: &Path) -> Option<PathBuf> {
+pub(crate) fn only_run(runs: &Path) -> Option<PathBuf> {
     let paths: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
     let is_draft = |path: &&PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
     let found: Vec<&PathBuf> = paths.iter().filter(|path| !is_draft(path)).collect();
