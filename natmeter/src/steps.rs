@@ -61,10 +61,13 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
         Some(networks) => networks.map(|network| network.to_string()),
         None => show_ends(flows),
     };
-    for ((side, port), tested) in bed.ports().into_iter().zip(tested) {
-        let own = port.addresses.iter().map(|(own, _)| own).find(|own| own.is_ipv6() == six.is_some());
-        let through = own.map_or_else(String::new, |own| format!(" through {own}"));
-        let _ = writeln!(text, "# the box needs on the {side}: routes to the test addresses {tested}{through}");
+    let native = scenario.native_networks().map(|networks| (true, networks.map(|network| network.to_string())));
+    for (is_ipv6, tested) in [(six.is_some(), tested)].into_iter().chain(native) {
+        for ((side, port), tested) in bed.ports().into_iter().zip(tested) {
+            let own = port.addresses.iter().map(|(own, _)| own).find(|own| own.is_ipv6() == is_ipv6);
+            let through = own.map_or_else(String::new, |own| format!(" through {own}"));
+            let _ = writeln!(text, "# the box needs on the {side}: routes to the test addresses {tested}{through}");
+        }
     }
     for (role, keys) in &bed.boxes {
         let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, role, point));

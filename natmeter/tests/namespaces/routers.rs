@@ -1,9 +1,10 @@
 //! Plain forwarding of IPv6 by this machine's kernel in a namespace, by a box between two ports, and by `natmeter gateway`.
 
-use super::beds::{Bed, has_rates, quick_run};
+use super::beds::{Bed, has_rates, quick_run, scenarios};
 use super::{Running, address, bare, cable, config, run};
 use crate::traffic::traffic;
 use port::Netns;
+use serde_json::Value;
 
 /// A scenario of a device of this kernel.
 fn kernel(more: &str) -> String {
@@ -31,9 +32,8 @@ fn this_kernel_forwards_both_ip_versions() {
     }
 }
 
-/// Links of a bed with the addresses of RFC 5180, and a kernel that forwards IPv6.
-fn ipv6_bed() -> Bed {
-    let bed = Bed::new();
+/// Gives the box the IPv6 addresses of RFC 5180 and their routes, and lets it forward.
+fn forward_ipv6(bed: &Bed) {
     for (end, own, network, tester) in [
         ("d-left", "2001:2::1/126", "2001:2::/64", "2001:2::2"),
         ("d-right", "2001:2:0:8000::1/126", "2001:2:0:8000::/64", "2001:2:0:8000::2"),
@@ -44,7 +44,7 @@ fn ipv6_bed() -> Bed {
         run(&bed.device, &format!("ip addr add {own} dev {end} nodad"));
         run(&bed.device, &format!("ip route add {network} via {tester} dev {end}"));
     }
-    bed
+    run(&bed.device, "sysctl -qw net.ipv6.conf.all.forwarding=1");
 }
 
 /// A bed file with IPv6 addresses.
@@ -63,8 +63,8 @@ fn ipv6_file(bed: &Bed, of_box: &str) {
 #[test]
 #[ignore = "needs root"]
 fn a_box_that_forwards_ipv6_is_measured() {
-    let bed = ipv6_bed();
-    run(&bed.device, "sysctl -qw net.ipv6.conf.all.forwarding=1");
+    let bed = Bed::new();
+    forward_ipv6(&bed);
     ipv6_file(&bed, "");
     let scenario = bed.folder.path().join("ipv6.toml");
     let traffic = "[traffic]\ninside = \"198.18.0.2 - 198.18.0.9\"\n[measure]\nmetrics = \"throughput\"\n";
@@ -80,6 +80,43 @@ fn a_box_that_forwards_ipv6_is_measured() {
         }
         has_rates(&bed.run(&scenario, &[]), 1);
     }
+}
+
+/// A NAT44 of the user that forwards native IPv6 besides (RFC 8219, section 5.3): both kinds pass, and `plan --steps` names the routes
+/// of both.
+#[test]
+#[ignore = "needs root"]
+fn a_box_translates_beside_native_ipv6() {
+    let bed = Bed::nat44();
+    forward_ipv6(&bed);
+    let side = |side: &str, net: u8, group: &str| {
+        format!(
+            "[bed.{side}]\ninterface = \"t-{side}\"\naddresses = [\"198.{net}.0.2/24\", \"2001:2:0:{group}::2/64\"]\n\
+             gateway = \"198.{net}.0.1\"\n"
+        )
+    };
+    let ports = format!("{}{}", side("left", 18, "0"), side("right", 19, "8000"));
+    let file = format!("[bed]\nname = \"both\"\nsilence = \"10 ms\"\n{ports}[dut]\n{}", bed.kernel_hooks());
+    std::fs::write(bed.folder.path().join("bed.toml"), file).unwrap();
+    let scenario = scenarios().join("kernel-nat44.toml");
+    let set = ["--set", "foreground=50 %", "--set", "metrics=throughput", "--set", "phase1-rate=2k"];
+    let more = [&set[..], &["--set", "sweep.connections=2000"]].concat();
+    let plan =
+        bed.natmeter(&[&["plan", scenario.to_str().unwrap(), "--bed", "bed.toml", "--steps"], &more[..]].concat());
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    for route in ["198.18.0.2 through 198.18.0.2", "2001:2:0:8000::/64 through 2001:2:0:8000::2"] {
+        assert!(plan.contains(route), "{route}: {plan}");
+    }
+    let report = bed.run(&scenario, &more);
+    has_rates(&report, 1);
+    let result = report["results"].as_array().unwrap().iter().find(|r| r["metric"] == "throughput").unwrap();
+    let trace = result["repetitions"][0]["trace"].as_array().unwrap();
+    let passed = trace.iter().rfind(|step| step["verdict"] == "pass").expect("a rate that passed");
+    let count = |value: &Value| value.as_u64().expect("a count");
+    let (sent, native) = (count(&passed["sent"]), &passed["native"]);
+    // An odd number of frames of one direction has one native frame less.
+    assert!((sent / 2 - 1..=sent / 2).contains(&count(&native["sent"])), "{passed}");
+    assert_eq!(native["received"], native["sent"], "{passed}");
 }
 
 /// `natmeter gateway` as a router: ping, TCP with path MTU discovery, and fragments pass in both directions.
