@@ -99,7 +99,7 @@ fn a_box_translates_beside_native_ipv6() {
     let file = format!("[bed]\nname = \"both\"\nsilence = \"10 ms\"\n{ports}[dut]\n{}", bed.kernel_hooks());
     std::fs::write(bed.folder.path().join("bed.toml"), file).unwrap();
     let scenario = scenarios().join("kernel-nat44.toml");
-    let set = ["--set", "foreground=50 %", "--set", "metrics=throughput", "--set", "phase1-rate=2k"];
+    let set = ["--set", "foreground=50 %", "--set", "metrics=throughput", "--set", "phase1-rate=20k"];
     let more = [&set[..], &["--set", "sweep.connections=2000"]].concat();
     let plan =
         bed.natmeter(&[&["plan", scenario.to_str().unwrap(), "--bed", "bed.toml", "--steps"], &more[..]].concat());
