@@ -1,9 +1,10 @@
-//! Any text as each kind of quantity: what is understood, is shown in a form that means the same.
+//! Any text as each kind of quantity, mix and popularity: what is understood, is shown in a form that means the same.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use method::Ratio;
+use method::{Popularity, Ratio};
+use scenario::Imix;
 use scenario::quantity::{
     addresses, count, duration, ports, rate, share_ppm, show_bytes, show_count, show_duration, show_grouped,
     show_share, show_time,
@@ -39,6 +40,13 @@ fuzz_target!(|text: &str| {
     if let Ok(ratio) = text.parse::<Ratio>() {
         assert_eq!(ratio.to_string().parse(), Ok(ratio));
         assert!(ratio.ceil_of(u64::MAX) >= ratio.floor_of(u64::MAX));
+    }
+    if let Ok(imix) = text.parse::<Imix>() {
+        assert_eq!(imix.to_string().parse(), Ok(imix.clone()));
+        assert!((imix.smallest()..=imix.largest()).contains(&imix.mean()));
+    }
+    if let Ok(popularity) = text.parse::<Popularity>() {
+        assert_eq!(popularity.to_string().parse(), Ok(popularity));
     }
     if let Ok(mac) = text.parse::<Mac>() {
         assert_eq!(mac.to_string(), text.to_ascii_lowercase());

@@ -301,7 +301,9 @@ impl<'a> Search<'a> {
     /// The same with so many TCP connections.
     fn tcp_phase2(&self, connections: u64) -> Result<Phase2, TrialError> {
         let phase2 = self.phase2()?.map(|phase2| Phase2 { connections, ..phase2 });
-        phase2.ok_or_else(|| TrialError::Refused("without connections there are none of TCP".to_owned()))
+        phase2.ok_or_else(|| {
+            TrialError::Refused("a TCP metric needs at least 1 connection; set `connections` in [sweep]".to_owned())
+        })
     }
 
     fn phase1_rate(&self) -> Result<Rate, TrialError> {

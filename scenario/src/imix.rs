@@ -112,8 +112,8 @@ fn own_size(word: &str) -> Result<(char, usize), String> {
     let (letter, size) = word.split_once('=').ok_or_else(wrong)?;
     let mut letters = letter.chars();
     let (Some(letter), None) = (letters.next(), letters.next()) else { return Err(wrong()) };
-    match size.parse::<usize>() {
-        Ok(size) if letter.is_ascii_uppercase() => Ok((letter, size)),
+    match size.parse::<u16>() {
+        Ok(size) if letter.is_ascii_uppercase() => Ok((letter, size.into())),
         _ => Err(wrong()),
     }
 }

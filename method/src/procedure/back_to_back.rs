@@ -48,8 +48,8 @@ pub fn measure(
     let line = settings.hi;
     if throughput >= line {
         return Err(TrialError::NotMeasurable(format!(
-            "back-to-back frames need a throughput below the rate of the bursts, but both are {line} frames/s: no burst overflows a \
-             buffer; raise max-rate, or leave them out (RFC 9004, section 4)"
+            "the throughput is the rate of the bursts, {line} frames/s, so no burst fills a buffer (RFC 9004, section 4); raise \
+             `max-rate`, or remove `back_to_back_frames`"
         )));
     }
     let most = line.frames_in(longest);

@@ -80,8 +80,8 @@ pub fn measure(
     let highest = Rate(left_over).min(limits.most_arrivals(settings.duration));
     if highest.0 == 0 {
         return Err(TrialError::Refused(format!(
-            "{held} held connections have {held_frames} frames/s, which leaves no new connection of {frames} frames and of \
-             {} different ones below the upper end of {most} frames/s Left to Right; hold fewer connections, or use shorter trials",
+            "no churn rate is possible: {held} held connections need {held_frames} of at most {most} frames/s Left to Right, and each \
+             of {} different new connections needs {frames} frames; hold fewer connections, or use shorter trials",
             limits.different
         )));
     }

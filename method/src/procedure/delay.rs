@@ -115,7 +115,9 @@ fn check(spec: &TrialSpec, stamps: Stamps, duration: Nanos) -> Result<(), TrialE
         }
         let left = slower.saturating_sub(spec.rate.frames_in(from));
         if left < frames {
-            return refuse(format!("{frames} tagged frames are more than the {left} that are left; write fewer tags"));
+            return refuse(format!(
+                "after `from`, {left} frames remain in the trial, fewer than {frames} tags; use fewer `tags`"
+            ));
         }
     }
     Ok(())

@@ -115,14 +115,15 @@ fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<C
     let most = limits.most_arrivals(outage.duration);
     if arrivals > most {
         return Err(TrialError::Refused(format!(
-            "{arrivals} new connections per second are more than {} different ones allow in this trial, {most}; \
-             use more connections, or fewer new ones",
+            "{arrivals} new connections per second exceed {most}, the most that {} different connections allow in this trial; \
+             use more connections, or a lower churn rate",
             limits.different
         )));
     }
     if churn.frame_rate() >= outage.rate {
         return Err(TrialError::Refused(format!(
-            "the frames of {arrivals} new connections per second leave none of {} frames/s for the others; use fewer",
+            "{arrivals} new connections per second need all of the {} frames/s of the trial, so that no frame is left for the held \
+             connections; use a lower churn rate",
             outage.rate
         )));
     }
@@ -138,7 +139,7 @@ fn was_clean_before(outage: &Outage, acted: &Acted, observed: &Observed) -> Resu
     };
     let name = outage.action.what.name();
     Err(TrialError::NotMeasurable(format!(
-        "frames were lost {:.3} s before the {name}, so that they cannot be told from those of the {name}: lower `rate` in \
+        "frames were lost {:.3} s before the {name}, so the trial cannot show which frames the {name} lost: use a lower `rate` in \
          [measure.{name}]",
         Nanos(acted.began.0 - losses.first.0).as_secs_f64()
     )))

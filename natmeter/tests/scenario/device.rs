@@ -24,7 +24,7 @@ fn a_reset_of_a_kernel_device_needs_a_hook() {
         "[dut.nftables]\n[link.tap]\n[sweep]\nconnections = 1000\n[measure]\nmetrics = [\"max_conn_est_rate\", \"throughput\", \
          \"failover\"]\n",
     );
-    assert!(said.contains("nothing tells `nftables` to do a failover"), "{said}");
+    assert!(said.contains("`nftables` has no hook for `failover`"), "{said}");
     assert!(said.contains("needs the hook `failover`") && said.contains("--bed FILE"), "{said}");
 }
 

@@ -50,11 +50,10 @@ impl Check<'_> {
             if is_able {
                 continue;
             }
-            let fault = Fault::new(format!("nothing tells `{}` to do a {metric}", dut.name()));
+            let fault = Fault::new(format!("`{}` has no hook for `{metric}`", dut.name()));
             let fault = fault.at(at.clone(), format!("needs the hook `{hook}`"));
             self.faults.push(match dut {
-                Dut::External { .. } => fault
-                    .instead(format!("write {hook} = \"COMMAND\" in [dut] of the bed file: the command that does it")),
+                Dut::External { .. } => fault.instead(format!("write {hook} = \"COMMAND\" in [dut] of the bed file")),
                 _ => fault
                     .instead("use a box between two ports (--bed FILE), whose bed file has that hook")
                     .instead(format!("or remove \"{metric}\"")),
