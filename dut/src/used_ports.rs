@@ -40,7 +40,9 @@ impl UsedPorts {
         private_file::open_or_create(&path).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
         // A file that a kill cut short says nothing that can be used.
         let mut uses: Vec<Use> = serde_json::from_str(&text).unwrap_or_default();
-        uses.iter_mut().for_each(|used| used.end = Some(used.end.unwrap_or(u64::MAX).min(millis(now))));
+        for used in &mut uses {
+            used.end = Some(used.end.unwrap_or(u64::MAX).min(millis(now)));
+        }
         Ok(UsedPorts { path, keeps, uses })
     }
 
@@ -77,7 +79,9 @@ impl UsedPorts {
     /// Ends the trial in progress, and forgets connections that have timed out.
     fn end(&mut self, now: SystemTime) {
         let now = millis(now);
-        self.uses.iter_mut().for_each(|used| used.end = used.end.or(Some(now)));
+        for used in &mut self.uses {
+            used.end = used.end.or(Some(now));
+        }
         let keeps = self.keeps.as_millis() as u64;
         self.uses.retain(|used| used.end.is_some_and(|end| end.saturating_add(keeps) > now));
     }
