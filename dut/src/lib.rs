@@ -34,6 +34,7 @@ pub mod software;
 pub mod started;
 pub mod step;
 pub mod tool;
+pub mod used_ports;
 
 pub use bed::{BackEnd, BedConfig};
 pub use cable::Cable;

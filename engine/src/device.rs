@@ -3,6 +3,7 @@
 use method::trial::{Buckets, Disruption};
 use method::{Count, Nanos, TrialError};
 use std::time::Instant;
+use wire::PortRange;
 
 /// The device under test, as the engine uses it. The engine changes the device only through this trait.
 pub trait Device: Send {
@@ -11,6 +12,11 @@ pub trait Device: Send {
     /// # Errors
     /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
     fn clear(&mut self) -> Result<(), TrialError>;
+    /// Returns the source ports of the connections that the next phase 1 opens; `None` for those of the view. Called after
+    /// [`Device::clear`]: a device whose table nothing empties may hold connections of the other ports.
+    fn source_ports(&mut self) -> Option<PortRange> {
+        None
+    }
     /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
     ///
     /// # Errors

@@ -434,7 +434,8 @@ impl Engine {
     }
 
     pub(crate) fn clear(&mut self) -> Result<(), TrialError> {
-        self.while_serving(|device| device.clear())?
+        let ports = self.while_serving(|device| device.clear().map(|()| device.source_ports()))??;
+        ports.map_or(Ok(()), |ports| self.stage.use_source_ports(ports))
     }
 
     pub(crate) fn entries(&mut self) -> Result<Option<Count>, TrialError> {

@@ -21,7 +21,7 @@ use port::{Clock, PortError, PortFacts};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wire::{Kind, View};
+use wire::{Kind, PortRange, View};
 
 /// Specification of one phase.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +88,8 @@ pub struct Stage {
     pub(crate) clock: Clock,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) view: Arc<View>,
+    /// The view with all source ports.
+    all_ports: Arc<View>,
     pub(crate) store: Option<StateTable>,
     pub(crate) start_delay: Nanos,
     seed: u64,
@@ -139,6 +141,7 @@ impl Stage {
         Stage {
             clock,
             lanes,
+            all_ports: Arc::clone(&view),
             view,
             store,
             start_delay,
@@ -218,6 +221,18 @@ impl Stage {
     /// it learned, and holds frames on the others against what phase 1 learned.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
+    }
+
+    /// Opens connections from these source ports alone, from the next phase on. They replace those of an earlier call.
+    ///
+    /// # Errors
+    /// When the flows lack one of the ports, or the ports have fewer flows than there are connections.
+    pub(crate) fn use_source_ports(&mut self, ports: PortRange) -> Result<(), TrialError> {
+        let part = self.all_ports.with_source_ports(ports, self.seed);
+        let part =
+            part.ok_or_else(|| TrialError::Tester(format!("the flows have no part with the source ports {ports}")))?;
+        self.view = Arc::new(part);
+        Ok(())
     }
 
     /// Forgets what the last phase 1 learned.

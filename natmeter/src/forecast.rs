@@ -196,9 +196,16 @@ fn search_time(scenario: &Scenario, point: &Point, metric: &str) -> Nanos {
 /// Predicted duration of one search: its trials, each as long as near the assumed rate.
 fn search_time_at(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) -> Nanos {
     let (trial, trials) = trials_of(scenario, point, metric, guess);
+    let trial = trial.saturating_add(wait_for_box(scenario, point, metric, trial));
     // With a few flows and with all.
     let trials = if metric == OVERLOAD_SCALABILITY.key { 2 * trials } else { trials };
     Nanos(trial.saturating_mul(u64::from(trials)).min(LONGEST.0))
+}
+
+/// The wait before a trial of a search on a box whose table nothing empties, in nanoseconds. The search for a capacity has its own.
+fn wait_for_box(scenario: &Scenario, point: &Point, metric: &str, trial: u64) -> u64 {
+    let is_capacity = metric == CONN_TABLE_CAPACITY.key;
+    if is_capacity { 0 } else { scenario.mean_wait(&scenario.duts[point.dut], point.connections, Nanos(trial)).0 }
 }
 
 /// Duration of the warm-up of a trial in nanoseconds, with the wait before it and its drain.
@@ -289,6 +296,7 @@ fn capacity_time(scenario: &Scenario, point: &Point, set_up: Rate) -> Nanos {
     let (n, m) = (point.connections / 2, &scenario.measure);
     let back = set_up.scaled(u64::from(scenario.alpha_ppm().unwrap_or(1_000_000)), 1_000_000);
     let trial = phase1(scenario, n, set_up).saturating_add(back.time_for(n).0).saturating_add(m.drain.0);
+    let trial = trial.saturating_add(scenario.mean_wait(&scenario.duts[point.dut], n, Nanos(trial)).0);
     let halvings = u64::from(u64::BITS - (n / m.capacity_error.max(1)).leading_zeros());
     Nanos(trial.saturating_mul(TRIALS * (DOUBLINGS + halvings)).min(LONGEST.0))
 }

@@ -3,7 +3,7 @@
 
 use crate::ScenarioError;
 use crate::reader::text_of;
-use crate::tables::NextHop;
+use crate::tables::{NextHop, Traffic};
 use key::kind::{
     Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words, yes_or_no,
 };
@@ -45,6 +45,12 @@ pub struct T0 {
     pub ports: [String; 2],
     /// Frame size in octets, with FCS.
     pub frame_size: usize,
+    /// The mix of sizes in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_sizes: Option<String>,
+    /// Share of foreground frames in parts per million, where others were native IPv6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreground_ppm: Option<u32>,
     /// Frames per second and direction that arrived, right, under overload.
     pub frames: u64,
     /// Frames per second and direction that the tester sent when nothing had to come back.
@@ -527,10 +533,13 @@ impl Bed {
         rates.into_iter().flatten().min()
     }
 
-    /// T0 with these ports and this frame size, the latest.
-    pub fn t0_of(&self, frame_size: usize) -> Option<&T0> {
+    /// T0 with these ports, the frame sizes and the foreground of this traffic, the latest.
+    pub fn t0_of(&self, traffic: &Traffic) -> Option<&T0> {
+        let mix = traffic.frame_sizes.as_ref().map(ToString::to_string);
+        let is_of_sizes = |t0: &&T0| t0.frame_sizes == mix && (mix.is_some() || t0.frame_size == traffic.frame_size);
         let ports = self.ports().map(|(_, port)| port.settings());
-        self.t0.iter().rfind(|t0| t0.ports == ports && t0.frame_size == frame_size)
+        let foreground = traffic.mixed_foreground();
+        self.t0.iter().rfind(|t0| t0.ports == ports && is_of_sizes(t0) && t0.foreground_ppm == foreground)
     }
 
     /// Whether the operator allowed these addresses.

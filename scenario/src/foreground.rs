@@ -3,7 +3,7 @@
 
 use crate::axis::Swept;
 use crate::quantity::show_share;
-use crate::{Dut, Scenario};
+use crate::{Dut, Scenario, Traffic};
 use method::Count;
 use tech::FOREGROUND;
 use wire::Prefix6;
@@ -28,11 +28,18 @@ pub(crate) fn has_none(dut: &Dut) -> Option<&'static str> {
     }
 }
 
+impl Traffic {
+    /// Share of foreground frames in parts per million; none where there are no others.
+    pub fn mixed_foreground(&self) -> Option<u32> {
+        Some(self.foreground_ppm).filter(|&ppm| ppm < ALL)
+    }
+}
+
 impl Scenario {
     /// Networks on the left and on the right between which native frames pass, beside those that the device translates or tunnels;
     /// none where all frames are foreground.
     pub fn native_networks(&self) -> Option<[Prefix6; 2]> {
-        tech::ipv6_forwarding().networks().filter(|_| self.traffic.foreground_ppm < ALL)
+        tech::ipv6_forwarding().networks().filter(|_| self.traffic.mixed_foreground().is_some())
     }
 
     /// The shares of foreground frames that it sweeps, in percent.

@@ -29,6 +29,7 @@ mod search_keys;
 mod settle;
 mod summary;
 mod tables;
+mod uncleared;
 mod words;
 
 pub use conformance::{TestBed, conformance, label};
@@ -52,6 +53,7 @@ pub use tables::{
     VETH_IO, VethIo, book,
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
+pub use uncleared::WithoutClear;
 
 pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;

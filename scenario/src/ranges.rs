@@ -3,6 +3,7 @@
 //! for every N; the range of destination ports varies (RFC 9693, section 5.1).
 
 use crate::rules::{Nat, usable};
+use crate::uncleared::PARTS;
 use crate::{Dut, Scenario};
 use method::Count;
 use tech::{Flows, Ports};
@@ -119,9 +120,12 @@ impl Scenario {
         if connections == 0 {
             return;
         }
+        let Following { source, destination, divisor } = self.following;
+        // A phase 1 with ports of its own has a part of the flows.
+        let parts = if self.duts.iter().any(|dut| self.has_fresh_ports(dut)) { PARTS } else { 1 };
+        let [connections, divisor] = [connections, divisor].map(|n| n.saturating_mul(parts));
         let (hosts, remote) = (flows.hosts(), u64::from(flows.remote.count));
         let others = |ports: PortRange| hosts.saturating_mul(remote).saturating_mul(ports.count().into());
-        let Following { source, destination, divisor } = self.following;
         if source {
             let room = Room::of(&self.duts);
             let ports = if destination {

@@ -8,6 +8,7 @@ use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
+use crate::uncleared::{WITHOUT_CLEAR, WithoutClear};
 use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES, WHEN_FULL};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
@@ -386,6 +387,8 @@ key::table! {
         early_end: bool = "early-end", yes_or_no(), or("false").conforms();
         /// Whether the trials of a search in phase 2 share one phase 1 (RFC 9693, section 4.4, has an empty table for each).
         keep_table: bool = "keep-table", yes_or_no(), or("false").conforms();
+        /// What comes before each phase 1 if nothing empties the table of a box of a bed.
+        without_clear: WithoutClear = "without-clear", choice(WITHOUT_CLEAR), or("wait");
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
         /// Preparing phases 1 run at this rate, so that the establishment rate need not be measured; the device must set up every

@@ -202,6 +202,39 @@ impl FlowSpace {
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
+    /// The flows with these source ports alone. `None` if subscribers share addresses by port sets or are listed, or if the space
+    /// lacks one of the ports.
+    pub fn with_source_ports(&self, ports: PortRange) -> Option<FlowSpace> {
+        let (own, places) = (self.inside_ports(), ports.last.checked_sub(ports.first)?);
+        let is_part = own.contains(ports.first) && own.contains(ports.last);
+        if !self.has_plain_ports() || !is_part {
+            return None;
+        }
+        let places = u32::from(places) + 1;
+        Some(FlowSpace {
+            inside: Inside { first_place: ports.first.into(), places, ..self.inside },
+            size: self.size / u64::from(self.inside.places) * u64::from(places),
+            by_place: Divisor::new(places),
+            ..self.clone()
+        })
+    }
+
+    /// Parts of the source ports that have no port in common, each the fewest ports with `connections` flows; the last ports may be
+    /// in none. Empty for subscribers that share addresses by port sets or are listed, and if the space has too few flows.
+    pub fn parts_of_source_ports(&self, connections: u64) -> Vec<PortRange> {
+        let of_a_port = self.size / u64::from(self.inside.places);
+        let own = self.inside_ports();
+        let ports = connections.max(1).div_ceil(of_a_port);
+        let parts = if self.has_plain_ports() { u64::from(own.count()) / ports } else { 0 };
+        let at = |port: u64| own.first + port as u16;
+        (0..parts).map(|n| PortRange { first: at(n * ports), last: at((n + 1) * ports - 1) }).collect()
+    }
+
+    /// Whether every subscriber has the same source ports.
+    fn has_plain_ports(&self) -> bool {
+        self.inside.set == PortSet::ALL && self.list.is_none()
+    }
+
     fn of(inside: Inside, remote: AddrRange, remote_ports: PortRange) -> Result<FlowSpace, FlowError> {
         let fits = |first: u32, count: u64| count >= 1 && u64::from(first) + count <= 1 << 32;
         let checks = [
@@ -529,5 +562,37 @@ mod tests {
                 prop_assert_eq!(Divisor::new(by).div_rem(n), (n / by, n % by));
             }
         }
+    }
+
+    #[test]
+    fn parts_of_the_source_ports_share_no_flow() {
+        let all = space(2, (1000, 1009), 3, (80, 80)).unwrap();
+        let ranges = all.parts_of_source_ports(13);
+        let pairs: Vec<_> = ranges.iter().map(|r| (r.first, r.last)).collect();
+        assert_eq!(pairs, [(1000, 1002), (1003, 1005), (1006, 1008)], "six flows a port");
+        let mut seen = std::collections::HashSet::new();
+        for range in ranges {
+            let part = all.with_source_ports(range).unwrap();
+            assert_eq!((part.size(), part.inside_ports()), (18, range));
+            for f in 0..18 {
+                let flow = part.flow(f);
+                assert!(range.contains(flow.inside_port));
+                assert!(seen.insert((flow.inside_addr, flow.inside_port, flow.remote_addr, flow.remote_port)));
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_no_parts_of_too_few_ports_or_of_port_sets() {
+        let all = space(1, (1000, 1009), 1, (80, 80)).unwrap();
+        assert_eq!((all.parts_of_source_ports(10).len(), all.parts_of_source_ports(11).len()), (1, 0));
+        assert!(all.with_source_ports(PortRange { first: 1009, last: 1010 }).is_none());
+        let ports = SharedPorts { offset: 6, len: 4, first: 0, count: 100 };
+        let remote = AddrRange::one(Ipv4Addr::new(198, 19, 0, 2));
+        let shared =
+            FlowSpace::sharing(16, Ipv4Addr::new(192, 0, 2, 1), ports, remote, PortRange { first: 80, last: 80 });
+        let shared = shared.unwrap();
+        assert!(shared.parts_of_source_ports(1).is_empty());
+        assert!(shared.with_source_ports(shared.inside_ports()).is_none());
     }
 }

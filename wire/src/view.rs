@@ -2,7 +2,7 @@
 //! engine uses it and so needs to know no technology.
 
 use crate::header::Mac;
-use crate::{Background, Expect, FlowSpace, Mix, Permutation, Template};
+use crate::{Background, Expect, FlowSpace, Mix, Permutation, PortRange, Template};
 use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
@@ -37,6 +37,13 @@ impl View {
     /// Connections (N).
     pub fn connections(&self) -> u64 {
         self.connections
+    }
+
+    /// The same with flows of these source ports alone, in an order of their own. `None` if the flows have no such part
+    /// ([`FlowSpace::with_source_ports`]), or it has fewer flows than there are connections.
+    pub fn with_source_ports(&self, ports: PortRange, seed: u64) -> Option<View> {
+        let flows = self.flows.with_source_ports(ports).filter(|flows| flows.size() >= self.connections)?;
+        Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
     }
 
     /// The same with `n` pseudo-random Ethernet source addresses on each side; with 1 that of the port.

@@ -42,12 +42,13 @@ pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
             ..Hooks::default()
         });
     }
-    let rule = format!("oifname \"{right}\" meta l4proto udp snat to {{pool}}:{{pool-ports}}");
+    let rule = |protocol| format!("oifname {right} meta l4proto {protocol} snat to {{pool}}:{{pool-ports}}");
     prepare.extend([
         "nft add table ip natmeter".to_owned(),
         "nft 'add chain ip natmeter postrouting {{ type nat hook postrouting priority srcnat; }}'".to_owned(),
         // The values are quoted words, so the rule is joined from words.
-        format!("nft add rule ip natmeter postrouting {}", rule.replace('"', "")),
+        format!("nft add rule ip natmeter postrouting {}", rule("udp")),
+        format!("nft add rule ip natmeter postrouting {}", rule("tcp")),
         "max=$(sysctl -n net.netfilter.nf_conntrack_max)".to_owned(),
         format!("need=$(({{connections}} + {}))", crate::software::conntrack::SLACK),
     ]);

@@ -143,8 +143,10 @@ impl Check<'_> {
 
     /// What the tester can do over these ports, as far as it was measured.
     fn t0(&mut self, scenario: &Scenario, bed: &Bed) {
-        let size = scenario.traffic.frame_size;
-        self.say(match bed.t0_of(size) {
+        let traffic = &scenario.traffic;
+        let size =
+            traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), scenario::Imix::in_words);
+        self.say(match bed.t0_of(traffic) {
             Some(t0) => line(
                 "T0",
                 Grade::Good,

@@ -147,6 +147,8 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
         natmeter: env!("CARGO_PKG_VERSION").to_owned(),
         ports: bed.ports().map(|(_, port)| port.settings()),
         frame_size: scenario.traffic.frame_size,
+        frame_sizes: scenario.traffic.frame_sizes.as_ref().map(ToString::to_string),
+        foreground_ppm: scenario.traffic.mixed_foreground(),
         frames: frames.0,
         sent: sent.0,
     };
@@ -159,7 +161,7 @@ fn t0(file: &Path, changes: &Changes, turn: Turn, output: Output) -> Exit {
     }
     out(&format!(
         "T0 of frames of {} octets: {} frames/s per direction arrive, {} are sent; kept in {}.\nCable the box in again.\n",
-        t0.frame_size,
+        scenario.frame_sizes_in_words(),
         grouped(frames.0),
         grouped(sent.0),
         path.display()

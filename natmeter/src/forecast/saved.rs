@@ -1,6 +1,6 @@
 //! Predicted time of searches that save some, and the refusal of a kept table whose connections would time out.
 
-use super::{Guess, guess, in_order, phase1, trials_of};
+use super::{Guess, guess, in_order, phase1, trials_of, wait_for_box};
 use method::metric::{CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, is_establishment, is_throughput};
 use method::{Nanos, Rate};
 use record::plan::{Measurement, Plan};
@@ -22,6 +22,8 @@ const SAMPLES: Nanos = Nanos::from_secs(2);
 pub(super) fn time(scenario: &Scenario, m: &Measurement, plain: Nanos) -> Nanos {
     let guess = guess(scenario, &scenario.duts[m.point.dut]);
     let (trial, trials) = trials_of(scenario, &m.point, &m.metric, &guess);
+    let wait = wait_for_box(scenario, &m.point, &m.metric, trial);
+    let trial = trial.saturating_add(wait);
     let mut time = plain.0;
     if m.metric == CONN_TABLE_CAPACITY.key && scenario.measure.policy.is_some() {
         time = COUNTS * counted(scenario, m, &guess);
@@ -32,7 +34,8 @@ pub(super) fn time(scenario: &Scenario, m: &Measurement, plain: Nanos) -> Nanos 
     }
     if keeps_table(scenario, m) {
         let each = phase1(scenario, m.point.connections, phase1_rate(scenario, &guess))
-            .saturating_sub(scenario.measure.settle.0);
+            .saturating_sub(scenario.measure.settle.0)
+            .saturating_add(wait);
         let trials = time / trial.max(1);
         time = time.saturating_sub(trials.saturating_sub(1).saturating_mul(each)).saturating_add(SAMPLES.0);
     }

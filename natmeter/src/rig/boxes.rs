@@ -1,6 +1,7 @@
 //! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
 //! and count their tables, and restore them.
 
+use super::uncleared::Uncleared;
 use super::{Process, RigError, failed};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
@@ -13,19 +14,16 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use wire::PortRange;
 
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
     /// Names and words of the bed file.
     facts: FactTable,
-    /// How long the box keeps connections, if nothing empties its table.
-    wait: Option<Duration>,
     counts: bool,
-    interrupted: Arc<AtomicBool>,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point.
@@ -39,13 +37,7 @@ pub fn prepare(
     device: Option<&Netns>,
     process: &Process,
 ) -> Result<Boxes, RigError> {
-    let mut boxes = Boxes {
-        running: Vec::new(),
-        facts: FactTable::new(),
-        wait: None,
-        counts: false,
-        interrupted: Arc::clone(&process.interrupted),
-    };
+    let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false };
     for (role, keys) in &bed.boxes {
         let config = config_of(bed, role, keys, device, values(scenario, role, point));
         let sink = process.commands.sink(role);
@@ -55,12 +47,6 @@ pub fn prepare(
         boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
-    let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
-    let dut = &scenario.duts[point.dut];
-    // The frames of a check may refresh connections of an earlier one.
-    if dut.is_stateful() && !clears && !process.is_check {
-        boxes.wait = Some(timeout(dut));
-    }
     Ok(boxes)
 }
 
@@ -202,14 +188,8 @@ pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, St
         set("table".to_owned(), keys.table.map(|n| n.to_string()).unwrap_or_default());
         set("hash-size".to_owned(), keys.hash_size.map(|n| n.to_string()).unwrap_or_default());
     }
-    set("udp-timeout".to_owned(), timeout(&scenario.duts[point.dut]).as_secs().to_string());
+    set("udp-timeout".to_owned(), Duration::from(scenario.duts[point.dut].timeout_of_box()).as_secs().to_string());
     values
-}
-
-/// How long an idle connection stays in the table of a box.
-fn timeout(dut: &Dut) -> Duration {
-    let state = dut.technology().and_then(|(_, technology)| technology.state());
-    state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT).into()
 }
 
 type Teardown = Box<dyn FnOnce() -> Vec<String>>;
@@ -225,22 +205,16 @@ impl Boxes {
     }
 
     /// Doubts about results on them.
-    pub fn doubts(&self) -> Vec<String> {
-        let uncounted = (!self.counts && self.wait.is_some())
+    pub fn doubts(&self, uncleared: Option<&Uncleared>) -> Vec<String> {
+        let uncounted = (!self.counts && uncleared.is_some())
             .then(|| "No hook counts the connections of the box: only the tester counted them.".to_owned());
-        let waits = self.wait.map(|time| {
-            format!(
-                "No hook empties the table of the box: natmeter waits {} s before each phase 1.",
-                with_margin(time).as_secs()
-            )
-        });
-        uncounted.into_iter().chain(waits).collect()
+        uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).collect()
     }
 
     /// The engine's device, and what restores the boxes.
-    pub fn running(self) -> (Box<dyn Device>, Teardown) {
+    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown) {
         let all = Arc::new(Mutex::new(self.running));
-        let device = Between { all: Arc::clone(&all), wait: self.wait, interrupted: self.interrupted };
+        let device = Between { all: Arc::clone(&all), uncleared };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -249,30 +223,22 @@ impl Boxes {
     }
 }
 
-/// A time-out with the time that a box may take to remove what has timed out.
-fn with_margin(timeout: Duration) -> Duration {
-    timeout + timeout / 10 + Duration::from_secs(1)
-}
-
 /// The boxes between the ports.
 struct Between {
     all: Arc<Mutex<Vec<External>>>,
-    wait: Option<Duration>,
-    interrupted: Arc<AtomicBool>,
+    uncleared: Option<Uncleared>,
 }
 
 impl Device for Between {
     fn clear(&mut self) -> Result<(), TrialError> {
         // An earlier point, or an earlier run, may have left connections, too.
-        let end = Instant::now() + self.wait.map_or(Duration::ZERO, with_margin);
-        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if self.interrupted.load(Ordering::Relaxed) {
-                return Err(TrialError::Interrupted);
-            }
-            std::thread::sleep(left.min(Duration::from_millis(50)));
-        }
+        self.uncleared.as_mut().map_or(Ok(()), Uncleared::before_phase1)?;
         let mut all = self.all.lock().expect("no panic while held");
         all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| failed(&e))
+    }
+
+    fn source_ports(&mut self) -> Option<PortRange> {
+        self.uncleared.as_ref()?.source_ports()
     }
 
     fn entries(&mut self) -> Result<Option<u64>, TrialError> {

@@ -15,6 +15,7 @@ pub mod ports;
 pub mod silence;
 mod simulated;
 pub mod technology;
+mod uncleared;
 pub mod wires;
 
 pub use commands::Commands;

@@ -2,6 +2,7 @@
 //! sockets; the box is changed by the hooks of the bed file.
 
 use super::place::Place;
+use super::uncleared::Uncleared;
 use super::wires::Wires;
 use super::{
     Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings, with_traffic,
@@ -475,9 +476,10 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     if !bed.keys.allow_addresses.is_empty() {
         facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
     }
-    let doubts = wires.doubts().into_iter().chain(boxes.doubts()).collect();
+    let uncleared = Uncleared::of(scenario, &scenario.duts[point.dut], &view, opened.hops[0].next, process)?;
+    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
-    let (device, restore) = boxes.running();
+    let (device, restore) = boxes.running(uncleared);
     let engine = Engine::new(
         process.clock,
         lanes,

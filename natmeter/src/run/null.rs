@@ -154,9 +154,7 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
 
 /// The null device of a bed: T0, and less if the tester now sends less than it did then. Phase 1 is one direction of it.
 fn t0(scenario: &Scenario, bed: &Bed, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
-    // T0 has frames of one kind, which cost the tester less.
-    let t0 = bed.t0_of(scenario.traffic.frame_size).filter(|_| scenario.native_networks().is_none());
-    let Some(t0) = t0 else { return Ok(None) };
+    let Some(t0) = bed.t0_of(&scenario.traffic) else { return Ok(None) };
     let sent = rig.measure_sent(&addressed_to_sender(scenario, bed, point)?).map_err(failed)?;
     let frames = Rate(t0.frames).scaled(sent.0.min(t0.sent), t0.sent.max(1));
     Ok(Some(NullRates { frames, set_up: (point.connections > 0).then_some(frames) }))

@@ -4,6 +4,7 @@
 use super::beds::{Bed, LEFT, RIGHT};
 use super::run;
 use port::netns::Sight;
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
@@ -232,4 +233,47 @@ fn a_default_route_through_an_interface_above_a_port() {
     let said = bed.failing();
     assert!(said.contains("leads through t-right or office above it"), "{said}");
     assert!(said.contains("i-know = [\"default-route\"]"), "{said}");
+}
+
+/// A bed whose left port is an IFB: it has no speed, and accepts no frame that natmeter sends.
+fn with_ifb() -> Bed {
+    let bed = Bed::forwarding();
+    run(&bed.tester, &format!("ip link del {LEFT}"));
+    run(&bed.tester, &format!("ip link add {LEFT} type ifb"));
+    run(&bed.tester, &format!("ip link set {LEFT} up"));
+    bed.file("silence = \"10 ms\"", "mac = \"02:00:00:00:00:77\"", "");
+    bed
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_link_of_unknown_speed() {
+    let lines = with_ifb().check(&[]);
+    let line = lines.iter().find(|(name, ..)| name == "left link").unwrap_or_else(|| panic!("{lines:?}"));
+    assert!(line.1 == "doubt" && line.2.contains("speed unknown") && line.2.contains("line-rate"), "{line:?}");
+}
+
+/// An interface whose counter of frames lost in the host rises with each frame that natmeter sends: an IFB accepts only what `tc`
+/// redirects, and counts all else as `rx_dropped`. Every trial is invalid, so that the loss is never the box's. Counters of a
+/// driver (`ethtool -S`) take a card.
+#[test]
+#[ignore = "needs root"]
+fn a_card_that_loses_frames_invalidates_every_trial() {
+    let bed = with_ifb();
+    let text =
+        "name = \"card\"\n[dut.external]\n[traffic]\ndirection = \"forward\"\n[measure]\nmetrics = \"throughput\"\n";
+    std::fs::write(bed.folder.path().join("card.toml"), text).unwrap();
+    let output = bed.natmeter(&super::beds::quick("card.toml", &["--set", "measure.min-rate=10k"]));
+    let says = String::from_utf8_lossy(&output.stderr);
+    let folder = super::beds::folder_of(&bed).unwrap_or_else(|| panic!("{says}"));
+    let trials = std::fs::read_to_string(folder.join("trials.jsonl")).unwrap();
+    assert!(!trials.is_empty(), "{says}");
+    let trials: Vec<Value> = trials.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for trial in &trials {
+        // Of a trial that the host disturbed, too, the verdict names the host.
+        assert!(trial["verdict"]["invalid"].is_object(), "{}", trial["verdict"]);
+        let (sent, host) = (trial["outcome"]["forward"]["sent"].as_u64(), &trial["outcome"]["host"]);
+        assert!(sent > Some(0) && host["tester_drops"].as_u64() == sent, "{sent:?}: {host}");
+    }
+    assert!(trials.iter().any(|trial| trial["verdict"].to_string().contains("tester-drops")), "{trials:?}");
 }

@@ -1,6 +1,7 @@
 //! Procedures beside the search for a rate, over a bed of existing interfaces: each recovers what the test gave the box or the link.
 
 use super::beds::{Bed, reported};
+use super::lab::Lab;
 use super::run;
 use serde_json::Value;
 
@@ -88,4 +89,40 @@ fn the_capacity_of_a_table_is_measured() {
     let metric = ["conn_table_capacity"];
     let [capacity] = medians(&bed, (&metric, metric), NAT44, "alpha = \"50 %\"\ncapacity-from = 500\n");
     assert!((1400.0..=1500.0).contains(&capacity), "{capacity}");
+}
+
+/// A box that forwards 1,000 frames of 1,024 octets a second, and 25 at once, forwards four times as many of a mix in which each fourth
+/// frame is as large: an IP packet lacks the 18 octets of header and FCS of Ethernet.
+#[test]
+#[ignore = "needs root"]
+fn a_mix_of_frame_sizes_is_measured() {
+    let bed = Bed::forwarding();
+    run(&bed.device, "nft add table ip user");
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    run(&bed.device, "nft add rule ip user pass ip length 1006 limit rate over 1000/second burst 25 packets drop");
+    bed.file("silence = \"10 ms\"", "", "");
+    let traffic = "[traffic]\ndirection = \"forward\"\nframe-sizes = \"imix:ccce\"\n";
+    let [rate] = medians(&bed, (&["throughput"], ["ipv4_forwarding_throughput"]), traffic, "");
+    assert!((3_700.0..=4_500.0).contains(&rate), "{rate} frames/s");
+}
+
+/// natmeter configures the NAT44 of a box over ssh, which translates TCP, too. The box accepts 1,000 SYN segments a second, and 100
+/// at once: 600 in a trial of half a second.
+#[test]
+#[ignore = "needs root"]
+fn tcp_connections_through_a_box_that_is_configured_over_ssh_are_measured() {
+    let lab = Lab::new();
+    let [tester, device] = lab.namespaces();
+    let bed = Bed::between(tester, device);
+    let config = lab.config();
+    let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
+    let place = format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display());
+    bed.file("silence = \"10 ms\"", "", &place);
+    run(&bed.device, "nft add table ip user");
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    let syn = "tcp flags & (syn|ack) == syn limit rate over 1000/second burst 100 packets drop";
+    run(&bed.device, &format!("nft add rule ip user pass {syn}"));
+    let tables = "[technology.nat44]\nmapping = \"address-and-port-dependent\"\n[sweep]\nconnections = 4000\n";
+    let [rate] = medians(&bed, (&["max_tcp_conn_rate"], ["max_tcp_conn_rate"]), tables, "phase1-rate = \"800\"\n");
+    assert!((1_000.0..=1_300.0).contains(&rate), "{rate} connections/s");
 }

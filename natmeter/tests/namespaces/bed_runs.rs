@@ -8,9 +8,10 @@ use natmeter::forecast;
 use port::Netns;
 use port::netns::Sight;
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Scenarios of other devices run over a box that does the same; a hook serves the cores.
 #[test]
@@ -49,6 +50,66 @@ fn a_stateful_box_without_hooks_is_waited_for() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A box without `clear` keeps connections for 1,000 s. Each phase 1 has source ports of its own, so that nothing waits, every
+/// connection is new, and the box holds those of all phases 1 of both runs.
+#[test]
+#[ignore = "needs root"]
+fn a_stateful_box_without_hooks_gets_fresh_ports() {
+    const N: usize = 200;
+    let bed = Bed::nat44();
+    bed.file("silence = \"10 ms\"", "", "");
+    let text = format!(
+        "name = \"fresh\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\nudp-timeout = \"1000 s\"\n\
+         [traffic]\nsource-ports = \"1024-60000\"\n[sweep]\nconnections = {N}\n[measure]\nmetrics = \"max_conn_est_rate\"\n\
+         without-clear = \"fresh-ports\"\n"
+    );
+    let file = bed.folder.path().join("fresh.toml");
+    std::fs::write(&file, text).unwrap();
+    let begun = Instant::now();
+    let reports = [0, 1].map(|_| bed.run(&file, &[]));
+    assert!(begun.elapsed() < Duration::from_secs(1000), "nothing timed out");
+    let trials: u64 = reports.iter().map(|report| report["results"][0]["trials"].as_u64().unwrap()).sum();
+    for report in &reports {
+        has_rates(report, 1);
+        assert!(report.to_string().contains("each phase 1 has one of 294 parts of the source ports, 200 ports each"));
+    }
+    let listed = bed.device.command("conntrack", Sight::Network).args(["-L", "-p", "udp"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let source = |line: &str| line.split_once("sport=").map(|(_, rest)| rest.split(' ').next().unwrap().to_owned());
+    let ports: BTreeSet<String> = listed.lines().filter_map(source).collect();
+    let entries = listed.lines().filter(|line| line.contains("sport=")).count();
+    assert_eq!(ports.len(), entries, "no source port has two connections");
+    assert!(trials >= 2 && entries > N && entries <= trials as usize * N, "{entries} entries of {trials} trials");
+}
+
+/// A box that loses frames after the last trial of a point: a second at half the last rate shows it. Its hook `count` is called twice
+/// by each trial of phase 2, and once more only by that second, which keeps the table: then the hook makes the box lose frames.
+#[test]
+#[ignore = "needs root"]
+fn a_box_that_changes_after_its_trials_is_doubted() {
+    const HOOK: &str = "#!/bin/sh\ncase $1 in\nclear) echo 0 >counts; INSIDE conntrack -F ;;\n\
+        count) n=$(($(cat counts) + 1)); echo $n >counts\ntest $n -lt $2 || \
+        INSIDE nft add rule ip user pass limit rate over 10/second burst 5 packets drop\n\
+        INSIDE cat /proc/sys/net/netfilter/nf_conntrack_count ;;\nesac\n";
+    let bed = Bed::nat44();
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    let hook = bed.folder.path().join("hook");
+    std::fs::write(&hook, HOOK.replace("INSIDE", &bed.inside(""))).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let doubts = |changes_at: u32| {
+        bed.file(
+            "silence = \"10 ms\"",
+            "",
+            &format!("clear = \"./hook clear\"\ncount = \"./hook count {changes_at}\""),
+        );
+        let report = bed.run(&scenarios().join("kernel-nat44.toml"), &["--set", "sweep.connections=500"]);
+        has_rates(&report, 2);
+        report.to_string().matches("half of its last rate: it may have changed during the trials").count()
+    };
+    assert_eq!(doubts(100), 0);
+    assert!(doubts(3) > 0);
 }
 
 /// The ports are in the namespace of this process, as those of a user are. They are as before after a run, and after a kill.

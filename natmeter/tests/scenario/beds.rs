@@ -78,6 +78,59 @@ fn a_box_that_never_forgets_needs_a_hook() {
     assert!(said.contains("nothing empties the box's table") && said.contains("the hook `clear`"), "{said}");
 }
 
+/// A NAT44 whose table nothing empties, with these keys of the traffic and of `[measure]`: its scenario, or the complaint.
+fn uncleared(traffic: &str, of_measure: &str, of_box: &str) -> Result<Box<scenario::Scenario>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("uncleared.toml");
+    let text = format!(
+        "name = \"uncleared\"\n[dut.external]\n{of_box}\n[technology.nat44]\nudp-timeout = \"1000 s\"\n\
+         mapping = \"address-and-port-dependent\"\n[traffic]\n{traffic}\n[sweep]\nconnections = 1000\n\
+         [measure]\nmetrics = \"max_conn_est_rate\"\n{of_measure}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let options = Options { bed: Some(bed("")), ..Options::default() };
+    let read = read(&file, &options, tech::ALL).map_err(|error| error.to_string())?;
+    Ok(Box::new(read.scenario))
+}
+
+const FRESH: &str = "without-clear = \"fresh-ports\"";
+
+/// Fresh ports take the place of a wait, however long the box keeps connections.
+#[test]
+fn fresh_ports_serve_a_box_that_keeps_connections_for_long() {
+    let said = uncleared("", "", "").unwrap_err();
+    assert!(said.contains("without-clear = \"fresh-ports\" to [measure]"), "{said}");
+    let scenario = uncleared("", FRESH, "").unwrap();
+    let ports = scenario.traffic.flows.source_ports.count() * scenario.traffic.flows.destination_ports.count();
+    assert_eq!(ports, 16_000, "ports without ranges have room for 16 phases 1");
+}
+
+#[test]
+fn fresh_ports_that_do_not_suffice_are_refused() {
+    let narrow = "source-ports = \"2000-3500\"\ndestination-ports = \"80\"";
+    let said = uncleared(narrow, FRESH, "").unwrap_err();
+    assert!(said.contains("1501 source ports are not enough for the connections of two phases 1"), "{said}");
+    assert!(said.contains("widen `source-ports`"), "{said}");
+    let said = uncleared("", FRESH, "table = 1999").unwrap_err();
+    assert!(said.contains("no room for the connections of two phases 1"), "{said}");
+}
+
+/// A plan has the waits: 1,101 s before each trial, or that time divided by the other parts of the ports.
+#[test]
+fn a_plan_has_the_waits_of_a_box_that_nothing_empties() {
+    let fresh = uncleared("", FRESH, "").unwrap();
+    let dut = &fresh.duts[0];
+    let wait = |seconds| fresh.mean_wait(dut, 1000, method::Nanos::from_secs(seconds));
+    assert_eq!([wait(0), wait(10), wait(80)].map(|wait| wait.0 / 100_000_000), [734, 634, 0]);
+    let hours = |scenario: &scenario::Scenario| natmeter::forecast::plan(scenario).predicted().as_secs_f64();
+    let mut waits = fresh.clone();
+    waits.measure.without_clear = scenario::WithoutClear::Wait;
+    let mut cleared = fresh.clone();
+    cleared.bed = None;
+    let [fresh, waits, cleared] = [hours(&fresh), hours(&waits), hours(&cleared)];
+    assert!(cleared < fresh && fresh < waits / 10.0, "{cleared} s, {fresh} s, {waits} s");
+}
+
 /// The complaints about cores of boxes, over a bed whose boxes have these keys.
 fn complaint_of_cores(cores: &str, boxes: &str) -> Option<String> {
     let text = bed("").text.replace("[dut]\n", boxes);

@@ -75,19 +75,50 @@ impl Check<'_> {
             let path = format!("sweep.{}", axis.axis);
             self.faults.push(hook("nothing configures the box for each value", path, "varies", "prepare"));
         }
-        for dut in scenario.duts.iter().filter(|dut| dut.is_stateful()) {
-            let timeout = udp_timeout(dut);
-            if !bed.boxes.iter().all(|(_, keys)| keys.clears()) && timeout > LONGEST_WAIT {
-                let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
-                self.faults.push(
-                    Fault::new("nothing empties the box's table between trials")
-                        .at(At::key(path), format!("connections stay for {}", show_time(timeout)))
-                        .instead(
-                            "add the hook `clear` to the box in the bed file, or set `udp-timeout` of this table to the box's \
-                             own time-out of at most 5 min: natmeter then waits for it before each phase 1",
-                        ),
-                );
+        for dut in &scenario.duts {
+            match (scenario.keeps(dut), scenario.has_fresh_ports(dut)) {
+                (Some(_), true) => self.few_fresh_ports(dut),
+                (Some(_), false) => self.long_wait(dut),
+                (None, _) => {}
             }
+        }
+    }
+
+    /// A wait before each phase 1 ends in time.
+    fn long_wait(&mut self, dut: &Dut) {
+        let timeout = dut.timeout_of_box();
+        if timeout <= LONGEST_WAIT {
+            return;
+        }
+        let path = dut.technology().map_or_else(String::new, |(_, technology)| technology_path(technology));
+        self.faults.push(
+            Fault::new("nothing empties the box's table between trials")
+                .at(At::key(path), format!("connections stay for {}", show_time(timeout)))
+                .instead(
+                    "add the hook `clear` to the box in the bed file, or without-clear = \"fresh-ports\" to [measure], or set \
+                     `udp-timeout` of this table to the box's own time-out of at most 5 min: natmeter then waits for it before \
+                     each phase 1",
+                ),
+        );
+    }
+
+    /// The source ports have two parts at least, so that a phase 1 need not wait for the one before it.
+    fn few_fresh_ports(&mut self, dut: &Dut) {
+        let scenario = self.scenario;
+        for (at, &n) in scenario.sweep.connections.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let all = scenario.flows_with(n).unwrap_or_default();
+            let Some(flows) = all.iter().find(|flows| scenario.parts_of(dut, flows, n) < 2) else { continue };
+            let ports = flows.source_ports;
+            let fault = if scenario.parts_in_table(dut, n) < 2 {
+                let fault = Fault::new("the box's table has no room for the connections of two phases 1");
+                fault.at("dut.external.table", "its entries").instead("enlarge it, or write without-clear = \"wait\"")
+            } else {
+                Fault::new(format!("{} source ports are not enough for the connections of two phases 1", ports.count()))
+                    .at("traffic.source-ports", format!("{ports}"))
+                    .instead("widen `source-ports`, `destination-ports` or `remote`, or write without-clear = \"wait\"")
+            };
+            let fault = fault.at(format!("{}[{at}]", self.connections()), "connections of each phase 1");
+            self.faults.push(fault.needs("measure.without-clear"));
         }
     }
 
@@ -111,10 +142,4 @@ impl Check<'_> {
 /// Whether an axis is one of the box, and not of the test frames alone.
 fn changes_box(axis: &str) -> bool {
     !["frame-size", "foreground", "inside-addresses", "subscribers"].contains(&axis)
-}
-
-/// How long the box keeps an idle connection, as far as the scenario says.
-fn udp_timeout(dut: &Dut) -> Nanos {
-    let state = dut.technology().and_then(|(_, technology)| technology.state());
-    state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
 }

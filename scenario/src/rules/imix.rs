@@ -1,9 +1,9 @@
 //! Rules about mixes of frame sizes.
 
 use super::Check;
+use crate::Dut;
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
 use crate::procedure::is_of_tcp;
-use crate::{Dut, Link};
 use key::Fault;
 use method::metric::is_of_queries;
 
@@ -32,13 +32,9 @@ impl Check<'_> {
         }
         let metrics = &self.scenario.measure.metrics;
         if let Some(at) = metrics.iter().position(|metric| is_of_tcp(metric) || is_of_queries(metric)) {
-            let fault = Fault::new("TCP segments and DNS queries have no mix of sizes").at(KEY, words.clone());
+            let fault = Fault::new("TCP segments and DNS queries have no mix of sizes").at(KEY, words);
             let fault = fault.at(format!("{}[{at}]", self.measure("metrics")), "has frames of its own");
             self.fault(fault.instead("measure it in a scenario without `frame-sizes`"));
-        }
-        if self.scenario.link == Link::Ports {
-            let fault = Fault::new("frames of several sizes have no T0 of a bed").at(KEY, words);
-            self.fault(fault.instead("use `frame-size` with a test bed, or a device on this machine"));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! TCP connections: some are held, some are new, their data fit their sequence numbers, and the device translates them.
 
 use super::Check;
-use crate::Dut;
 use crate::quantity::show_grouped;
 use key::Fault;
 use method::Direction;
@@ -19,7 +18,6 @@ impl Check<'_> {
             self.data(&metric);
         }
         self.initiator();
-        self.boxes();
     }
 
     /// Some connections are held, and some are new.
@@ -54,18 +52,6 @@ impl Check<'_> {
             let fault = fault.at("traffic.direction", "the Initiator sends nothing");
             let fault = fault.at(self.measure("metrics"), "the Initiator opens connections");
             self.fault(fault.instead("write direction = \"forward\" or \"both\""));
-        }
-    }
-
-    /// The rule that natmeter writes on another host translates UDP alone.
-    fn boxes(&mut self) {
-        let is_ours = |dut: &Dut| matches!(dut, Dut::External { technology: Some(_), .. });
-        let boxes = self.scenario.bed.iter().flat_map(|bed| &bed.boxes);
-        let is_configured = boxes.into_iter().any(|(_, keys)| keys.configured_software().is_some());
-        if self.scenario.duts.iter().any(is_ours) && is_configured {
-            let fault = Fault::new("natmeter configures this box for UDP alone");
-            let fault = fault.at(self.measure("metrics"), "needs TCP connections to be translated");
-            self.fault(fault.instead("configure the box by hooks of your own, and remove `software` from its bed"));
         }
     }
 }

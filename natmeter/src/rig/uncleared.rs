@@ -1,0 +1,123 @@
+//! What comes before each phase 1 on a box whose table nothing empties: a wait until the connections of earlier ones have timed
+//! out, or source ports that the box does not hold.
+
+use super::{Process, RigError, failed};
+use dut::RunDir;
+use dut::used_ports::UsedPorts;
+use method::TrialError;
+use scenario::{Dut, Scenario};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+use wire::{Mac, PortRange, View};
+
+/// A box whose table nothing empties.
+pub struct Uncleared {
+    /// How long the box keeps an idle connection, with a margin.
+    keeps: Duration,
+    ports: Option<FreshPorts>,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// The source ports of phases 1.
+struct FreshPorts {
+    ranges: Vec<PortRange>,
+    used: UsedPorts,
+    taken: Option<PortRange>,
+    /// Whether ports whose connections may still be in the table are better than a wait.
+    is_check: bool,
+}
+
+impl Uncleared {
+    /// Returns what must come before each phase 1 on this box; `None` if something empties its table, and in the check of a bed
+    /// without fresh ports, whose frames may meet connections of an earlier one. `own` is the box's Ethernet address on the left.
+    ///
+    /// # Errors
+    /// When the source ports are too few, or what is kept about them cannot be read.
+    pub fn of(
+        scenario: &Scenario,
+        dut: &Dut,
+        view: &View,
+        own: Mac,
+        process: &Process,
+    ) -> Result<Option<Uncleared>, RigError> {
+        let Some(keeps) = scenario.keeps(dut).map(Duration::from) else { return Ok(None) };
+        let has_fresh_ports = scenario.has_fresh_ports(dut);
+        if process.is_check && !has_fresh_ports {
+            return Ok(None);
+        }
+        let ports = || {
+            let mut ranges = view.flows.parts_of_source_ports(view.connections());
+            ranges.truncate(scenario.parts_in_table(dut, view.connections()));
+            if ranges.len() < 2 {
+                return Err(RigError::Bed(format!(
+                    "{} are not enough source ports for two phases 1 of {} connections: widen `source-ports`, or write \
+                     without-clear = \"wait\"",
+                    view.flows.inside_ports(),
+                    view.connections()
+                )));
+            }
+            let name = own.to_string().replace(':', "-");
+            let used = UsedPorts::of_box(&RunDir::of_this_user(), &name, keeps, SystemTime::now())?;
+            Ok(FreshPorts { ranges, used, taken: None, is_check: process.is_check })
+        };
+        let ports = has_fresh_ports.then(ports).transpose()?;
+        Ok(Some(Uncleared { keeps, ports, interrupted: Arc::clone(&process.interrupted) }))
+    }
+
+    /// What a report says about it.
+    pub fn in_words(&self) -> String {
+        let (keeps, words) = (self.keeps.as_secs(), "No hook empties the table of the box");
+        match &self.ports {
+            None => format!("{words}: natmeter waits {keeps} s before each phase 1."),
+            Some(ports) => format!(
+                "{words}: each phase 1 has one of {} parts of the source ports, {} ports each, that no trial of the last {keeps} s \
+                 used. The table also holds the connections of earlier trials.",
+                ports.ranges.len(),
+                ports.ranges[0].count()
+            ),
+        }
+    }
+
+    /// Waits until all connections that the next phase 1 could meet have timed out, and takes its source ports.
+    ///
+    /// # Errors
+    /// On an interrupt, or when the ports cannot be noted.
+    pub fn before_phase1(&mut self) -> Result<(), TrialError> {
+        let Some(ports) = &mut self.ports else { return wait(self.keeps, &self.interrupted) };
+        let now = SystemTime::now();
+        ports.used.leave(now).map_err(|e| failed(&e))?;
+        let (next, time) = ports.used.first_free(&ports.ranges, now).expect("there are ranges");
+        if !ports.is_check {
+            wait(time, &self.interrupted)?;
+        }
+        ports.used.take(next, SystemTime::now()).map_err(|e| failed(&e))?;
+        ports.taken = Some(next);
+        Ok(())
+    }
+
+    /// The source ports of the next phase 1; `None` for all.
+    pub fn source_ports(&self) -> Option<PortRange> {
+        self.ports.as_ref()?.taken
+    }
+}
+
+impl Drop for Uncleared {
+    fn drop(&mut self) {
+        if let Some(ports) = self.ports.as_mut().filter(|ports| ports.taken.is_some()) {
+            // Without this note, the next run takes the ports as used until it begins.
+            let _ = ports.used.leave(SystemTime::now());
+        }
+    }
+}
+
+fn wait(time: Duration, interrupted: &AtomicBool) -> Result<(), TrialError> {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        std::thread::sleep(left.min(Duration::from_millis(50)));
+    }
+    Ok(())
+}

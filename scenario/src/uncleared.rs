@@ -1,0 +1,87 @@
+//! Boxes of a test bed whose table nothing empties between trials: before a phase 1, either the connections of earlier ones
+//! have timed out, or the new ones have source ports that the box does not hold.
+
+use crate::{Dut, Scenario};
+use key::kind::Choice;
+use method::{Count, Nanos};
+use tech::Flows;
+use wire::PortRange;
+
+/// What comes before each phase 1 if nothing empties the table of a box.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WithoutClear {
+    /// A wait until all earlier connections have timed out.
+    #[default]
+    Wait,
+    /// Source ports whose connections have timed out.
+    FreshPorts,
+}
+
+/// The words for [`WithoutClear`].
+pub(crate) const WITHOUT_CLEAR: &[Choice<WithoutClear>] = &[
+    ("wait", WithoutClear::Wait, "natmeter waits until the connections of all earlier phases 1 have timed out"),
+    (
+        "fresh-ports",
+        WithoutClear::FreshPorts,
+        "source ports that no phase 1 used whose connections may still be in the table",
+    ),
+];
+
+/// Parts that the ports of a scenario without ranges of its own have.
+pub(crate) const PARTS: Count = 16;
+
+impl Dut {
+    /// How long the box keeps an idle connection, as far as the scenario says.
+    pub fn timeout_of_box(&self) -> Nanos {
+        let state = self.technology().and_then(|(_, technology)| technology.state());
+        state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
+    }
+}
+
+impl Scenario {
+    /// How long a box keeps idle connections that nothing empties, with the time that it may take to remove what has timed out:
+    /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
+    pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
+        let bed = self.bed.as_ref().filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
+        let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
+        let timeout = dut.timeout_of_box().0;
+        (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
+    }
+
+    /// Whether the phases 1 on this device have source ports of their own.
+    pub fn has_fresh_ports(&self, dut: &Dut) -> bool {
+        self.measure.without_clear == WithoutClear::FreshPorts && self.keeps(dut).is_some()
+    }
+
+    /// How many of these parts of the source ports the table of a box has room for, as far as the scenario says.
+    pub fn parts_in_table(&self, dut: &Dut, connections: Count) -> usize {
+        match dut {
+            Dut::External { keys, .. } => {
+                keys.table.map_or(usize::MAX, |table| (table / connections.max(1)).try_into().unwrap_or(usize::MAX))
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// Parts of the source ports of these flows, for a plan.
+    pub(crate) fn parts_of(&self, dut: &Dut, flows: &Flows, connections: Count) -> usize {
+        let of_a_port = flows.hosts().saturating_mul(flows.of_a_host()) / u64::from(flows.source_ports.count());
+        parts(flows.source_ports, of_a_port, connections).min(self.parts_in_table(dut, connections))
+    }
+
+    /// Mean wait before each phase 1 at a point, where a trial takes this time without it; 0 for a device whose table is emptied.
+    /// With fresh ports, the last trial on the same ports lies one trial for each other part back.
+    pub fn mean_wait(&self, dut: &Dut, connections: Count, trial: Nanos) -> Nanos {
+        let Some(keeps) = self.keeps(dut).filter(|_| connections > 0) else { return Nanos(0) };
+        if !self.has_fresh_ports(dut) {
+            return keeps;
+        }
+        let parts = self.parts_of(dut, &self.traffic.flows, connections) as u64;
+        Nanos((keeps.0 / parts.saturating_sub(1).max(1)).saturating_sub(trial.0))
+    }
+}
+
+/// Parts of a range of source ports, each the fewest ports with so many connections.
+fn parts(ports: PortRange, of_a_port: u64, connections: Count) -> usize {
+    (u64::from(ports.count()) / connections.max(1).div_ceil(of_a_port.max(1))) as usize
+}
