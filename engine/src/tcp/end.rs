@@ -193,11 +193,12 @@ impl<'a> End<'a> {
         plan.expect_all(work);
         for j in 0..work.arrived.len() {
             let Arrived { frame, index, segment } = work.arrived[j];
-            match plan.hold(frames[frame].bytes(), (index, segment), (&work.words, j), findings) {
+            let mut ends = Ends::of(&work.words, j);
+            match plan.hold(frames[frame].bytes(), (index, segment), &mut ends, findings) {
                 Err(fault) => findings.faults.add(fault),
-                Ok((step, ends)) => {
+                Ok(step) => {
                     findings.received += 1;
-                    plan.answer_to((index, step), &ends, (answers, pool), findings);
+                    plan.answer_to((index, step), &ends.swapped(), (answers, pool), findings);
                 }
             }
         }
@@ -284,20 +285,21 @@ impl EndPlan<'_> {
         }
     }
 
-    /// Holds a segment against its connection. Returns what it is, and addresses and ports of the answer.
+    /// Holds a segment against its connection and these addresses and ports. Returns what it is.
+    #[inline(always)]
     fn hold(
         &self,
         frame: &[u8],
         (index, segment): (u32, Segment),
-        words: (&Words, usize),
+        ends: &mut Ends,
         findings: &mut TcpFindings,
-    ) -> Result<(Step, Ends), Fault> {
+    ) -> Result<Step, Fault> {
         let step = self.step(index, &segment)?;
         let (seq, ack) = self.numbers.of(index, &segment);
         let payload = if segment.data { self.segments.payload() } else { &[] };
         let wanted = Wanted { seq, ack, flags: segment.flags, payload };
         let learn = self.store.is_some() && matches!(step, Step::Script(_, 0));
-        let (ends, outer) = self.expect.check_segment(frame, words, &wanted, learn).map_err(fault_of)?;
+        let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {
             findings.learned += Count::from(!store.learn(index, self.phase, outer.0, outer.1));
         }
@@ -305,7 +307,7 @@ impl EndPlan<'_> {
             Step::Script(_, number) => self.stages.set(index, self.side, self.phase, number + 1),
             Step::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
         }
-        Ok((step, ends.swapped()))
+        Ok(step)
     }
 
     /// Counts what a right segment means for its connection, and makes the segments that follow from it.

@@ -242,7 +242,8 @@ mod tests {
             let (seq, ack, flags) = expect.segment(&out).unwrap();
             assert_eq!(flags, flag::PSH | flag::ACK);
             let wanted = Wanted { seq, ack, flags, payload: segments.payload() };
-            let check = |frame: &[u8]| expect.check_segment(frame, (&words, 3), &wanted, false).map(|_| ());
+            let check =
+                |frame: &[u8]| expect.check_segment(frame, &mut Ends::of(&words, 3), &wanted, false).map(|_| ());
             assert_eq!(check(&out), Ok(()));
             assert_eq!(check(&[&out[..], &[0; 4]].concat()), Ok(()));
             assert_eq!(check(&out[..out.len() - 1]), Err(Mismatch::Length));
@@ -253,7 +254,10 @@ mod tests {
             out[last - 9] ^= 1;
             assert_eq!(check(&out), Err(Mismatch::Checksum));
             out[last - 9] ^= 1;
-            assert_eq!(expect.check_segment(&out, (&words, 4), &wanted, false).err(), Some(Mismatch::Port));
+            assert_eq!(
+                expect.check_segment(&out, &mut Ends::of(&words, 4), &wanted, false).err(),
+                Some(Mismatch::Port)
+            );
         }
     }
 
