@@ -8,7 +8,7 @@ use crate::store::StateTable;
 use method::{Count, Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
-use wire::tcp::{Ends, Exchanges, Numbers, Progress, Script, Segment, SegmentTemplate, Side, Wanted, flag};
+use wire::tcp::{Ends, Exchanges, Numbers, Progress, Script, Segment, SegmentTemplate, Side, flag};
 use wire::{Batch, Expect, View, Words};
 
 /// What a side knows.
@@ -295,9 +295,7 @@ impl EndPlan<'_> {
         findings: &mut TcpFindings,
     ) -> Result<Step, Fault> {
         let step = self.step(index, &segment)?;
-        let (seq, ack) = self.numbers.of(index, &segment);
-        let payload = if segment.data { self.segments.payload() } else { &[] };
-        let wanted = Wanted { seq, ack, flags: segment.flags, payload };
+        let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
         let learn = self.store.is_some() && matches!(step, Step::Script(_, 0));
         let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {

@@ -119,16 +119,18 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
     (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
 }
 
-/// Called only once the data are known to be right.
+/// Called only once the data are known to be right, so that their sum is, too.
 #[inline(always)]
 fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
-    let ip_valid = !At::<HEAD>::HAS4 || Sum::default().bytes(&head[ip..ip + header::IPV4]).is_valid();
+    // Both headers have 20 octets.
+    let twenty = |sum: Sum, at: usize| sum.word(word(head, at)).word(word(head, at + 8)).half(half(head, at + 16));
+    let ip_valid = !At::<HEAD>::HAS4 || twenty(Sum::default(), ip).is_valid();
     let length = (HEADER + wanted.payload.len()) as u16;
     let pseudo = if At::<HEAD>::HAS4 {
         pseudo_v4(words.addresses, header::TCP, length)
     } else {
         Sum(pseudo_v4(0, header::TCP, length).0 + words.end_sum)
     };
-    ip_valid && pseudo.bytes(&head[tcp_at..tcp_at + HEADER]).bytes(wanted.payload).is_valid()
+    ip_valid && twenty(Sum(pseudo.0 + wanted.payload_sum.0), tcp_at).is_valid()
 }
