@@ -22,7 +22,7 @@ pub(super) struct EndPlan<'a> {
     /// What it answers.
     pub(super) segments: &'a SegmentTemplate,
     /// The course of a connection.
-    pub(super) steps: Steps,
+    pub(super) steps: Steps<'a>,
     /// Sequence numbers of all connections.
     pub(super) numbers: Numbers,
     /// The phase that opened them.
@@ -71,9 +71,9 @@ struct Arrived {
 
 /// What a right segment is in the course of its connection.
 #[derive(Clone, Copy, Debug)]
-enum Step {
-    /// This segment of the script.
-    Script(Script, u16),
+enum Step<'a> {
+    /// The segment of this number, and those that follow it in the script.
+    Script(u16, &'a [Segment]),
     /// The request or answer of this number, after which the side has received this.
     Exchange(Exchanges, u16, Progress),
 }
@@ -213,7 +213,7 @@ impl<'a> End<'a> {
     }
 }
 
-impl EndPlan<'_> {
+impl<'a> EndPlan<'a> {
     fn other(&self) -> Side {
         if self.side == Side::Initiator { Side::Responder } else { Side::Initiator }
     }
@@ -263,13 +263,15 @@ impl EndPlan<'_> {
 
     /// What this segment is, if it can come now.
     #[inline(always)]
-    fn step(&self, index: u32, segment: &Segment) -> Result<Step, Fault> {
+    fn step(&self, index: u32, segment: &Segment) -> Result<Step<'a>, Fault> {
         match self.steps {
-            Steps::Script(script) => {
+            Steps::Script(script, all) => {
                 let stage = self.stages.get(index, self.side, self.phase);
                 let number = Script::next_at(self.side, stage);
-                if number < script.segments() && script.segment(number) == *segment {
-                    return Ok(Step::Script(script, number));
+                if let Some((wanted, rest)) = all.get(usize::from(number)..).and_then(<[Segment]>::split_first)
+                    && wanted == segment
+                {
+                    return Ok(Step::Script(number, rest));
                 }
                 Err(if script.is_earlier(stage, segment) { Fault::Duplicate } else { Fault::Unexpected })
             }
@@ -293,16 +295,16 @@ impl EndPlan<'_> {
         (index, segment): (u32, Segment),
         ends: &mut Ends,
         findings: &mut TcpFindings,
-    ) -> Result<Step, Fault> {
+    ) -> Result<Step<'a>, Fault> {
         let step = self.step(index, &segment)?;
         let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
-        let learn = self.store.is_some() && matches!(step, Step::Script(_, 0));
+        let learn = self.store.is_some() && matches!(step, Step::Script(0, _));
         let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {
             findings.learned += Count::from(!store.learn(index, self.phase, outer.0, outer.1));
         }
         match step {
-            Step::Script(_, number) => self.stages.set(index, self.side, self.phase, number + 1),
+            Step::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
             Step::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
         }
         Ok(step)
@@ -311,7 +313,7 @@ impl EndPlan<'_> {
     /// Counts what a right segment means for its connection, and makes the segments that follow from it.
     fn answer_to(
         &self,
-        (index, step): (u32, Step),
+        (index, step): (u32, Step<'_>),
         ends: &Ends,
         (answers, pool): (&mut Vec<Frame>, &mut Pool),
         findings: &mut TcpFindings,
@@ -323,12 +325,11 @@ impl EndPlan<'_> {
         match step {
             Step::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
             Step::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
-            Step::Script(script, number) => {
-                let end = script.segments();
-                (number + 1..end).take_while(|&n| Script::from(n) == self.side).for_each(|n| answer(script.segment(n)));
+            Step::Script(number, rest) => {
+                rest.iter().take_while(|segment| segment.from == self.side).for_each(|segment| answer(*segment));
                 let is_responder = self.side == Side::Responder;
                 findings.established += Count::from(is_responder && number == 2);
-                findings.completed += Count::from(is_responder && number + 1 == end);
+                findings.completed += Count::from(is_responder && rest.is_empty());
             }
         }
     }

@@ -13,7 +13,7 @@ pub use run::{TcpOutcome, most_exchanges};
 pub use stages::Stages;
 
 use method::{Count, Nanos, Rate};
-use wire::tcp::{Close, Exchanges, Script};
+use wire::tcp::{Close, Exchanges, Script, Segment};
 
 /// What the connections of a phase do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub struct TcpPhase {
 
 /// The segments of a course.
 #[derive(Clone, Copy, Debug)]
-enum Steps {
-    /// In turn.
-    Script(Script),
+enum Steps<'a> {
+    /// In turn: those of this script, in a table.
+    Script(Script, &'a [Segment]),
     /// Requests on schedule, and their answers.
     Exchanges(Exchanges),
 }

@@ -16,7 +16,7 @@ pub(super) struct OpenerPlan<'a> {
     /// Segments of Left.
     pub(super) segments: &'a SegmentTemplate,
     /// The course of a connection.
-    pub(super) steps: Steps,
+    pub(super) steps: Steps<'a>,
     /// What the Initiators have received: what their requests acknowledge.
     pub(super) stages: &'a Stages,
     /// Sequence numbers of all connections.
@@ -188,7 +188,7 @@ impl<'a> OpenerPlan<'a> {
     #[inline(always)]
     fn first_of(&self, index: u32, number: u64) -> Segment {
         match self.steps {
-            Steps::Script(script) => script.segment(0),
+            Steps::Script(_, all) => all[0],
             Steps::Exchanges(all) => {
                 let whole = self.stages.progress(index, Side::Initiator).whole;
                 all.request(number as u16, whole)

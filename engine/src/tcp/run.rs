@@ -14,7 +14,7 @@ use port::host::{PREEMPT_AT_MOST, spawn_in};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wire::tcp::{Exchanges, Numbers, Script, SegmentTemplate, Side};
+use wire::tcp::{Exchanges, Numbers, Script, Segment, SegmentTemplate, Side};
 
 /// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
@@ -36,11 +36,14 @@ pub struct TcpOutcome {
     pub host: HostNoise,
 }
 
-/// The segments of the connections of a phase, with so many octets of data.
-fn steps_of(course: Course, payload: usize) -> Result<Steps, TrialError> {
+/// The segments of the connections of a phase, with so many octets of data; those of a script are listed in `table`.
+fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<Steps<'_>, TrialError> {
     let octets = u16::try_from(payload).unwrap_or(u16::MAX);
     let made = match course {
-        Course::Life { exchanges, close } => Script::new(exchanges, octets, close).map(Steps::Script),
+        Course::Life { exchanges, close } => Script::new(exchanges, octets, close).map(|script| {
+            table.extend((0..script.segments()).map(|n| script.segment(n)));
+            Steps::Script(script, table)
+        }),
         Course::Exchange => Exchanges::new(octets).map(Steps::Exchanges),
     };
     made.ok_or_else(|| {
@@ -100,7 +103,8 @@ impl Stage {
     ) -> Result<Vec<TcpReport>, TrialError> {
         let clock = self.clock;
         let segments = [&self.view.left, &self.view.right].map(SegmentTemplate::new);
-        let steps = steps_of(phase.course, segments[0].payload().len())?;
+        let mut table = Vec::new();
+        let steps = steps_of(phase.course, segments[0].payload().len(), &mut table)?;
         let openers = self.senders(true);
         let lasts = self.start_delay.0 + phase.rate.time_for(phase.count).0 + phase.drain.0;
         let shared = Shared {
@@ -172,12 +176,11 @@ impl Stage {
     }
 }
 
-impl Steps {
+impl Steps<'_> {
     /// Bursts of an end in one round: as many as a burst of connections has segments, but 256 frames at most.
     fn bursts(self) -> usize {
-        const MOST: u16 = 8;
-        let segments = if let Steps::Script(script) = self { script.segments() } else { MOST };
-        usize::from(segments.min(MOST))
+        const MOST: usize = 8;
+        if let Steps::Script(_, all) = self { all.len().min(MOST) } else { MOST }
     }
 }
 
