@@ -108,7 +108,8 @@ fn segments_on_tcp_connections_are_more_than_one_a_round_trip() {
         [link.impair]\ndelay = \"5 ms\"\n[sweep]\nconnections = 10\n";
     let [rate] = medians(&bed, (&["tcp_throughput"], ["tcp_throughput"]), tables, "phase1-rate = \"1k\"\n");
     assert!(rate > 3_000.0, "{rate}");
-    assert_eq!(packets(&bed), [0, 20_000]);
+    let [invalid, all] = packets(&bed)[..] else { panic!("two rules count") };
+    assert!(invalid == 0 && all > 2 * 1_500, "{invalid} of {all} segments are invalid");
 }
 
 /// Packets that the counters of the box have seen.
