@@ -47,7 +47,7 @@ fn main() -> Outcome<()> {
         let (tester, bare) = (Rig::new(clock)?, Rig::new(clock)?);
         let view = Arc::new(view()?);
         let mut bare_run = Bare::new(&bare, &view, exchanges, close)?;
-        let mut stage = tester.dut.stage(tester.ports, &view, clock)?;
+        let mut stage = stage(tester.ports, &view, clock)?;
         let mut pairs = Vec::new();
         for _ in 0..PAIRS {
             tester.dut.forget()?;
@@ -88,8 +88,8 @@ impl Rig {
             TapPort::open(&dut.0, &config, clock)
         };
         let ports = [open(0)?, open(1)?];
-        for side in 0..2 {
-            let mac = OWN[side].map(|b| format!("{b:02x}")).join(":");
+        for (side, mac) in OWN.into_iter().enumerate() {
+            let mac = mac.map(|b| format!("{b:02x}")).join(":");
             dut.sh(&format!(
                 "ip addr add 198.{0}.0.1/24 dev d{side}; ip link set d{side} up
                  ip neigh replace 198.{0}.0.2 lladdr {mac} nud permanent dev d{side}",
@@ -124,18 +124,19 @@ impl Dut {
             statistics.split_whitespace().filter_map(|word| word.strip_prefix("invalid=")?.parse::<u64>().ok());
         Ok(format!("{} segments outside a window", counts.sum::<u64>()))
     }
+}
 
-    fn stage(&self, ports: [TapPort; 2], view: &Arc<View>, clock: Clock) -> Outcome<Stage> {
-        let [left, right] = ports.map(|port| Box::new(port) as Box<dyn Port>);
-        let pool = Pool::single(PoolConfig::compact(1, 4096, view.longest()))?;
-        let core = host::cores().first().copied();
-        let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None };
-        let store = Some(StateTable::new(view.connections())?);
-        let mut stage =
-            Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, Arc::new(AtomicBool::new(false)));
-        stage.never_give_up();
-        Ok(stage)
-    }
+/// A tester on these ports.
+fn stage(ports: [TapPort; 2], view: &Arc<View>, clock: Clock) -> Outcome<Stage> {
+    let [left, right] = ports.map(|port| Box::new(port) as Box<dyn Port>);
+    let pool = Pool::single(PoolConfig::compact(1, 4096, view.longest()))?;
+    let core = host::cores().first().copied();
+    let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None };
+    let store = Some(StateTable::new(view.connections())?);
+    let mut stage =
+        Stage::new(clock, vec![lane], Arc::clone(view), store, Nanos(0), 1, Arc::new(AtomicBool::new(false)));
+    stage.never_give_up();
+    Ok(stage)
 }
 
 fn view() -> Outcome<View> {

@@ -263,21 +263,21 @@ impl<'a> EndPlan<'a> {
 
     /// What this segment is, if it can come now.
     #[inline(always)]
-    fn step(&self, index: u32, segment: &Segment) -> Result<Step<'a>, Fault> {
+    fn step(&self, index: u32, segment: Segment) -> Result<Step<'a>, Fault> {
         match self.steps {
             Steps::Script(script, all) => {
                 let stage = self.stages.get(index, self.side, self.phase);
                 let number = Script::next_at(self.side, stage);
                 if let Some((wanted, rest)) = all.get(usize::from(number)..).and_then(<[Segment]>::split_first)
-                    && wanted == segment
+                    && *wanted == segment
                 {
                     return Ok(Step::Script(number, rest));
                 }
-                Err(if script.is_earlier(stage, segment) { Fault::Duplicate } else { Fault::Unexpected })
+                Err(if script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
             }
             Steps::Exchanges(all) => {
                 let before = self.stages.progress(index, self.side);
-                let (number, acknowledged) = all.read(segment).ok_or(Fault::Unexpected)?;
+                let (number, acknowledged) = all.read(&segment).ok_or(Fault::Unexpected)?;
                 let after = before.with(number).ok_or(Fault::Duplicate)?;
                 // The Responder has answered what it received. What the Initiator has sent goes up to the request that
                 // belongs to this answer, at least.
@@ -296,7 +296,7 @@ impl<'a> EndPlan<'a> {
         ends: &mut Ends,
         findings: &mut TcpFindings,
     ) -> Result<Step<'a>, Fault> {
-        let step = self.step(index, &segment)?;
+        let step = self.step(index, segment)?;
         let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
         let learn = self.store.is_some() && matches!(step, Step::Script(0, _));
         let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;

@@ -165,7 +165,9 @@ impl Port for Path {
         }
         let due = Path::due(&self.to_left, self.idle).min(port::BATCH);
         into.extend(self.to_left.drain(..due));
-        into.iter().for_each(|frame| self.tracking.lock().unwrap().arrives(frame.bytes()));
+        for frame in into.iter() {
+            self.tracking.lock().unwrap().arrives(frame.bytes());
+        }
         Ok(due)
     }
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
