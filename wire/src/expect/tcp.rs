@@ -82,8 +82,8 @@ impl Expect {
         if !headers_right::<HEAD>(head, wanted) {
             return Err(Mismatch::Header);
         }
-        // No comparison of nothing: that of the C library may read, masked, where an empty slice points, which takes longer than
-        // everything else here.
+        // Without data there is nothing to compare: calling memcmp(3) for no octets was measured to take longer than everything
+        // else here.
         if !wanted.payload.is_empty() && frame[tcp_at + HEADER..end] != *wanted.payload {
             return Err(Mismatch::Payload);
         }
