@@ -4,7 +4,7 @@
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Why an array cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -212,6 +212,13 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
     }
 
+    /// The 32-bit halves of all words, two a word, for arrays of which nothing else is used.
+    #[inline(always)]
+    pub fn halves(&self) -> &[AtomicU32] {
+        // SAFETY: as in `words`; AtomicU32 needs less alignment, and two of them have the size of a word.
+        unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), 2 * self.len) }
+    }
+
     /// All words as plain values, while no other thread has them.
     pub fn values_mut(&mut self) -> &mut [u64] {
         // SAFETY: as in `words`; AtomicU64 has the layout of u64, and `&mut self` excludes other references.
@@ -276,6 +283,14 @@ mod tests {
         assert!((0..1000).all(|i| a.load(i) == 0));
         a.store(3, u64::MAX);
         assert_eq!(a.load(3), u64::MAX);
+    }
+
+    #[test]
+    fn a_word_has_two_halves() {
+        let a = AtomicArray::zeroed("test", 1000).unwrap();
+        a.halves()[1_999].store(7, Ordering::Relaxed);
+        let halves = [1_998, 1_999].map(|i: usize| a.halves()[i].load(Ordering::Relaxed));
+        assert_eq!((a.halves().len(), halves), (2_000, [0, 7]));
     }
 
     #[test]

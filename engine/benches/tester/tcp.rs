@@ -1,8 +1,8 @@
 //! TCP connections on one thread, beside the UDP frames of the same view in the same run: segments (frames) per second that the
 //! thread sends, receives and judges over a cable. Half of them go each way, or nearly so.
 
-use crate::whole::{bed, data, make_stage};
-use engine::phase::Stage;
+use crate::whole::{bed, data, learn, stage_on};
+use engine::phase::{Phase, Stage};
 use engine::tcp::{Course, TcpPhase};
 use method::{Direction, Nanos, Rate};
 use plane::view::nat44;
@@ -10,6 +10,8 @@ use port::Clock;
 use wire::OuterRange;
 use wire::tcp::Close;
 
+/// Room of the cable each way: the segments of as many connections as are open at a time.
+const DEPTH: usize = 1_024;
 /// Pairs of runs; the median of their ratios counts.
 const PAIRS: usize = 9;
 /// Connections of a run; all are different.
@@ -20,7 +22,7 @@ pub(crate) fn print(clock: Clock) {
     println!("connections                segments of each           TCP           UDP     TCP / UDP");
     let bed = bed(40_000, 100);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
-    let mut stage = match make_stage(clock, nat44(&bed, outer)) {
+    let mut stage = match stage_on(clock, nat44(&bed, outer), DEPTH) {
         Ok(stage) => stage,
         Err(e) => return println!("{e}"),
     };
@@ -57,14 +59,11 @@ fn tcp(stage: &mut Stage, exchanges: u16, close: Close) -> Option<f64> {
     is_complete.then(|| out.received as f64 * 1e3 / out.begun.send_time.0 as f64)
 }
 
-/// Millions of UDP frames per second, both directions together.
+/// Millions of UDP frames per second on the same connections, in random order, both directions together.
 fn udp(stage: &mut Stage) -> Option<f64> {
-    let n = stage.connections();
     let frames = 3 * CONNECTIONS;
-    let learn =
-        engine::phase::Phase { learn: true, frames: n, kind: wire::Kind::Establish, ..data(n, Direction::Forward) };
-    stage.run(&learn).ok()?;
-    let phase = engine::phase::Phase { frames, ..data(n, Direction::Both) };
+    stage.run(&learn(CONNECTIONS)).ok()?;
+    let phase = Phase { frames, ..data(CONNECTIONS, Direction::Both) };
     let out = stage.run(&phase).ok()?;
     let both = out.forward.received + out.reverse.received;
     (both == 2 * frames).then(|| both as f64 * 1e3 / out.forward.send_time.max(out.reverse.send_time).0 as f64)

@@ -55,8 +55,13 @@ pub(crate) fn bed(ports: u16, remotes: u16) -> Bed {
 
 /// A tester on one thread, whose sides are joined by a cable.
 pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
-    let pool = Pool::single(PoolConfig::compact(1, 512, view.longest())).map_err(|e| e.to_string())?;
-    let (mut left, mut right) = link("cable", clock, 256, (1, Steer::First), (1, Steer::First));
+    stage_on(clock, view, 256)
+}
+
+/// The same over a cable with room for so many frames each way.
+pub(crate) fn stage_on(clock: Clock, view: View, depth: usize) -> Result<Stage, String> {
+    let pool = Pool::single(PoolConfig::compact(1, 2 * depth, view.longest())).map_err(|e| e.to_string())?;
+    let (mut left, mut right) = link("cable", clock, depth, (1, Steer::First), (1, Steer::First));
     let (left, right): (Box<dyn Port>, Box<dyn Port>) = (Box::new(left.remove(0)), Box::new(right.remove(0)));
     let core = port::host::cores().first().copied();
     let lane = Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None };
@@ -85,7 +90,8 @@ pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
     }
 }
 
-fn learn(n: u64) -> Phase {
+/// Phase 1 at full speed.
+pub(crate) fn learn(n: u64) -> Phase {
     Phase {
         kind: Kind::Establish,
         frames: n,

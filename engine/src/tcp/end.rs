@@ -1,5 +1,6 @@
-//! One side of all connections: it receives segments, holds each against the script of its connection, and answers.
+//! One side of all connections: it receives segments, holds each against the course of its connection, and answers.
 
+use super::Steps;
 use super::stages::Stages;
 use crate::judge::fault_of;
 use crate::service::{Desk, Service};
@@ -7,7 +8,7 @@ use crate::store::StateTable;
 use method::{Count, Fault, FaultCounts};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use std::sync::Mutex;
-use wire::tcp::{Ends, Numbers, Script, Segment, SegmentTemplate, Side, Wanted, flag};
+use wire::tcp::{Ends, Exchanges, Numbers, Progress, Script, Segment, SegmentTemplate, Side, flag};
 use wire::{Batch, Expect, View, Words};
 
 /// What a side knows.
@@ -21,14 +22,12 @@ pub(super) struct EndPlan<'a> {
     /// What it answers.
     pub(super) segments: &'a SegmentTemplate,
     /// The course of a connection.
-    pub(super) script: Script,
-    /// Whether a connection has exchanges that the Initiator begins on schedule.
-    pub(super) exchange: bool,
+    pub(super) steps: Steps<'a>,
     /// Sequence numbers of all connections.
     pub(super) numbers: Numbers,
     /// The phase that opened them.
     pub(super) phase: u16,
-    /// How far they have come.
+    /// What both sides have received.
     pub(super) stages: &'a Stages,
     /// Outside addresses and ports, where this side learns and checks them.
     pub(super) store: Option<&'a StateTable>,
@@ -68,6 +67,15 @@ struct Arrived {
     frame: usize,
     index: u32,
     segment: Segment,
+}
+
+/// What a right segment is in the course of its connection.
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    /// The segment of this number, and those that follow it in the script.
+    Script(u16, &'a [Segment]),
+    /// The request or answer of this number, after which the side has received this.
+    Exchange(Exchanges, u16, Progress),
 }
 
 /// One side.
@@ -185,11 +193,12 @@ impl<'a> End<'a> {
         plan.expect_all(work);
         for j in 0..work.arrived.len() {
             let Arrived { frame, index, segment } = work.arrived[j];
-            match plan.hold(frames[frame].bytes(), (index, segment), (&work.words, j), findings) {
+            let mut ends = Ends::of(&work.words, j);
+            match plan.hold(frames[frame].bytes(), (index, segment), &mut ends, findings) {
                 Err(fault) => findings.faults.add(fault),
-                Ok((number, ends)) => {
+                Ok(step) => {
                     findings.received += 1;
-                    plan.answer_to((index, number), &ends, (answers, pool), findings);
+                    plan.answer_to((index, step), &ends.swapped(), (answers, pool), findings);
                 }
             }
         }
@@ -204,7 +213,7 @@ impl<'a> End<'a> {
     }
 }
 
-impl EndPlan<'_> {
+impl<'a> EndPlan<'a> {
     fn other(&self) -> Side {
         if self.side == Side::Initiator { Side::Responder } else { Side::Initiator }
     }
@@ -252,70 +261,85 @@ impl EndPlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// The number of the segment that must come next, at the earliest, and whether this one is it.
-    fn number(&self, stage: u16, segment: Segment) -> Result<u16, Fault> {
-        let number = if self.exchange { self.exchange_number(segment) } else { stage };
-        let right = number < self.script.segments() && number >= stage && self.script.segment(number) == segment;
-        if right {
-            return Ok(number);
+    /// What this segment is, if it can come now.
+    #[inline(always)]
+    fn step(&self, index: u32, segment: Segment) -> Result<Step<'a>, Fault> {
+        match self.steps {
+            Steps::Script(script, all) => {
+                let stage = self.stages.get(index, self.side, self.phase);
+                let number = Script::next_at(self.side, stage);
+                if let Some((wanted, rest)) = all.get(usize::from(number)..).and_then(<[Segment]>::split_first)
+                    && *wanted == segment
+                {
+                    return Ok(Step::Script(number, rest));
+                }
+                Err(if script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
+            }
+            Steps::Exchanges(all) => {
+                let before = self.stages.progress(index, self.side);
+                let (number, acknowledged) = all.read(&segment).ok_or(Fault::Unexpected)?;
+                let after = before.with(number).ok_or(Fault::Duplicate)?;
+                // The Responder has answered what it received. What the Initiator has sent goes up to the request that
+                // belongs to this answer, at least.
+                let sent = if self.side == Side::Responder { before.next } else { after.next };
+                if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Step::Exchange(all, number, after)) }
+            }
         }
-        Err(if self.script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
     }
 
-    /// The number of the request or answer that has come so far. Earlier ones may be lost.
-    fn exchange_number(&self, segment: Segment) -> u16 {
-        let passed = segment.responder.wrapping_sub(1) / self.script.payload().max(1);
-        let first = if segment.from == Side::Initiator { 3 } else { 4 };
-        passed.saturating_mul(2).saturating_add(first)
-    }
-
-    /// Holds a segment against its connection. Returns its number, and addresses and ports of the answer.
+    /// Holds a segment against its connection and these addresses and ports. Returns what it is.
+    #[inline(always)]
     fn hold(
         &self,
         frame: &[u8],
         (index, segment): (u32, Segment),
-        words: (&Words, usize),
+        ends: &mut Ends,
         findings: &mut TcpFindings,
-    ) -> Result<(u16, Ends), Fault> {
-        let number = self.number(self.stages.get(index, self.phase), segment)?;
-        let (seq, ack) = self.numbers.of(index, &segment);
-        let payload = if segment.data { self.segments.payload() } else { &[] };
-        let wanted = Wanted { seq, ack, flags: segment.flags, payload };
-        let learn = self.store.is_some() && number == 0;
-        let (ends, outer) = self.expect.check_segment(frame, words, &wanted, learn).map_err(fault_of)?;
+    ) -> Result<Step<'a>, Fault> {
+        let step = self.step(index, segment)?;
+        let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
+        let learn = self.store.is_some() && matches!(step, Step::Script(0, _));
+        let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {
             findings.learned += Count::from(!store.learn(index, self.phase, outer.0, outer.1));
         }
-        self.stages.set(index, self.phase, number + 1);
-        Ok((number, ends.swapped()))
+        match step {
+            Step::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
+            Step::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
+        }
+        Ok(step)
     }
 
-    /// Counts what segment `number` means for its connection, and makes the segments that follow from it.
+    /// Counts what a right segment means for its connection, and makes the segments that follow from it.
     fn answer_to(
         &self,
-        (index, number): (u32, u16),
+        (index, step): (u32, Step<'_>),
         ends: &Ends,
         (answers, pool): (&mut Vec<Frame>, &mut Pool),
         findings: &mut TcpFindings,
     ) {
-        if self.side == Side::Responder {
-            findings.established += Count::from(number == 2);
-            findings.completed += Count::from(!self.exchange && number + 1 == self.script.segments());
-        } else if self.exchange {
-            findings.completed += 1;
-            return;
+        let mut answer = |segment: Segment| match self.made((index, segment), ends, pool) {
+            Some(frame) => answers.push(frame),
+            None => findings.starved += 1,
+        };
+        match step {
+            Step::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
+            Step::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
+            Step::Script(number, rest) => {
+                rest.iter().take_while(|segment| segment.from == self.side).for_each(|segment| answer(*segment));
+                let is_responder = self.side == Side::Responder;
+                findings.established += Count::from(is_responder && number == 2);
+                findings.completed += Count::from(is_responder && rest.is_empty());
+            }
         }
-        let mut next = number + 1;
-        while next < self.script.segments() && Script::from(next) == self.side {
-            let segment = self.script.segment(next);
-            let Some(mut frame) = pool.alloc(self.segments.len(segment.data)) else {
-                findings.starved += 1;
-                return;
-            };
-            let numbers = self.numbers.of(index, &segment);
-            self.segments.write(frame.bytes_mut(), ends, index, numbers, (segment.flags, segment.data));
-            answers.push(frame);
-            next += 1;
-        }
+    }
+
+    /// A segment of this side, if there is a free frame.
+    #[inline(always)]
+    fn made(&self, (index, segment): (u32, Segment), ends: &Ends, pool: &mut Pool) -> Option<Frame> {
+        let mut frame = pool.alloc(self.segments.len(segment.data))?;
+        let numbers = self.numbers.of(index, &segment);
+        self.segments.write(frame.bytes_mut(), ends, index, numbers, (segment.flags, segment.data));
+        Some(frame)
     }
 }

@@ -15,8 +15,8 @@ pub(super) struct TcpTasks<'a> {
     pub(super) left: Option<End<'a>>,
     /// The Responders, on Right.
     pub(super) right: Option<End<'a>>,
-    /// Bursts that an end handles in one round, at most: as many as the segments of a burst of connections need, so that the
-    /// opener is late before a queue of the tester runs over.
+    /// Bursts that an end handles in one round, at most: as many as the segments of a burst of connections need, within
+    /// bounds.
     pub(super) bursts: usize,
 }
 
@@ -96,7 +96,7 @@ impl Round<'_> {
     ) -> Result<(), PortError> {
         let shared = self.shared;
         let (mut last, mut spent) = (self.clock.now(), 0);
-        let mut opening = tasks.opener.is_some();
+        let (mut opening, mut is_full) = (tasks.opener.is_some(), false);
         while !shared.stop.load(Ordering::Relaxed) && !shared.broken.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let inside = self.inside(tasks);
@@ -104,11 +104,14 @@ impl Round<'_> {
                 self.gaps.add((now - last).saturating_sub(inside - spent));
             }
             (last, spent) = (now, inside);
-            if opening {
+            // While more waits than the ends can handle in a round, the opener is late, and no queue runs over.
+            if opening && !is_full {
                 opening = self.open(tasks, now)?;
             }
             self.poll_companion();
-            let got = self.poll_ends(tasks)?;
+            let ends = self.poll_ends(tasks)?;
+            let got = ends[0] + ends[1];
+            is_full = ends.iter().any(|&got| got >= tasks.bursts * BATCH);
             // Acquire: a lane that reads 0 openers must also see the time at which the last one finished.
             if shared.sending.load(Ordering::Acquire) == 0
                 && now > shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
@@ -149,13 +152,13 @@ impl Round<'_> {
         }
     }
 
-    /// Polls both ends while they receive full bursts. Returns the number of frames, or 1 if answers wait.
-    fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<usize, PortError> {
+    /// Polls both ends while they receive full bursts. Returns the number of frames at each, and one more where answers wait.
+    fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<[usize; 2], PortError> {
         let Lane { left, right, pool, .. } = &mut *self.lane;
         let bursts = tasks.bursts;
         let right_got = poll_end(&mut tasks.right, right.as_mut(), pool, bursts)?;
         let left_got = poll_end(&mut tasks.left, left.as_mut(), pool, bursts)?;
-        Ok(right_got + left_got)
+        Ok([left_got, right_got])
     }
 }
 

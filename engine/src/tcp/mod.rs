@@ -1,6 +1,6 @@
 //! Phases of TCP connections: the Initiator opens them on schedule, and from then on each side answers what it receives, by the
-//! script of the connection. No TCP stack: one word of state a connection, nothing is retransmitted, and a connection of which a
-//! segment is lost does not complete. Phases of UDP frames do not pass through this folder.
+//! script of the connection. No TCP stack: one word of state a connection, half of it for each side; nothing is retransmitted, and
+//! a connection of which a segment is lost does not complete. Exchanges on open connections do not wait for each other. Phases of UDP frames do not pass through this folder.
 
 mod end;
 mod lane;
@@ -13,7 +13,7 @@ pub use run::{TcpOutcome, most_exchanges};
 pub use stages::Stages;
 
 use method::{Count, Nanos, Rate};
-use wire::tcp::Close;
+use wire::tcp::{Close, Exchanges, Script, Segment};
 
 /// What the connections of a phase do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub enum Course {
         /// How it ends.
         close: Close,
     },
-    /// Each was opened by the last phase that held connections. They take turns: a request of one segment, and its answer.
+    /// Each was opened by the last phase that held connections. They take turns: a request of one segment, and its answer. No
+    /// request waits for an answer.
     Exchange,
 }
 
@@ -46,4 +47,13 @@ pub struct TcpPhase {
     pub hold: bool,
     /// How long segments may still arrive after the last connection or exchange has begun.
     pub drain: Nanos,
+}
+
+/// The segments of a course.
+#[derive(Clone, Copy, Debug)]
+enum Steps<'a> {
+    /// In turn: those of this script, in a table.
+    Script(Script, &'a [Segment]),
+    /// Requests on schedule, and their answers.
+    Exchanges(Exchanges),
 }

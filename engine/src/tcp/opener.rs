@@ -1,10 +1,12 @@
 //! Begins connections, or exchanges on them, on schedule: all that a phase sends without having received something before.
 
+use super::Steps;
 use super::end::EndPlan;
+use super::stages::Stages;
 use crate::schedule::Departures;
 use method::{Count, Leg, Nanos, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
-use wire::tcp::{Ends, Numbers, Script, SegmentTemplate};
+use wire::tcp::{Ends, Numbers, Segment, SegmentTemplate, Side};
 use wire::{Batch, View, Words};
 
 /// What an opener knows.
@@ -14,9 +16,9 @@ pub(super) struct OpenerPlan<'a> {
     /// Segments of Left.
     pub(super) segments: &'a SegmentTemplate,
     /// The course of a connection.
-    pub(super) script: Script,
-    /// Whether to begin exchanges on open connections.
-    pub(super) exchange: bool,
+    pub(super) steps: Steps<'a>,
+    /// What the Initiators have received: what their requests acknowledge.
+    pub(super) stages: &'a Stages,
     /// Sequence numbers of all connections.
     pub(super) numbers: Numbers,
     /// When they begin.
@@ -124,7 +126,7 @@ impl<'a> Opener<'a> {
     fn build(&mut self, n: usize, pool: &mut Pool) {
         let plan = &self.plan;
         let (which, of) = plan.turn;
-        let length = plan.segments.len(plan.exchange);
+        let length = plan.segments.len(matches!(plan.steps, Steps::Exchanges(_)));
         let built = pool.alloc_burst(n, length, &mut self.burst);
         let different = plan.different.max(1);
         let place = |k: u64| which + (self.next + k) * of;
@@ -135,8 +137,8 @@ impl<'a> Opener<'a> {
         self.values.set(&plan.view.flows, &self.flows);
         plan.view.left.words(&self.values, &mut self.words);
         for (k, frame) in self.burst.iter_mut().map(Frame::bytes_mut).enumerate() {
-            let number = if plan.exchange { 3 + 2 * (place(k as u64) / different) as u16 } else { 0 };
-            let (index, segment) = (self.indices[k], plan.script.segment(number));
+            let index = self.indices[k];
+            let segment = plan.first_of(index, place(k as u64) / different);
             let (numbers, ends) = (plan.numbers.of(index, &segment), Ends::of(&self.words, k));
             plan.segments.write(frame, &ends, index, numbers, (segment.flags, segment.data));
         }
@@ -172,13 +174,25 @@ impl<'a> OpenerPlan<'a> {
         OpenerPlan {
             view: end.view,
             segments: end.segments,
-            script: end.script,
-            exchange: end.exchange,
+            steps: end.steps,
+            stages: end.stages,
             numbers: end.numbers,
             departures,
             first,
             different,
             turn,
+        }
+    }
+
+    /// The segment that begins a connection, or exchange `number` on it.
+    #[inline(always)]
+    fn first_of(&self, index: u32, number: u64) -> Segment {
+        match self.steps {
+            Steps::Script(_, all) => all[0],
+            Steps::Exchanges(all) => {
+                let whole = self.stages.progress(index, Side::Initiator).whole;
+                all.request(number as u16, whole)
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::end::{End, EndPlan};
 use super::lane::{self, TcpReport, TcpTasks};
 use super::opener::{Opener, OpenerPlan};
 use super::stages::Stages;
-use super::{Course, TcpPhase};
+use super::{Course, Steps, TcpPhase};
 use crate::lane::Shared;
 use crate::phase::{LEAST_START_DELAY, Stage, add_sender};
 use crate::schedule::Departures;
@@ -14,7 +14,7 @@ use port::host::{PREEMPT_AT_MOST, spawn_in};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use wire::tcp::{Close, MOST_OCTETS, Numbers, Script, SegmentTemplate, Side};
+use wire::tcp::{Exchanges, Numbers, Script, Segment, SegmentTemplate, Side};
 
 /// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +36,15 @@ pub struct TcpOutcome {
     pub host: HostNoise,
 }
 
-/// The course of the connections of a phase, of segments with so many octets of data.
-fn script(course: Course, payload: usize) -> Result<Script, TrialError> {
+/// The segments of the connections of a phase, with so many octets of data; those of a script are listed in `table`.
+fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<Steps<'_>, TrialError> {
     let octets = u16::try_from(payload).unwrap_or(u16::MAX);
     let made = match course {
-        Course::Life { exchanges, close } => Script::new(exchanges, octets, close),
-        Course::Exchange => Script::new(most_exchanges(payload), octets, Close::Open),
+        Course::Life { exchanges, close } => Script::new(exchanges, octets, close).map(|script| {
+            table.extend((0..script.segments()).map(|n| script.segment(n)));
+            Steps::Script(script, table)
+        }),
+        Course::Exchange => Exchanges::new(octets).map(Steps::Exchanges),
     };
     made.ok_or_else(|| {
         TrialError::Refused(format!(
@@ -54,8 +57,7 @@ fn script(course: Course, payload: usize) -> Result<Script, TrialError> {
 
 /// Exchanges that one connection can have with so many octets of data each.
 pub fn most_exchanges(payload: usize) -> u16 {
-    let by_octets = (MOST_OCTETS as usize - 2) / payload.max(1);
-    by_octets.min(usize::from(u16::MAX / 2 - 3)) as u16
+    u16::try_from(payload).ok().and_then(Exchanges::new).map_or(0, Exchanges::most)
 }
 
 impl Stage {
@@ -101,7 +103,8 @@ impl Stage {
     ) -> Result<Vec<TcpReport>, TrialError> {
         let clock = self.clock;
         let segments = [&self.view.left, &self.view.right].map(SegmentTemplate::new);
-        let script = script(phase.course, segments[0].payload().len())?;
+        let mut table = Vec::new();
+        let steps = steps_of(phase.course, segments[0].payload().len(), &mut table)?;
         let openers = self.senders(true);
         let lasts = self.start_delay.0 + phase.rate.time_for(phase.count).0 + phase.drain.0;
         let shared = Shared {
@@ -127,8 +130,7 @@ impl Stage {
                 side,
                 expect,
                 segments,
-                script,
-                exchange: phase.course == Course::Exchange,
+                steps,
                 numbers: Numbers::new(opened_in),
                 phase: opened_in,
                 stages,
@@ -141,7 +143,7 @@ impl Stage {
             let plan = OpenerPlan::beside(&end_plan(Side::Initiator), departures, (phase.first, phase.different), turn);
             Opener::new(plan, clock, clock.ticks(self.give_up.0))
         };
-        let bursts = usize::from(script.segments().min(MOST_BURSTS));
+        let bursts = steps.bursts();
         let services: Vec<_> = self.lanes.iter_mut().map(|lane| lane.service.take().map(Mutex::new)).collect();
         let drain = clock.ticks(phase.drain.0);
         let mut turn = 0;
@@ -174,8 +176,13 @@ impl Stage {
     }
 }
 
-/// Bursts of an end in one round, at most: 256 frames.
-const MOST_BURSTS: u16 = 8;
+impl Steps<'_> {
+    /// Bursts of an end in one round: as many as a burst of connections has segments, but 256 frames at most.
+    fn bursts(self) -> usize {
+        const MOST: usize = 8;
+        if let Steps::Script(_, all) = self { all.len().min(MOST) } else { MOST }
+    }
+}
 
 fn add_up(reports: &[TcpReport], course: Course, nanos: impl Fn(u64) -> Nanos) -> TcpOutcome {
     let mut out = TcpOutcome::default();

@@ -1,18 +1,23 @@
-//! How far each connection has come: the number of its segments that have arrived, in one atomic word of 8 octets a connection.
-//! The phase in which it was opened is in the word, so that nothing has to be cleared between phases.
+//! What each side of each connection has received: one atomic half of a word of 8 octets a side, so that neither waits for the
+//! other. Nothing has to be cleared between phases: the phase that opened a connection is in both halves, until an exchange
+//! replaces it.
 
 use arena::{ArenaError, AtomicArray};
+use std::sync::atomic::{AtomicU32, Ordering};
+use wire::tcp::{Progress, Side};
 
-/// Stages by connection index: phase 16 | segments 16.
+/// States by connection index and side. A half is one of these:
 ///
-/// Segments take turns, so that only one lane at a time changes a word, whichever lane that is: the one that received the last
-/// segment stores the word before it answers.
+/// - stage 16 | phase 16, while the connection follows its script; the stage is below 2^15
+/// - the word of a [`Progress`], once there were exchanges
+///
+/// Only the lane that receives the segments of a connection at a side changes its half.
 pub struct Stages {
     words: AtomicArray,
 }
 
 impl Stages {
-    /// Creates stages for N connections, 8 octets each, with pre-faulted memory.
+    /// Creates states for N connections, 8 octets each, with pre-faulted memory.
     ///
     /// # Errors
     /// When memory is exhausted.
@@ -20,20 +25,38 @@ impl Stages {
         Ok(Stages { words: AtomicArray::zeroed("the stages of TCP connections", connections as usize)? })
     }
 
-    /// Segments of connection `index` that have arrived in this phase.
     #[inline(always)]
-    pub fn get(&self, index: u32, phase: u16) -> u16 {
-        let word = self.words.load(index as usize);
-        if (word >> 16) as u16 == phase { word as u16 } else { 0 }
+    fn half(&self, index: u32, side: Side) -> &AtomicU32 {
+        &self.words.halves()[2 * index as usize + usize::from(side == Side::Responder)]
+    }
+
+    /// The number of the next segment that this side can receive in this phase, at the earliest.
+    #[inline(always)]
+    pub fn get(&self, index: u32, side: Side, phase: u16) -> u16 {
+        let half = self.half(index, side).load(Ordering::Relaxed);
+        let stage = (half >> 16) as u16;
+        if half as u16 == phase && stage < 1 << 15 { stage } else { 0 }
     }
 
     /// Stores it.
     #[inline(always)]
-    pub fn set(&self, index: u32, phase: u16, segments: u16) {
-        self.words.store(index as usize, u64::from(phase) << 16 | u64::from(segments));
+    pub fn set(&self, index: u32, side: Side, phase: u16, stage: u16) {
+        self.half(index, side).store(u32::from(stage) << 16 | u32::from(phase), Ordering::Relaxed);
     }
 
-    /// Prefetches a word.
+    /// What this side has received of the exchanges since the phase that opened the connection.
+    #[inline(always)]
+    pub fn progress(&self, index: u32, side: Side) -> Progress {
+        Progress::of(self.half(index, side).load(Ordering::Relaxed))
+    }
+
+    /// Stores it.
+    #[inline(always)]
+    pub fn set_progress(&self, index: u32, side: Side, progress: Progress) {
+        self.half(index, side).store(progress.word(), Ordering::Relaxed);
+    }
+
+    /// Prefetches both halves.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         self.words.prefetch(index as usize);
@@ -53,11 +76,26 @@ impl Stages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Side::{Initiator, Responder};
 
     #[test]
-    fn a_stage_belongs_to_its_phase() {
+    fn a_stage_belongs_to_its_side_and_phase() {
         let stages = Stages::new(4).unwrap();
-        stages.set(2, 7, 3);
-        assert_eq!((stages.get(2, 7), stages.get(2, 8), stages.get(1, 7)), (3, 0, 0));
+        stages.set(2, Initiator, 7, 3);
+        let of = |index, side, phase| stages.get(index, side, phase);
+        assert_eq!(of(2, Initiator, 7), 3);
+        assert_eq!((of(2, Initiator, 8), of(2, Responder, 7), of(1, Initiator, 7)), (0, 0, 0));
+    }
+
+    #[test]
+    fn exchanges_begin_where_a_connection_was_opened_and_end_when_it_is_opened_again() {
+        let stages = Stages::new(1).unwrap();
+        stages.set(0, Responder, u16::MAX, 3);
+        assert_eq!(stages.progress(0, Responder), Progress::default());
+        let progress = Progress { next: 5, whole: 2 };
+        stages.set_progress(0, Responder, progress);
+        assert_eq!((stages.progress(0, Responder), stages.get(0, Responder, 2)), (progress, 0));
+        stages.set(0, Responder, 9, 1);
+        assert_eq!((stages.progress(0, Responder), stages.get(0, Responder, 9)), (Progress::default(), 1));
     }
 }

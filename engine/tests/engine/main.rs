@@ -16,5 +16,6 @@ mod ports;
 mod sender;
 mod service;
 mod tcp;
+mod tcp_exchange;
 mod trial;
 mod warm_up;

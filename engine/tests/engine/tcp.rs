@@ -68,6 +68,11 @@ impl<P: Port> Port for Faulty<P> {
 
 /// An engine over a cable with this port at its left end.
 fn engine_of<P: Port + 'static>(size: usize, left: impl FnOnce(LinkPort) -> P) -> Engine {
+    engine_with(size, Nanos::from_millis(20), left)
+}
+
+/// The same with this drain.
+pub(super) fn engine_with<P: Port + 'static>(size: usize, drain: Nanos, left: impl FnOnce(LinkPort) -> P) -> Engine {
     let bed = bed(size);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
     let clock = Clock::system();
@@ -80,7 +85,6 @@ fn engine_of<P: Port + 'static>(size: usize, left: impl FnOnce(LinkPort) -> P) -
         companion: None,
         service: None,
     };
-    let drain = Nanos::from_millis(20);
     let settings =
         Settings { start_delay: Nanos(0), drain, settle: Nanos(0), phase1_drain: drain, seed: 1, dut_loop: Loop::Open };
     let stopped = Arc::new(AtomicBool::new(false));
@@ -99,13 +103,13 @@ fn life(exchanges: u16, close: TcpClose) -> TrialSpec {
     TrialSpec { direction: Direction::Forward, rate, load, options, ..trial_spec(HELD) }
 }
 
-fn exchange(count: u64) -> TrialSpec {
+pub(super) fn exchange(count: u64) -> TrialSpec {
     let options = TrialOptions { tcp: Some(Tcp::Exchange), ..TrialOptions::default() };
     TrialSpec { load: Load::Frames(count), options, ..life(0, TcpClose::None) }
 }
 
 /// Connections begun and completed, established, segments of the Initiator and the Responder, faults.
-fn counts(outcome: &TrialOutcome) -> [u64; 6] {
+pub(super) fn counts(outcome: &TrialOutcome) -> [u64; 6] {
     let tcp = outcome.observed.tcp.as_ref().unwrap();
     let faults = outcome.forward.faults.total() + outcome.reverse.faults.total();
     let (begun, completed) = (outcome.forward.sent, outcome.forward.received);

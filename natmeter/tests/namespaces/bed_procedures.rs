@@ -126,3 +126,33 @@ fn tcp_connections_through_a_box_that_is_configured_over_ssh_are_measured() {
     let [rate] = medians(&bed, (&["max_tcp_conn_rate"], ["max_tcp_conn_rate"]), tables, "phase1-rate = \"800\"\n");
     assert!((1_000.0..=1_300.0).contains(&rate), "{rate} connections/s");
 }
+
+/// Ten TCP connections over a link that delays each frame by 5 ms: 1,000 exchanges a second, if requests waited for answers. The
+/// kernel, which passes no segment outside a window, sees none.
+#[test]
+#[ignore = "needs root"]
+fn segments_on_tcp_connections_are_more_than_one_a_round_trip() {
+    let bed = Bed::nat44();
+    run(&bed.device, "nft add rule ip user post oifname d-right meta l4proto tcp snat to 198.19.0.1:1024-65535");
+    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    run(&bed.device, "nft add rule ip user pass ct state invalid counter drop");
+    run(&bed.device, "nft add rule ip user pass meta l4proto tcp counter");
+    for (key, value) in [("be_liberal", 0), ("loose", 0)] {
+        run(&bed.device, &format!("sysctl -qw net.netfilter.nf_conntrack_tcp_{key}={value}"));
+    }
+    bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
+    let tables = "[technology.nat44]\nmapping = \"address-and-port-dependent\"\n[traffic]\ndirection = \"both\"\n\
+        [link.impair]\ndelay = \"5 ms\"\n[sweep]\nconnections = 10\n";
+    let [rate] = medians(&bed, (&["tcp_throughput"], ["tcp_throughput"]), tables, "phase1-rate = \"1k\"\n");
+    assert!(rate > 3_000.0, "{rate}");
+    let [invalid, all] = packets(&bed)[..] else { panic!("two rules count") };
+    assert!(invalid == 0 && all > 2 * 1_500, "{invalid} of {all} segments are invalid");
+}
+
+/// Packets that the counters of the box have seen.
+fn packets(bed: &Bed) -> Vec<u64> {
+    let output = bed.device.command("nft", port::netns::Sight::Network).args(["list", "table", "ip", "user"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let after = text.split("counter packets ").skip(1);
+    after.map(|rest| rest.split(' ').next().unwrap().parse().unwrap()).collect()
+}

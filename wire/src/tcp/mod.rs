@@ -1,10 +1,12 @@
 //! TCP without a TCP stack (RFC 9293): the segments of a connection follow from a [`Script`], and the number of the connection
 //! stands in its sequence numbers ([`Numbers`]), so that either side can answer a segment from the segment itself.
 
+mod exchange;
 mod numbers;
 mod script;
 mod segment;
 
+pub use exchange::{Exchanges, Progress};
 pub use numbers::Numbers;
 pub use script::{Close, MOST_OCTETS, Script, Segment, Side};
 pub use segment::{Ends, SegmentTemplate, Wanted};

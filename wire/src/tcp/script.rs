@@ -95,6 +95,16 @@ impl Script {
         if n == 2 || n == 0 || n != 1 && n % 2 == 1 { Side::Initiator } else { Side::Responder }
     }
 
+    /// The first segment from number `n` on that this side receives.
+    #[inline(always)]
+    pub fn next_at(side: Side, n: u16) -> u16 {
+        if Script::from(n) != side {
+            return n;
+        }
+        // The Initiator sends two segments in a row.
+        n + 1 + u16::from(n == 2 && side == Side::Initiator)
+    }
+
     /// Segment `n`, below [`Script::segments`].
     #[inline]
     pub fn segment(self, n: u16) -> Segment {
@@ -178,6 +188,16 @@ mod tests {
             }
         }
         assert_eq!(Script::new(2, 6, Close::Fin).unwrap().of_initiator(), 6);
+    }
+
+    #[test]
+    fn each_side_receives_what_the_other_one_sends() {
+        for side in [I, R] {
+            for n in 0..20 {
+                let received = (n..n + 3).find(|&n| Script::from(n) != side).unwrap();
+                assert_eq!(Script::next_at(side, n), received, "{side:?} from {n}");
+            }
+        }
     }
 
     #[test]

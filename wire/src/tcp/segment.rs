@@ -49,6 +49,8 @@ pub struct Wanted<'a> {
     pub flags: u8,
     /// Data; empty if it has none.
     pub payload: &'a [u8],
+    /// Their sum.
+    pub payload_sum: Sum,
 }
 
 /// All segments of one side.
@@ -61,6 +63,7 @@ pub struct SegmentTemplate {
     /// Sums of what is the same in all segments: pseudo header without addresses, window, data.
     sums: [Sum; 2],
     payload: Vec<u8>,
+    payload_sum: Sum,
     has4: bool,
     has6: bool,
     tcp_at: usize,
@@ -98,6 +101,7 @@ impl SegmentTemplate {
             ip_sums: heads.each_ref().map(|b| ip_sum(b)),
             sums: [sum(&[]), sum(&payload)],
             heads,
+            payload_sum: Sum::default().bytes(&payload),
             payload,
             has4,
             has6,
@@ -110,6 +114,16 @@ impl SegmentTemplate {
     #[inline(always)]
     pub fn payload(&self) -> &[u8] {
         &self.payload
+    }
+
+    /// A segment of the other side with these numbers and flags, and with the same data as this side's, or with none.
+    #[inline(always)]
+    pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> Wanted<'_> {
+        if data {
+            Wanted { seq, ack, flags, payload: &self.payload, payload_sum: self.payload_sum }
+        } else {
+            Wanted { seq, ack, flags, payload: &[], payload_sum: Sum::default() }
+        }
     }
 
     /// Length of a segment's frame, padding included, without FCS.
@@ -241,8 +255,9 @@ mod tests {
             let (mut out, expect, words, segments) = written(layout, 64, 3);
             let (seq, ack, flags) = expect.segment(&out).unwrap();
             assert_eq!(flags, flag::PSH | flag::ACK);
-            let wanted = Wanted { seq, ack, flags, payload: segments.payload() };
-            let check = |frame: &[u8]| expect.check_segment(frame, (&words, 3), &wanted, false).map(|_| ());
+            let wanted = segments.wanted((seq, ack), (flags, true));
+            let check =
+                |frame: &[u8]| expect.check_segment(frame, &mut Ends::of(&words, 3), &wanted, false).map(|_| ());
             assert_eq!(check(&out), Ok(()));
             assert_eq!(check(&[&out[..], &[0; 4]].concat()), Ok(()));
             assert_eq!(check(&out[..out.len() - 1]), Err(Mismatch::Length));
@@ -253,7 +268,10 @@ mod tests {
             out[last - 9] ^= 1;
             assert_eq!(check(&out), Err(Mismatch::Checksum));
             out[last - 9] ^= 1;
-            assert_eq!(expect.check_segment(&out, (&words, 4), &wanted, false).err(), Some(Mismatch::Port));
+            assert_eq!(
+                expect.check_segment(&out, &mut Ends::of(&words, 4), &wanted, false).err(),
+                Some(Mismatch::Port)
+            );
         }
     }
 
