@@ -1,7 +1,7 @@
-//! What a program inherits from natmeter: descriptors, and packet sockets that are the network interfaces of a virtual
-//! machine.
+//! What a program inherits from natmeter: descriptors, and the packet sockets or TAPs that are the network interfaces of a
+//! virtual machine.
 
-use crate::backend::af_packet;
+use crate::backend::{af_packet, tap};
 use crate::{Netns, PortError};
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,4 +22,12 @@ pub fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
 /// When there is no such interface, or without CAP_NET_RAW in the namespace.
 pub fn packet_socket(namespace: &Netns, interface: &str) -> Result<OwnedFd, PortError> {
     namespace.run_in(|| af_packet::both_ways(interface))?
+}
+
+/// Opens the queues of an existing TAP in a namespace: its frames pass between the interface and whoever has the queues.
+///
+/// # Errors
+/// When there is no such TAP with so many queues, or its queues are open, or without CAP_NET_ADMIN in the namespace.
+pub fn tap(namespace: &Netns, interface: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
+    namespace.run_in(|| tap::queues(interface, queues))?
 }

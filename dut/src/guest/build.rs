@@ -4,11 +4,12 @@
 use super::Kind;
 use super::cache::{Cache, Image};
 use super::cpio::Archive;
-use super::recipe::{LINKS, MODULES, PROGRAMS, UNUSED};
+use super::recipe::{DEPMOD, LINKS, MODULES, PROGRAMS, Recipe, UNUSED};
 use crate::DutError;
 use crate::error::FailedHook;
 use crate::host::runner::{self, Input, Limits};
 use crate::tool::{self, Tool};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -28,9 +29,10 @@ const LIMIT: Duration = Duration::from_secs(1800);
 /// Builds the guest of a kind from the present versions of its packages, unless it is built. `say` is told what begins.
 ///
 /// # Errors
-/// When a program or a package is missing, or a download or writing the image fails.
+/// When a program or a package is missing, or a download, the compiler or writing the image fails.
 pub fn build(kind: Kind, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
-    tool::require(&[APT, APT_CACHE, DPKG_DEB])?;
+    let recipe = kind.recipe();
+    tool::require(&[&[APT, APT_CACHE, DPKG_DEB][..], &recipe.tools].concat())?;
     if std::env::consts::ARCH != "x86_64" {
         let what = format!("guests exist for x86_64 only, and this machine is {}", std::env::consts::ARCH);
         return Err(DutError::Refused {
@@ -38,26 +40,89 @@ pub fn build(kind: Kind, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Ima
         });
     }
     say("choosing packages");
-    let kernel = kernel_package(kind)?;
-    let packages = Packages::resolve(&kernel)?;
-    let image = Image::keyed(cache, kind, packages.key());
+    let of_kernel = Packages::resolve(&names_of_kernel(&recipe)?)?;
+    let of_programs = Packages::resolve(&names_of_programs()?)?;
+    let image =
+        Image::keyed(cache, kind, hash(&[&of_kernel.key(&recipe).to_string(), &of_programs.text(), INIT, &lists()]));
     if image.built().is_some() {
         return Ok(image);
     }
-    let work = Work::in_folder(cache, &image)?;
-    say(&format!("downloading {} packages", packages.list.len()));
-    run(Command::new("apt-get").args(["-q", "download"]).args(packages.names()).current_dir(work.made("debs")?))?;
-    say("unpacking them");
-    packages.unpack(&kernel, &work)?;
+    let kernel = kernel(kind, cache, &recipe, &of_kernel, say)?;
+    let work = Work::on(cache, image.folder.clone())?;
+    let root = of_programs.unpacked(&work, "root", say)?;
     say("writing the image");
-    write_image(kind, &work, &image.list(), &packages)?;
-    work.becomes(&image)?;
+    write_image(&work, &image, &kernel, &root)?;
+    let list = work.folder.join(image.list().file_name().unwrap_or_default());
+    fs::write(&list, of_kernel.text() + &of_programs.text()).map_err(|e| failed("writing", &list, e))?;
+    work.done(&[image.kernel(), image.initrd(), image.list()])?;
     Ok(image)
 }
 
-/// The package with the kernel itself.
-fn kernel_package(kind: Kind) -> Result<String, DutError> {
-    Ok(kind.recipe().kernel.to_owned())
+/// Returns the folder with the kernel and the tree of its modules. It is compiled only once for the versions of its
+/// packages, because that takes minutes.
+fn kernel(
+    kind: Kind,
+    cache: &Cache,
+    recipe: &Recipe,
+    packages: &Packages,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf, DutError> {
+    let folder = cache.folder().join(format!("{}-kernel-{:016x}", kind.name(), packages.key(recipe)));
+    if folder.exists() {
+        return Ok(folder);
+    }
+    let work = Work::on(cache, folder.clone())?;
+    let unpacked = packages.unpacked(&work, "packages", say)?;
+    say("compiling what has to be compiled");
+    let config = work.folder.join("config");
+    fs::write(&config, recipe.config).map_err(|e| failed("writing", &config, e))?;
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();
+    script(recipe.script, &[unpacked.as_ref(), config.as_ref(), jobs.as_ref()], &work.folder)?;
+    work.done(&[folder.join("kernel"), folder.join("tree")])?;
+    Ok(folder)
+}
+
+fn script(text: &str, args: &[&OsStr], folder: &Path) -> Result<String, DutError> {
+    run(Command::new("sh").args(["-c", text, "sh"]).args(args).current_dir(folder))
+}
+
+/// The packages of the kernel.
+fn names_of_kernel(recipe: &Recipe) -> Result<Vec<String>, DutError> {
+    let mut names: Vec<String> = recipe.packages.iter().map(|&name| name.to_owned()).collect();
+    for (package, begins) in recipe.follow {
+        // A name that is not complete is that of a package that was found before.
+        let package = if package.ends_with('-') {
+            names.iter().find(|name| name.starts_with(package)).cloned().unwrap_or_default()
+        } else {
+            (*package).to_owned()
+        };
+        let depends = run(Command::new("apt-cache").args(["depends", &package]))?;
+        names.extend(dependency(&depends, begins));
+    }
+    Ok(names)
+}
+
+/// The first dependency whose name begins so, in what `apt-cache depends` prints.
+fn dependency(depends: &str, begins: &str) -> Option<String> {
+    let mut names = depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    names.find(|name| name.starts_with(begins)).map(str::to_owned)
+}
+
+/// The packages of the programs, and of their libraries.
+fn names_of_programs() -> Result<Vec<String>, DutError> {
+    let depends = run(Command::new("apt-cache").args(DEPENDS).args(PROGRAMS))?;
+    Ok(PROGRAMS.iter().map(|&name| name.to_owned()).chain(libraries(&depends)).collect())
+}
+
+/// The FNV-1a hash of texts.
+fn hash(texts: &[&str]) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    texts.iter().flat_map(|text| text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv)
+}
+
+/// What the first file system depends on beside its packages.
+fn lists() -> String {
+    [PROGRAMS, UNUSED, MODULES].concat().join(" ") + DEPMOD
 }
 
 /// Packages with the versions that apt would download.
@@ -66,42 +131,34 @@ struct Packages {
 }
 
 impl Packages {
-    fn resolve(kernel: &str) -> Result<Packages, DutError> {
-        let mut names: Vec<String> = PROGRAMS.iter().map(|&name| name.to_owned()).collect();
-        names.push(kernel.to_owned());
-        names.extend(libraries(&run(Command::new("apt-cache").args(DEPENDS).args(PROGRAMS))?));
-        let shown = run(Command::new("apt-get").args(["-qq", "--print-uris", "download"]).args(&names))?;
+    fn resolve(names: &[String]) -> Result<Packages, DutError> {
+        let shown = run(Command::new("apt-get").args(["-qq", "--print-uris", "download"]).args(names))?;
         Ok(Packages { list: versions(&shown) })
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|(name, _)| name.as_str())
     }
 
     fn text(&self) -> String {
         self.list.iter().map(|(name, version)| format!("{name} {version}\n")).collect()
     }
 
-    /// The FNV-1a hash of the packages and of what this file does with them.
-    fn key(&self) -> u64 {
-        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let lists = [PROGRAMS, UNUSED, MODULES].concat().join(" ");
-        [&self.text(), INIT, &lists].iter().flat_map(|text| text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv)
+    /// Names a kernel that is made from them.
+    fn key(&self, recipe: &Recipe) -> u64 {
+        hash(&[&self.text(), recipe.script, recipe.config])
     }
 
-    /// Unpacks the kernel and the programs into folders of their own.
-    fn unpack(&self, kernel: &str, work: &Work) -> Result<(), DutError> {
-        let debs = work.folder.join("debs");
-        let (of_kernel, of_programs) = (work.made("kernel-package")?, work.made("root")?);
+    /// Downloads and unpacks them into a folder of this name.
+    fn unpacked(&self, work: &Work, name: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, DutError> {
+        let (debs, to) = (work.made("debs")?, work.made(name)?);
+        say(&format!("downloading {} packages", self.list.len()));
+        let names = self.list.iter().map(|(name, _)| name);
+        run(Command::new("apt-get").args(["-q", "download"]).args(names).current_dir(&debs))?;
+        say("unpacking them");
         let mut files: Vec<PathBuf> =
             fs::read_dir(&debs).map_err(|e| failed("reading", &debs, e))?.flatten().map(|entry| entry.path()).collect();
         files.sort_unstable();
         for file in files {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let to = if name.starts_with(&format!("{kernel}_")) { &of_kernel } else { &of_programs };
-            run(Command::new("dpkg-deb").arg("-x").arg(&file).arg(to))?;
+            run(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&to))?;
         }
-        Ok(())
+        Ok(to)
     }
 }
 
@@ -139,18 +196,13 @@ fn versions(uris: &str) -> Vec<(String, String)> {
     list
 }
 
-/// Writes kernel and first file system.
-fn write_image(kind: Kind, work: &Work, list: &Path, packages: &Packages) -> Result<(), DutError> {
-    let recipe = kind.recipe();
-    let package = work.folder.join("kernel-package");
-    let (kernel, modules) = (beginning_with(&package, recipe.image)?, beginning_with(&package, recipe.modules)?);
-    let modules = beginning_with(&modules, "")?;
-    let to = work.folder.join("kernel");
-    fs::copy(&kernel, &to).map_err(|e| failed("writing", &to, e))?;
-    let initrd = work.folder.join("initrd");
-    archive(&work.folder.join("root"), &modules, &initrd).map_err(|e| failed("writing", &initrd, e))?;
-    let list = work.folder.join(list.file_name().unwrap_or_default());
-    fs::write(&list, packages.text()).map_err(|e| failed("writing", &list, e))
+/// Writes the first file system, and copies the kernel beside it.
+fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result<(), DutError> {
+    script(DEPMOD, &[root.as_ref()], kernel)?;
+    let [to, initrd] =
+        [image.kernel(), image.initrd()].map(|path| work.folder.join(path.file_name().unwrap_or_default()));
+    fs::copy(kernel.join("kernel"), &to).map_err(|e| failed("writing", &to, e))?;
+    archive(root, &kernel.join("tree/lib/modules"), &initrd).map_err(|e| failed("writing", &initrd, e))
 }
 
 fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
@@ -167,50 +219,33 @@ fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     archive.link("var/run", "../run")?;
     LINKS.iter().try_for_each(|(name, target)| archive.link(name, target))?;
     let lib = if root.join("lib").exists() { "lib" } else { "usr/lib" };
-    let below = Path::new(lib).join("modules").join(modules.file_name().unwrap_or_default());
-    archive.folder(&format!("{lib}/modules"))?;
+    let below = Path::new(lib).join("modules");
     archive.tree(modules, &below, &|name| is_wanted(name.strip_prefix(&below).unwrap_or(name)))?;
     archive.program("init", INIT)?;
     archive.end()
 }
 
-/// Whether a guest may load this module, or it is a folder of such modules or a list of all modules.
+/// Whether a guest may load this module, or it is a folder of such modules or a list of all modules. The path begins with
+/// the release of the kernel.
 fn is_wanted(path: &Path) -> bool {
-    let Ok(below) = path.strip_prefix("kernel") else { return path.to_string_lossy().starts_with("modules.") };
-    MODULES.iter().any(|module| below.starts_with(module) || Path::new(module).starts_with(below))
-}
-
-/// The first path below a folder that begins so.
-fn beginning_with(folder: &Path, path: &str) -> Result<PathBuf, DutError> {
-    let whole = folder.join(path);
-    let (parent, begins) = if path.is_empty() {
-        (whole.clone(), String::new())
-    } else {
-        let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (whole.parent().unwrap_or(folder).to_path_buf(), name)
-    };
-    let mut found: Vec<PathBuf> = fs::read_dir(&parent).into_iter().flatten().flatten().map(|e| e.path()).collect();
-    found.sort_unstable();
-    found
-        .into_iter()
-        .find(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&begins)))
-        .ok_or_else(|| DutError::Refused {
-            what: format!("the package of the guest's kernel has no {}", whole.display()),
-            way_out: "this release of Debian is not supported: use Debian 12 or 13".into(),
-        })
+    let below: PathBuf = path.components().skip(1).collect();
+    let is_list = below.components().count() == 1 && below.to_string_lossy().starts_with("modules.");
+    is_list || MODULES.iter().any(|module| below.starts_with(module) || Path::new(module).starts_with(&below))
 }
 
 /// The folder of a build. It is removed if the build does not succeed.
 struct Work {
     folder: PathBuf,
+    /// What it becomes.
+    becomes: PathBuf,
 }
 
 impl Work {
-    fn in_folder(cache: &Cache, image: &Image) -> Result<Work, DutError> {
+    fn on(cache: &Cache, becomes: PathBuf) -> Result<Work, DutError> {
         fs::create_dir_all(cache.folder()).map_err(|e| failed("making", cache.folder(), e))?;
-        let folder = image.folder.with_extension(format!("new{}", std::process::id()));
+        let folder = becomes.with_extension(format!("new{}", std::process::id()));
         fs::create_dir(&folder).map_err(|e| failed("making", &folder, e))?;
-        Ok(Work { folder })
+        Ok(Work { folder, becomes })
     }
 
     fn made(&self, name: &str) -> Result<PathBuf, DutError> {
@@ -219,16 +254,20 @@ impl Work {
         Ok(folder)
     }
 
-    /// Moves the image into place, without the packages.
-    fn becomes(self, image: &Image) -> Result<(), DutError> {
-        for folder in ["debs", "kernel-package", "root"] {
-            let folder = self.folder.join(folder);
-            fs::remove_dir_all(&folder).map_err(|e| failed("removing", &folder, e))?;
+    /// Moves the folder into place, without anything but these parts.
+    fn done(self, parts: &[PathBuf]) -> Result<(), DutError> {
+        for entry in fs::read_dir(&self.folder).map_err(|e| failed("reading", &self.folder, e))?.flatten() {
+            let path = entry.path();
+            if parts.iter().any(|part| part.file_name() == path.file_name()) {
+                continue;
+            }
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|e| failed("removing", &path, e))?;
         }
-        match fs::rename(&self.folder, &image.folder) {
-            // Another process built the same image.
-            Err(_) if image.built().is_some() => Ok(()),
-            done => done.map_err(|e| failed("writing", &image.folder, e)),
+        match fs::rename(&self.folder, &self.becomes) {
+            // Another process built the same.
+            Err(_) if self.becomes.exists() => Ok(()),
+            done => done.map_err(|e| failed("writing", &self.becomes, e)),
         }
     }
 }
@@ -274,7 +313,16 @@ mod tests {
         let of = |name: &str, version: &str| (name.to_owned(), version.to_owned());
         assert_eq!(list, [of("conntrack", "1:1.4.7-1+b2"), of("dash", "0.5.12-2")]);
         let newer = Packages { list: versions(&uris.replace("0.5.12-2_", "0.5.12-3_")) };
-        assert_ne!(Packages { list }.key(), newer.key());
+        let recipe = Kind::Uml.recipe();
+        assert_ne!(Packages { list }.key(&recipe), newer.key(&recipe));
+    }
+
+    #[test]
+    fn a_package_follows_from_one_that_depends_on_its_current_version() {
+        let depends =
+            "linux-source\n  Depends: linux-source-6.1\n    linux-source-6.1:i386\n  Suggests: kernel-wedge\n";
+        assert_eq!(dependency(depends, "linux-source-").as_deref(), Some("linux-source-6.1"));
+        assert_eq!(dependency(depends, "linux-headers-"), None);
     }
 
     #[test]
@@ -286,11 +334,20 @@ mod tests {
 
     #[test]
     fn modules_for_the_network_are_kept() {
-        for kept in ["modules.dep", "kernel", "kernel/net", "kernel/net/ipv6/ipv6.ko", "kernel/drivers/net/veth.ko"] {
-            assert!(is_wanted(Path::new(kept)), "{kept}");
+        let all = [
+            "",
+            "modules.dep",
+            "kernel",
+            "kernel/net",
+            "kernel/net/ipv6/ipv6.ko",
+            "kernel/drivers/net/veth.ko",
+            "extra/jool.ko",
+        ];
+        for kept in all.map(|path| format!("6.1.192/{path}")) {
+            assert!(is_wanted(Path::new(&kept)), "{kept}");
         }
         for left_out in ["kernel/fs", "kernel/net/nfc", "kernel/drivers/net/ppp", "build"] {
-            assert!(!is_wanted(Path::new(left_out)), "{left_out}");
+            assert!(!is_wanted(&Path::new("6.1.192").join(left_out)), "{left_out}");
         }
     }
 }

@@ -41,13 +41,15 @@ while IFS=' ' read -r limit script input <&3; do
     contents "$script" >/run/.script
     contents "$input" >/run/.input
     rm -f /run/.late
-    setsid sh /run/.script </run/.input >/run/.out 2>/run/.err 3<&- &
+    # With a path, because busybox prefers its own shell, which prefers its own `ip`.
+    setsid /bin/sh /run/.script </run/.input >/run/.out 2>/run/.err 3<&- &
     job=$!
-    setsid sh -c "sleep $limit; : >/run/.late; kill -s KILL -- -$job" </dev/null >/dev/null 2>&1 3<&- &
+    setsid /bin/sh -c "sleep $limit; : >/run/.late; kill -s KILL -- -$job" </dev/null >/dev/null 2>&1 3<&- &
     watch=$!
     wait $job 2>/dev/null
     status=$?
-    kill -s KILL -- -$watch 2>/dev/null
+    # It may not lead its group yet.
+    kill -s KILL -- -$watch $watch 2>/dev/null
     wait $watch 2>/dev/null
     late=0
     [ ! -e /run/.late ] || late=1

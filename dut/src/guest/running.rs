@@ -5,7 +5,7 @@
 //! kill; nothing of it is left to clean up.
 
 use super::agent::Agent;
-use super::{Image, Kind, uml};
+use super::{Image, Kind, qemu, uml};
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
 use crate::last_lines::LastLines;
@@ -59,8 +59,8 @@ pub struct Nic {
     pub name: &'static str,
     /// Its Ethernet address.
     pub mac: [u8; 6],
-    /// The packet socket that carries its frames.
-    pub descriptor: OwnedFd,
+    /// What carries its frames: a packet socket for User-Mode Linux, the queues of a TAP for QEMU.
+    pub descriptors: Vec<OwnedFd>,
 }
 
 /// A program with arguments.
@@ -75,6 +75,8 @@ pub(super) struct Parts {
     pub(super) kernel: PathBuf,
     pub(super) initrd: PathBuf,
     pub(super) memory_mib: u32,
+    pub(super) cpus: u32,
+    pub(super) has_kvm: bool,
     /// Number of the descriptor of the control channel.
     pub(super) control: i32,
     pub(super) nics: Vec<NicPart>,
@@ -84,7 +86,7 @@ pub(super) struct Parts {
 pub(super) struct NicPart {
     pub(super) name: &'static str,
     pub(super) mac: String,
-    pub(super) descriptor: i32,
+    pub(super) descriptors: Vec<i32>,
 }
 
 impl Parts {
@@ -132,7 +134,10 @@ impl Guest {
     /// # Errors
     /// When a program is missing, the guest ends, or it takes longer than its limit.
     pub fn boot(config: &GuestConfig, image: &Image, nics: Vec<Nic>) -> Result<Guest, DutError> {
-        tool::require(&[UNSHARE])?;
+        tool::require(match config.kind {
+            Kind::Uml => &[UNSHARE],
+            Kind::Qemu => &[UNSHARE, qemu::QEMU],
+        })?;
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
         let (command, descriptors) = assembled(config, image, nics, theirs.into());
         let mut child = guarded(&command, descriptors).spawn().map_err(|error| cannot_start(&error))?;
@@ -238,19 +243,25 @@ fn cannot_start(error: &io::Error) -> DutError {
 
 /// The guest's command, and the descriptors that it inherits.
 fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: OwnedFd) -> (Command, Vec<OwnedFd>) {
-    let part =
-        |nic: &Nic| NicPart { name: nic.name, mac: crate::bed::shown(nic.mac), descriptor: nic.descriptor.as_raw_fd() };
+    let part = |nic: &Nic| NicPart {
+        name: nic.name,
+        mac: crate::bed::shown(nic.mac),
+        descriptors: nic.descriptors.iter().map(AsRawFd::as_raw_fd).collect(),
+    };
     let parts = Parts {
         kernel: image.kernel(),
         initrd: image.initrd(),
         memory_mib: config.memory_mib,
+        cpus: config.cpus,
+        has_kvm: qemu::has_kvm(),
         control: control.as_raw_fd(),
         nics: nics.iter().map(part).collect(),
     };
     let command = match config.kind {
         Kind::Uml => uml::command(&parts),
+        Kind::Qemu => qemu::command(&parts),
     };
-    (command, std::iter::once(control).chain(nics.into_iter().map(|nic| nic.descriptor)).collect())
+    (command, std::iter::once(control).chain(nics.into_iter().flat_map(|nic| nic.descriptors)).collect())
 }
 
 /// The process that makes the namespaces and becomes the guard.
@@ -270,4 +281,19 @@ fn guarded(command: &Command, descriptors: Vec<OwnedFd>) -> std::process::Comman
         .process_group(0);
     handover::inherit(&mut process, descriptors);
     process
+}
+
+/// A guest with two interfaces, for tests of commands.
+#[cfg(test)]
+pub(super) fn example() -> Parts {
+    let nic = |name, mac: &str, descriptor| NicPart { name, mac: mac.to_owned(), descriptors: vec![descriptor] };
+    Parts {
+        kernel: "/guests/kernel".into(),
+        initrd: "/guests/initrd".into(),
+        memory_mib: 256,
+        cpus: 1,
+        has_kvm: false,
+        control: 7,
+        nics: vec![nic("left", "02:00:c6:12:00:01", 8), nic("right", "02:00:c6:13:00:01", 9)],
+    }
 }

@@ -19,7 +19,18 @@ pub(super) fn command(parts: &Parts) -> Command {
     args.extend(parts.arguments_of_init());
     for (number, nic) in parts.nics.iter().enumerate() {
         // Deeper queues stalled under overload.
-        args.push(format!("vec{number}:transport=fd,fd={},mac={},depth=64,gro=0", nic.descriptor, nic.mac));
+        args.push(format!("vec{number}:transport=fd,fd={},mac={},depth=64,gro=0", nic.descriptors[0], nic.mac));
     }
     Command { program: parts.kernel.display().to_string(), args }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::running::example;
+
+    #[test]
+    fn a_guest_with_two_interfaces() {
+        let command = super::command(&example());
+        insta::assert_snapshot!(format!("{}\n    {}", command.program, command.args.join("\n    ")));
+    }
 }
