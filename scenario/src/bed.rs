@@ -114,6 +114,10 @@ pub enum BoxSoftware {
     LinuxForwarding,
     /// IPv6 forwarding.
     LinuxIpv6Forwarding,
+    /// Stateful NAT64 by Jool.
+    Jool,
+    /// SIIT by Jool, with explicit address maps.
+    JoolSiit,
 }
 
 const SOFTWARE: &[Choice<BoxSoftware>] = &[
@@ -121,6 +125,8 @@ const SOFTWARE: &[Choice<BoxSoftware>] = &[
     ("nftables", BoxSoftware::Nftables, ""),
     ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
     ("linux-ipv6-forwarding", BoxSoftware::LinuxIpv6Forwarding, ""),
+    ("jool", BoxSoftware::Jool, ""),
+    ("jool-siit", BoxSoftware::JoolSiit, ""),
 ];
 
 /// Where the commands of a box run.
@@ -200,8 +206,8 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding` and
-        /// `linux-ipv6-forwarding` are configured and restored by natmeter.
+        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding`,
+        /// `linux-ipv6-forwarding`, `jool` (NAT64) and `jool-siit` (SIIT with `eam`) are configured and restored by natmeter.
         software: BoxSoftware = "software", choice(SOFTWARE), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
         interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
@@ -652,7 +658,7 @@ impl BoxKeys {
 
     /// Whether a hook or natmeter empties its table.
     pub fn clears(&self) -> bool {
-        self.clear.is_some() || self.software == BoxSoftware::Nftables
+        self.clear.is_some() || matches!(self.software, BoxSoftware::Nftables | BoxSoftware::Jool)
     }
 
     /// The name of the software that natmeter configures; `None` for other software.

@@ -12,6 +12,7 @@ use record::folder::FactTable;
 use scenario::bed::{Bed, BoxKeys, GuestKind, PortKeys};
 use scenario::{Point, Scenario};
 use std::net::IpAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Packages whose versions a report says.
@@ -36,27 +37,27 @@ pub fn kind_of(kind: GuestKind) -> Kind {
 }
 
 impl Booted {
-    /// Boots the latest built guest.
+    /// Boots the latest built guest. `taps` are the queues of its TAPs, left and right, if it has TAPs.
     ///
     /// # Errors
     /// If none is built, it does not boot, or a step in it fails.
     pub fn boot(
-        bed: &Bed,
         (kind, keys): (GuestKind, &BoxKeys),
         links: &Links,
+        taps: &[Vec<OwnedFd>],
         network: &[Side; 2],
         sink: &Sink,
     ) -> Result<Booted, RigError> {
         let image = Cache::of_this_user()?.latest(kind_of(kind))?;
         let mut mutes = Vec::new();
         let mut nics = Vec::new();
-        for ((name, mac), (_, port)) in links::ENDS.into_iter().zip(links::macs()).zip(bed.ports()) {
+        for (at, (name, mac)) in links::ENDS.into_iter().zip(links::macs()).enumerate() {
             let descriptors = match kind {
                 GuestKind::Uml => {
                     mutes.push(Mute::attach(links.device(), name, true)?);
                     vec![handover::packet_socket(links.device(), name)?]
                 }
-                GuestKind::Qemu => handover::tap(links.tester(), &port.interface, keys.guest_cpus)?,
+                GuestKind::Qemu => copies(&taps[at])?,
             };
             nics.push(Nic { name, mac, descriptors });
         }
@@ -78,6 +79,12 @@ impl Booted {
         facts.extend(SHOWN.iter().filter_map(version));
         Ok(Booted { running, facts, _mutes: mutes })
     }
+}
+
+/// Further descriptors of the same queues.
+fn copies(queues: &[OwnedFd]) -> Result<Vec<OwnedFd>, RigError> {
+    let copied: std::io::Result<Vec<OwnedFd>> = queues.iter().map(OwnedFd::try_clone).collect();
+    copied.map_err(|error| RigError::Bed(format!("the queues of a TAP cannot be given to the guest: {error}")))
 }
 
 fn in_words(config: &GuestConfig) -> String {

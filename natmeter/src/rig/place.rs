@@ -5,10 +5,11 @@ use super::{Process, RigError, boxes, guest};
 use crate::bed::{machine, management};
 use dut::links::{self, End, Links};
 use dut::{On, RunDir, started::Started};
-use port::Netns;
+use port::{Netns, handover};
 use record::folder::FactTable;
 use scenario::bed::{Bed, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
+use std::os::fd::OwnedFd;
 use wire::Mac;
 
 /// The ports' namespace, and what stands in it.
@@ -17,6 +18,8 @@ pub struct Place {
     // The program and the guest end before their links go.
     programs: Vec<Started>,
     guest: Option<guest::Booted>,
+    /// The queues of TAPs whose other end is a guest, left and right: without them the interfaces have no carrier.
+    taps: Vec<Vec<OwnedFd>>,
     links: Option<Links>,
 }
 
@@ -28,7 +31,13 @@ impl Place {
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         if !bed.makes_links() {
             refuse_dangers(bed)?;
-            return Ok(Place { tester: Netns::current()?, programs: Vec::new(), guest: None, links: None });
+            return Ok(Place {
+                tester: Netns::current()?,
+                programs: Vec::new(),
+                guest: None,
+                taps: Vec::new(),
+                links: None,
+            });
         }
         let of_qemu = bed.guest().filter(|(kind, _)| *kind == GuestKind::Qemu).map(|(_, keys)| keys.guest_cpus);
         let ends = [&bed.left, &bed.right].map(|port| match port.io {
@@ -42,7 +51,11 @@ impl Place {
             &RunDir::of_this_user(),
             &process.commands.sink("links"),
         )?;
-        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), guest: None, links: Some(links) })
+        let taps = of_qemu.map_or(Ok(Vec::new()), |queues| {
+            let ports = [&bed.left, &bed.right];
+            ports.into_iter().map(|port| handover::tap(links.tester(), &port.interface, queues)).collect()
+        })?;
+        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), guest: None, taps, links: Some(links) })
     }
 
     /// The namespace of the tester's ends.
@@ -66,7 +79,7 @@ impl Place {
             self.guest = None;
             let network = guest::network(scenario, bed, point);
             let sink = process.commands.sink(bed.boxes[0].0);
-            self.guest = Some(guest::Booted::boot(bed, of_guest, links, &network, &sink)?);
+            self.guest = Some(guest::Booted::boot(of_guest, links, &self.taps, &network, &sink)?);
         }
         Ok(())
     }
