@@ -135,9 +135,8 @@ fn copy_into(guest: &SharedGuest, local: &Path, to: &str, limits: &Limits) -> Re
 /// How a hook is shown: the command that a user would type.
 pub(super) fn shown(on: &On, line: &str) -> Action {
     let (program, args) = match on {
-        On::Local | On::Namespace(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
+        On::Local | On::Namespace(_) | On::Guest(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
         On::Ssh(host) => ("ssh", vec![host.clone(), line.to_owned()]),
-        On::Guest(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
     };
     Action::Command { program: program.to_owned(), args, stdin: None }
 }

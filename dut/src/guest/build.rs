@@ -137,7 +137,7 @@ impl Packages {
     }
 
     fn text(&self) -> String {
-        self.list.iter().map(|(name, version)| format!("{name} {version}\n")).collect()
+        self.list.iter().flat_map(|(name, version)| [name, " ", version, "\n"]).collect()
     }
 
     /// Names a kernel that is made from them.

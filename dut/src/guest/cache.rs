@@ -155,7 +155,7 @@ mod tests {
         }
         let image = Image::keyed(&cache, Kind::Uml, 0x0123_4567_89ab_cdef);
         fs::write(image.list(), "dash 0.5.12-2\nlibc6 2.36\n").unwrap();
-        assert_eq!(cache.images(), [image.clone()]);
+        assert_eq!(cache.images(), std::slice::from_ref(&image));
         assert_eq!(cache.latest(Kind::Uml).unwrap(), image);
         assert_eq!(image.version("libc6").as_deref(), Some("2.36"));
         assert_eq!(cache.clean().unwrap().len(), 2);

@@ -92,8 +92,8 @@ impl<W: Write> Archive<W> {
         // inode, mode, user, group, links, time, size, device of the file (2), device of a node (2), name, checksum
         let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, length, 0];
         self.entries += 1;
-        let head: String = fields.iter().map(|field| format!("{field:08x}")).collect();
-        self.to.write_all(format!("070701{head}").as_bytes())?;
+        self.to.write_all(b"070701")?;
+        fields.iter().try_for_each(|field| write!(self.to, "{field:08x}"))?;
         self.to.write_all(name)?;
         self.padded(1, 110 + length as usize)?;
         self.to.write_all(data)?;
@@ -117,7 +117,7 @@ mod tests {
         let mut archive = Archive::to(&mut octets);
         archive.program("init", "hello").unwrap();
         archive.end().unwrap();
-        let head = |fields: [u32; 13]| -> String { fields.iter().map(|f| format!("{f:08x}")).collect() };
+        let head = |fields: [u32; 13]| fields.map(|f| format!("{f:08x}")).concat();
         let init = head([0, 0o100_755, 0, 0, 1, 0, 5, 0, 0, 0, 0, 5, 0]);
         let end = head([0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 11, 0]);
         let text = format!("070701{init}init\0\0hello\0\0\0070701{end}TRAILER!!!\0\0\0\0");

@@ -66,7 +66,9 @@ fn list(guests: &Guests, output: Output) -> Result<Exit, DutError> {
         }
         let built = image.built().map(rfc3339).unwrap_or_default();
         out(&format!("{}: {}, built {built}\n", image.folder.display(), image.kind.name()));
-        image.packages().lines().filter(|_| !output.quiet).for_each(|line| out(&format!("    {line}\n")));
+        if !output.quiet {
+            out(&image.packages().lines().map(|line| ["    ", line, "\n"].concat()).collect::<String>());
+        }
     }
     if images.is_empty() && !output.json {
         out(&format!("no guest is in {}; build one with `natmeter guest build`\n", cache.folder().display()));
@@ -76,7 +78,9 @@ fn list(guests: &Guests, output: Output) -> Result<Exit, DutError> {
 
 fn clean(guests: &Guests) -> Result<Exit, DutError> {
     let removed = cache(guests)?.clean()?;
-    removed.iter().for_each(|folder| out(&format!("{} is removed\n", folder.display())));
+    for folder in &removed {
+        out(&format!("{} is removed\n", folder.display()));
+    }
     if removed.is_empty() {
         out("nothing to clean: no guest is built\n");
     }
@@ -104,7 +108,7 @@ fn shell(kind: Kind, command: Option<&str>, guests: &Guests) -> Result<Exit, Dut
     }
     let prompt = || {
         if is_terminal {
-            err("guest# ")
+            err("guest# ");
         }
     };
     prompt();

@@ -35,7 +35,7 @@ pub fn prepare(
     scenario: &Scenario,
     bed: &Bed,
     point: &Point,
-    device: Option<On>,
+    device: Option<&On>,
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let mut boxes = Boxes {
@@ -46,7 +46,7 @@ pub fn prepare(
         interrupted: Arc::clone(&process.interrupted),
     };
     for (role, keys) in &bed.boxes {
-        let config = config_of(bed, role, keys, device.clone(), values(scenario, role, point));
+        let config = config_of(bed, role, keys, device.cloned(), values(scenario, role, point));
         let sink = process.commands.sink(role);
         boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
         boxes.counts |= config.hooks.count.is_some();

@@ -458,7 +458,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
         silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
     place.boot(scenario, bed, point, process)?;
-    let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
+    let boxes = boxes::prepare(scenario, bed, point, place.device().as_ref(), process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
