@@ -1,5 +1,6 @@
 //! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
+use crate::guest::running::GuestFailure;
 use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
 use crate::tool::Tool;
@@ -80,6 +81,9 @@ pub enum DutError {
     /// A host is not reachable by ssh.
     #[error("{0}")]
     Ssh(Box<SshFailure>),
+    /// A guest cannot be used.
+    #[error("{0}")]
+    Guest(Box<GuestFailure>),
     /// A hook of an external device failed, or exceeded its time.
     #[error("{0}")]
     Hook(Box<FailedHook>),
@@ -102,9 +106,13 @@ pub enum DutError {
 }
 
 impl DutError {
-    /// Whether an open connection to the DUT's host is lost. Such a run can be resumed.
+    /// Whether an open connection to the DUT's host is lost, or the guest is. Such a run can be resumed.
     pub fn is_lost_connection(&self) -> bool {
-        matches!(self, DutError::Ssh(failure) if failure.kind == SshKind::Lost)
+        match self {
+            DutError::Ssh(failure) => failure.kind == SshKind::Lost,
+            DutError::Guest(_) => true,
+            _ => false,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod timed;
 use crate::DutError;
 use crate::changes::Undone;
 use crate::facts::Fact;
+use crate::guest::SharedGuest;
 use crate::host::Order;
 use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
@@ -43,6 +44,8 @@ pub enum On {
     Namespace(Netns),
     /// On a host by ssh, with this destination: `root@p095` or an alias of `~/.ssh/config`.
     Ssh(String),
+    /// In a guest.
+    Guest(SharedGuest),
 }
 
 impl fmt::Display for On {
@@ -51,6 +54,7 @@ impl fmt::Display for On {
             On::Local => f.write_str("local"),
             On::Namespace(_) => f.write_str("namespace"),
             On::Ssh(host) => write!(f, "ssh:{host}"),
+            On::Guest(guest) => guest.fmt(f),
         }
     }
 }
@@ -213,7 +217,7 @@ impl Lines {
                     continue;
                 }
                 let leaves = Path::new(&named.path).components().any(|part| part == Component::ParentDir);
-                if leaves && matches!(config.on, On::Ssh(_)) {
+                if leaves && matches!(config.on, On::Ssh(_) | On::Guest(_)) {
                     let path = named.path;
                     return Err(refused(format!(
                         "{path} is not in the folder of the bed: move it there to have it copied"
@@ -332,16 +336,16 @@ impl External {
         let copies = self.place.make_folder(&self.limits)?;
         if copies.is_some() {
             self.held.write(&self.note(copies.clone(), None))?;
-            self.place.copy(&self.folder, &self.lines.files, &self.limits)?;
         }
+        self.place.copy(&self.folder, &self.lines.files, &self.limits)?;
         self.collect_facts()?;
         if let Some(ran) = self.run(Hook::Alive)? {
             let line = self.lines.get(Hook::Alive).unwrap_or_default();
             judged(Hook::Alive, &self.on, &line, ran, &self.limits).map_err(|e| DutError::Dead(e.to_string()))?;
         }
         let restore = self.lines.get(Hook::Restore);
-        // A namespace ends with natmeter, and what hooks changed in it.
-        if restore.is_some() && !matches!(self.on, On::Namespace(_)) {
+        // A namespace and a guest end with natmeter, and what hooks changed in them.
+        if restore.is_some() && !matches!(self.on, On::Namespace(_) | On::Guest(_)) {
             self.held.write(&self.note(copies, restore))?;
         }
         self.is_changed = true;
@@ -512,7 +516,9 @@ impl External {
         if !std::mem::take(&mut self.is_standing) {
             return undone;
         }
-        let restored = if self.is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
+        // With a guest that ended, its changes have ended.
+        let is_changed = self.is_changed && !matches!(&self.on, On::Guest(guest) if !guest.is_running());
+        let restored = if is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
         match restored {
             Ok(ran) => {
                 if ran {

@@ -30,6 +30,8 @@ pub enum End<'a> {
     Veth(&'a str),
     /// The file descriptor of a TAP.
     Tap,
+    /// A TAP with this name. A guest has its descriptors.
+    OfGuest(&'a str),
 }
 
 /// The links and both namespaces; they vanish when it is dropped.
@@ -78,6 +80,13 @@ fn steps(ends: [End; 2], queues: u32) -> Vec<Step> {
                 let add = Action::words(&format!("ip tuntap add {} mode tap", side.name));
                 steps.push(Step::dut(format!("{why}: a TAP, which the tester opens"), add));
             }
+            End::OfGuest(own) => {
+                let several = if queues > 1 { " multi_queue" } else { "" };
+                let add = Action::words(&format!("ip tuntap add {own} mode tap{several}"));
+                steps.push(Step::tester(format!("{why}: a TAP, whose other end is a guest"), add));
+                steps.extend(prepared(Target::Tester, own, side.tester_mac()));
+                continue;
+            }
         }
         steps.extend(prepared(Target::Dut, side.name, side.dut_mac()));
     }
@@ -102,5 +111,9 @@ mod tests {
     #[test]
     fn links_have_queues_and_addresses() {
         insta::assert_snapshot!(listing(&steps([End::Veth("t-left"), End::Tap], 2)));
+        insta::assert_snapshot!(
+            "a_guest_with_two_queues",
+            listing(&steps([End::OfGuest("t-left"), End::OfGuest("t-right")], 2))
+        );
     }
 }

@@ -6,25 +6,19 @@
 
 use crate::DutError;
 use crate::external::fill;
+use crate::last_lines::LastLines;
 use crate::step::{Event, Executed, Sink, Target};
 use crate::tool;
 use port::netns::{Netns, Sight};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
-use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Lines of output that are kept.
-const LINES: usize = 100;
-
-/// Octets that are kept of a line.
-const WIDTH: u64 = 4096;
 
 /// Time from SIGTERM to SIGKILL. The watcher below waits as long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,7 +59,7 @@ pub struct Started {
     role: Role,
     child: Child,
     begun: Instant,
-    lines: Arc<Mutex<VecDeque<String>>>,
+    lines: LastLines,
     /// Closed at the end of the output.
     output_end: Receiver<()>,
     sink: Sink,
@@ -127,8 +121,7 @@ impl Started {
 
     /// The last lines of its output, both streams in order.
     pub fn last_lines(&self) -> Vec<String> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.iter().cloned().collect()
+        self.lines.all()
     }
 
     /// Ends the process: SIGTERM to its process group, and SIGKILL after 5 s. Returns how it ended.
@@ -207,11 +200,11 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
         .process_group(0)
         .spawn()?;
     let output = child.stdout.take().expect("piped above");
-    let lines = Arc::new(Mutex::new(VecDeque::new()));
+    let lines = LastLines::default();
     let (at_end, output_end) = channel();
-    let kept = Arc::clone(&lines);
+    let kept = lines.clone();
     let read = move || {
-        keep_last_lines(BufReader::new(output), &kept);
+        kept.keep(BufReader::new(output));
         drop(at_end);
     };
     // Before the thread, so that an error ends the process.
@@ -227,22 +220,6 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
     };
     std::thread::Builder::new().name("output of the DUT".into()).spawn(read)?;
     Ok(started)
-}
-
-fn keep_last_lines(mut output: impl BufRead, kept: &Mutex<VecDeque<String>>) {
-    loop {
-        let mut line = Vec::new();
-        match output.by_ref().take(WIDTH).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line).trim_end().replace(char::is_control, " ");
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == LINES {
-            kept.pop_front();
-        }
-        kept.push_back(text);
-    }
 }
 
 /// Whether a child that has not been waited for ends within this time.
@@ -273,17 +250,6 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         panic!("it takes too long")
-    }
-
-    #[test]
-    fn only_the_last_lines_are_kept() {
-        let kept = Mutex::new(VecDeque::new());
-        let long = "x".repeat(5000);
-        let mut lines: Vec<String> = (0..150).map(|i| i.to_string()).collect();
-        lines.extend([long, "end".to_owned()]);
-        keep_last_lines(lines.join("\n").as_bytes(), &kept);
-        let kept = kept.into_inner().unwrap();
-        assert_eq!((kept.len(), &*kept[0], kept[97].len(), kept[98].len(), &*kept[99]), (100, "53", 4096, 904, "end"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use dut::guest;
 use record::report;
 use scenario::Options;
 use std::path::{Path, PathBuf};
@@ -123,6 +124,9 @@ pub enum Command {
     /// Describe and check a test bed: two ports of this machine, and the box between them
     #[command(subcommand)]
     Bed(BedCommand),
+    /// Build and try guests: virtual machines that natmeter boots as devices under test
+    #[command(subcommand)]
+    Guest(GuestCommand),
     /// Run the gateway as a program, on interfaces or between capture files
     Gateway(GatewayArgs),
     /// Check a scenario, and summarise what it measures
@@ -340,6 +344,58 @@ pub enum BedCommand {
     },
 }
 
+/// Options of commands about guests.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guests {
+    /// Folder of the guests; default: $NATMETER_GUESTS, or natmeter/guest in your cache folder
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+/// `natmeter guest …`
+#[derive(clap::Subcommand, Debug)]
+pub enum GuestCommand {
+    /// Build a guest from Debian packages; needs apt and a network, but no root
+    Build {
+        /// What runs its kernel
+        #[arg(default_value = "uml", value_parser = guest_kind)]
+        kind: guest::Kind,
+        /// Where guests are.
+        #[command(flatten)]
+        guests: Guests,
+    },
+    /// List the built guests with the versions of their packages
+    List {
+        /// Where guests are.
+        #[command(flatten)]
+        guests: Guests,
+    },
+    /// Boot a guest without interfaces, and run each line of the standard input in it
+    #[command(after_help = "Example: natmeter guest shell uml -c 'uname -r'")]
+    Shell {
+        /// What runs its kernel
+        #[arg(default_value = "uml", value_parser = guest_kind)]
+        kind: guest::Kind,
+        /// Command to run instead of the standard input
+        #[arg(short, value_name = "COMMAND")]
+        command: Option<String>,
+        /// Where guests are.
+        #[command(flatten)]
+        guests: Guests,
+    },
+    /// Remove all built guests
+    Clean {
+        /// Where guests are.
+        #[command(flatten)]
+        guests: Guests,
+    },
+}
+
+fn guest_kind(name: &str) -> Result<guest::Kind, String> {
+    let names: Vec<&str> = guest::Kind::ALL.iter().map(|(_, name, _)| *name).collect();
+    guest::Kind::named(name).ok_or_else(|| format!("the kinds of guests are: {}", names.join(", ")))
+}
+
 /// A request to a running gateway.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -447,6 +503,7 @@ impl Command {
             Command::List(_) => "list",
             Command::Schema(_) => "schema",
             Command::Completions(_) => "completions",
+            Command::Guest(_) => "guest",
             Command::ManPages(_) => "man-pages",
         };
         name.to_owned()

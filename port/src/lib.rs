@@ -15,6 +15,7 @@ pub mod clock;
 pub mod error;
 pub mod frame;
 mod gaps;
+pub mod handover;
 pub mod host;
 pub mod interface;
 pub mod middleware;

@@ -120,6 +120,10 @@ pub enum BoxSoftware {
     LinuxForwarding,
     /// IPv6 forwarding.
     LinuxIpv6Forwarding,
+    /// Stateful NAT64 by Jool.
+    Jool,
+    /// SIIT by Jool, with explicit address maps.
+    JoolSiit,
 }
 
 const SOFTWARE: &[Choice<BoxSoftware>] = &[
@@ -127,6 +131,8 @@ const SOFTWARE: &[Choice<BoxSoftware>] = &[
     ("nftables", BoxSoftware::Nftables, ""),
     ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
     ("linux-ipv6-forwarding", BoxSoftware::LinuxIpv6Forwarding, ""),
+    ("jool", BoxSoftware::Jool, ""),
+    ("jool-siit", BoxSoftware::JoolSiit, ""),
 ];
 
 /// Where the commands of a box run.
@@ -138,7 +144,21 @@ pub enum On {
     Namespace,
     /// On another machine, through the system's OpenSSH client: its destination.
     Ssh(String),
+    /// In a virtual machine that natmeter boots, with both ports: what runs its kernel.
+    Guest(GuestKind),
 }
+
+/// What runs the kernel of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestKind {
+    /// User-Mode Linux.
+    Uml,
+    /// QEMU.
+    Qemu,
+}
+
+const GUESTS: &[(&str, GuestKind)] =
+    &[("guest", GuestKind::Uml), ("guest:uml", GuestKind::Uml), ("guest:qemu", GuestKind::Qemu)];
 
 /// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
 const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
@@ -192,12 +212,13 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding` and
-        /// `linux-ipv6-forwarding` are configured and restored by natmeter.
+        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding`,
+        /// `linux-ipv6-forwarding`, `jool` (NAT64) and `jool-siit` (SIIT with `eam`) are configured and restored by natmeter.
         software: BoxSoftware = "software", choice(SOFTWARE), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
-        interfaces: Vec<String> = "interfaces", list(text()), computed("not needed with `external`");
-        /// Where the hooks run: `local`, `namespace`, or `ssh:DESTINATION` (OpenSSH with your configuration).
+        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
+        /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
+        /// virtual machine that natmeter boots: `guest:uml` (also `guest`) or `guest:qemu`.
         on: On = "on", place(), or("local");
         /// Brings the box into the state of a point.
         prepare: Option<String> = "prepare", maybe(text()), computed("the box is ready");
@@ -221,6 +242,10 @@ key::table! {
         start: Option<String> = "start", maybe(text()), computed("none");
         /// OpenSSH configuration file (`ssh -F`), relative to the bed file.
         ssh_config: Option<PathBuf> = "ssh-config", maybe(path()), computed("your own");
+        /// Processors of a guest, each with a queue of each interface; User-Mode Linux has one.
+        guest_cpus: u32 = "guest-cpus", number(1..=64), or("1");
+        /// Memory of a guest, in MiB.
+        guest_memory: u32 = "guest-memory", number(64..=1 << 20), or("256");
         /// Time limit of each hook.
         timeout: Nanos = "timeout", duration(Nanos::from_secs(1)..=DAY), or("30 s");
         /// Facts about the box for the report, such as model, NIC and system.
@@ -253,6 +278,9 @@ fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
 fn place() -> impl key::Kind<Out = On> {
     fn parse(value: &Value) -> Result<On, Wrong> {
         let written = words(value)?;
+        if let Some((_, kind)) = GUESTS.iter().find(|(name, _)| *name == written) {
+            return Ok(On::Guest(*kind));
+        }
         match (written.as_str(), written.strip_prefix("ssh:")) {
             ("local", _) => Ok(On::Local),
             ("namespace", _) => Ok(On::Namespace),
@@ -261,11 +289,11 @@ fn place() -> impl key::Kind<Out = On> {
             }
             _ => Err(Wrong::new(
                 format!("unknown place `{written}`"),
-                "write \"local\", \"namespace\", or \"ssh:\" and a destination, such as \"ssh:root@p095\"",
+                "write \"local\", \"namespace\", \"guest\", or \"ssh:\" and a destination, such as \"ssh:root@p095\"",
             )),
         }
     }
-    own(parse, "`\"local\"`, `\"namespace\"` or `\"ssh:DESTINATION\"`", || json!({ "type": "string" }))
+    own(parse, "`\"local\"`, `\"namespace\"`, `\"guest\"` or `\"ssh:DESTINATION\"`", || json!({ "type": "string" }))
 }
 
 /// A table of names and words.
@@ -404,6 +432,9 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
             faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
         }
+        if bed.guest().is_some() {
+            faults.extend(wrong_beside_a_guest(side, port));
+        }
         if port.io == PortIo::Tap && port.queues > 1 {
             let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
             faults.push(fault.instead("remove `queues`, or write io = \"af-packet\""));
@@ -454,7 +485,20 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
-        if keys.software != BoxSoftware::External && keys.interfaces.len() != 2 {
+        let is_guest = matches!(keys.on, On::Guest(_));
+        if is_guest && bed.boxes.len() > 1 {
+            let fault = Fault::new("a guest is the only box of its bed").at(format!("{table}.on"), "one of several");
+            faults.push(fault.instead("describe both edges in [dut], or use other hosts"));
+        }
+        if keys.on == On::Guest(GuestKind::Uml) && keys.guest_cpus > 1 {
+            let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
+            faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
+        }
+        if is_guest && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
+            let fault = Fault::new("the interfaces of a guest are `left` and `right`");
+            faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
+        }
+        if keys.software != BoxSoftware::External && keys.interfaces.len() != 2 && !is_guest {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
@@ -469,6 +513,27 @@ fn rules(bed: &Bed) -> Vec<Fault> {
                 .at(format!("{table}.start"), "needs on = \"namespace\"");
             faults.push(fault.instead("add on = \"namespace\", or start the program in `prepare`"));
         }
+    }
+    faults
+}
+
+/// What a port cannot be if the box is a guest.
+fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
+    let path = |key: &str| format!("bed.{side}.{key}");
+    let mut faults = Vec::new();
+    if port.io == PortIo::Tap {
+        let fault = Fault::new("natmeter makes the link of a guest itself").at(path("io"), "a TAP");
+        faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp-generic\""));
+    }
+    if port.gateway.is_none() {
+        let fault = Fault::new(format!("the guest has no address on the {side}"));
+        let fault = fault.at(At::key(format!("bed.{side}")), "this port");
+        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the guest this address"));
+    }
+    if port.mac.is_some() || port.vlan.is_some() {
+        let key = if port.mac.is_some() { "mac" } else { "vlan" };
+        let fault = Fault::new(format!("natmeter makes the link of a guest itself, without `{key}`"));
+        faults.push(fault.at(path(key), "cannot be chosen").instead(format!("remove `{key}`")));
     }
     faults
 }
@@ -488,7 +553,7 @@ fn zero_copy_without_driver((side, port): (&str, &PortKeys)) -> Option<Fault> {
 }
 
 /// Whether two addresses are in one network of this length.
-fn shares_network((own, length): (IpAddr, u8), other: IpAddr) -> bool {
+pub fn shares_network((own, length): (IpAddr, u8), other: IpAddr) -> bool {
     let bits = |address: IpAddr| match address {
         IpAddr::V4(a) => (u128::from(u32::from(a)) << 96, true),
         IpAddr::V6(a) => (u128::from(a), false),
@@ -517,9 +582,14 @@ impl Bed {
         self.keys.i_know.iter().any(|known| known == danger)
     }
 
-    /// Whether natmeter makes the links itself, for a box in a namespace.
+    /// Whether natmeter makes the links itself, for a box in a namespace or a guest.
     pub fn makes_links(&self) -> bool {
-        self.boxes.iter().any(|(_, keys)| keys.on == On::Namespace)
+        self.boxes.iter().any(|(_, keys)| matches!(keys.on, On::Namespace | On::Guest(_)))
+    }
+
+    /// The box that is a guest, if one is.
+    pub fn guest(&self) -> Option<(GuestKind, &BoxKeys)> {
+        self.boxes.iter().find_map(|(_, keys)| if let On::Guest(kind) = keys.on { Some((kind, keys)) } else { None })
     }
 
     /// Lanes of the tester: one a queue, on the side that has more.
@@ -576,6 +646,15 @@ impl PortKeys {
 }
 
 impl BoxKeys {
+    /// Names of its interfaces, left and right; none if the file does not say them.
+    pub fn both_interfaces(&self) -> Option<[&str; 2]> {
+        match &self.interfaces[..] {
+            [left, right] => Some([left, right]),
+            _ if matches!(self.on, On::Guest(_)) => Some(["left", "right"]),
+            _ => None,
+        }
+    }
+
     /// Whether a hook or a program of the user configures it for each point.
     pub fn is_configured_by_user(&self) -> bool {
         self.prepare.is_some() || self.start.is_some()
@@ -588,7 +667,7 @@ impl BoxKeys {
 
     /// Whether a hook or natmeter empties its table.
     pub fn clears(&self) -> bool {
-        self.clear.is_some() || self.software == BoxSoftware::Nftables
+        self.clear.is_some() || matches!(self.software, BoxSoftware::Nftables | BoxSoftware::Jool)
     }
 
     /// The name of the software that natmeter configures; `None` for other software.

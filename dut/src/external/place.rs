@@ -3,14 +3,19 @@
 
 use super::On;
 use crate::DutError;
+use crate::guest::SharedGuest;
 use crate::host::Ssh;
 use crate::host::runner::{self, Input, Limits, Ran};
 use crate::lock::RunDir;
-use crate::step::Action;
+use crate::step::{Action, quoted};
 use crate::tool;
 use port::netns::{Netns, Sight};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The folder of a guest in which hooks run.
+const IN_GUEST: &str = "/tmp/bed";
 
 /// A place where hooks run.
 pub(super) enum Place {
@@ -20,6 +25,8 @@ pub(super) enum Place {
     Namespace(Netns, PathBuf),
     /// A host, in a folder there; none before the first copy.
     Ssh(Box<Ssh>, Option<String>),
+    /// A guest, in a folder there.
+    Guest(SharedGuest),
 }
 
 impl Place {
@@ -28,6 +35,7 @@ impl Place {
             On::Local => Place::Local(folder.to_owned()),
             On::Namespace(ns) => Place::Namespace(ns.clone(), folder.to_owned()),
             On::Ssh(host) => Place::Ssh(Box::new(Ssh::to(host, dir)?.with_config(ssh_config)), None),
+            On::Guest(guest) => Place::Guest(guest.clone()),
         })
     }
 
@@ -37,6 +45,7 @@ impl Place {
         let (mut command, folder) = match self {
             Place::Local(folder) => (Command::new(shell), folder),
             Place::Namespace(ns, folder) => (ns.command(shell, Sight::NetworkAndSysfs), folder),
+            Place::Guest(guest) => return guest.run(&format!("cd {IN_GUEST} 2>/dev/null\n{line}"), b"", limits),
             Place::Ssh(ssh, None) => return ssh.run("sh", &["-c", line], Input::Nothing, limits),
             Place::Ssh(ssh, Some(folder)) => {
                 let script = r#"cd -- "$1" && exec sh -c "$2""#;
@@ -50,9 +59,12 @@ impl Place {
         })
     }
 
-    /// Makes a folder on a host by ssh and copies files of a local folder into it. Returns the folder; none if hooks run
-    /// on this machine.
+    /// Makes a folder for copies of files on a host that does not see this machine's. Returns the folder on a host by ssh,
+    /// which must be removed.
     pub(super) fn make_folder(&mut self, limits: &Limits) -> Result<Option<String>, DutError> {
+        if let Place::Guest(guest) = self {
+            guest.run(&format!("mkdir -p {IN_GUEST}"), b"", limits)?;
+        }
         let Place::Ssh(ssh, folder) = self else { return Ok(None) };
         *folder = None;
         let make = r#"umask 077 && mktemp -d "${TMPDIR:-/tmp}/natmeter.XXXXXX""#;
@@ -70,8 +82,11 @@ impl Place {
 
     /// Copies files of a local folder to the folder on the host.
     pub(super) fn copy(&mut self, from: &Path, files: &[String], limits: &Limits) -> Result<(), DutError> {
-        let Place::Ssh(ssh, Some(folder)) = self else { return Ok(()) };
-        files.iter().try_for_each(|file| ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits))
+        files.iter().try_for_each(|file| match self {
+            Place::Ssh(ssh, Some(folder)) => ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits),
+            Place::Guest(guest) => copy_into(guest, &from.join(file), &format!("{IN_GUEST}/{file}"), limits),
+            _ => Ok(()),
+        })
     }
 
     /// Uses a folder that exists on the host. Returns false if it does not.
@@ -103,10 +118,24 @@ impl Place {
     }
 }
 
+/// Copies a file into a guest, as an executable one.
+fn copy_into(guest: &SharedGuest, local: &Path, to: &str, limits: &Limits) -> Result<(), DutError> {
+    let unread = |source| DutError::Journal { doing: "reading", path: local.to_owned(), source };
+    let contents = fs::read(local).map_err(unread)?;
+    let to = quoted(to);
+    let script = format!("mkdir -p \"$(dirname {to})\" && cat >{to} && chmod 0700 {to}");
+    let ran = guest.run(&script, &contents, limits)?;
+    if ran.output.ok() {
+        return Ok(());
+    }
+    let what = format!("{} cannot be copied into the guest: {}", local.display(), ran.output.stderr);
+    Err(DutError::Refused { what, way_out: "raise `guest-memory`: the guest keeps its files in memory".into() })
+}
+
 /// How a hook is shown: the command that a user would type.
 pub(super) fn shown(on: &On, line: &str) -> Action {
     let (program, args) = match on {
-        On::Local | On::Namespace(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
+        On::Local | On::Namespace(_) | On::Guest(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
         On::Ssh(host) => ("ssh", vec![host.clone(), line.to_owned()]),
     };
     Action::Command { program: program.to_owned(), args, stdin: None }

@@ -18,10 +18,10 @@ pub use namespace::Namespace;
 pub use ssh::{Ssh, SshFailure, SshKind};
 
 /// Name and description of each host on which a device under test can run.
-pub const KNOWN: &[(&str, &str)] = &[(
-    "namespace",
-    "network namespaces of this machine's kernel, created for the run; needs root or a user namespace",
-)];
+pub const KNOWN: &[(&str, &str)] = &[
+    ("namespace", "network namespaces of this machine's kernel, created for the run; needs root or a user namespace"),
+    ("guest", "a virtual machine that `natmeter guest build` made, booted for the run; as the box of a test bed"),
+];
 
 /// The outcome of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -35,6 +35,11 @@ impl Limits {
     pub fn of_hook(time: Duration) -> Limits {
         Limits { time, octets: 1 << 20 }
     }
+
+    /// The same, with this many octets of each output.
+    pub fn keeping(self, octets: usize) -> Limits {
+        Limits { octets, ..self }
+    }
 }
 
 /// Standard input of a program.
@@ -231,7 +236,7 @@ impl Stream {
 
 /// The first and the last octets of an output.
 #[derive(Debug)]
-struct Kept {
+pub(crate) struct Kept {
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -239,11 +244,11 @@ struct Kept {
 }
 
 impl Kept {
-    fn at_most(octets: usize) -> Kept {
+    pub(crate) fn at_most(octets: usize) -> Kept {
         Kept { half: octets / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend(first);
         self.tail.extend(rest);
@@ -252,7 +257,7 @@ impl Kept {
         self.dropped += over as u64;
     }
 
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let Kept { mut head, tail, dropped, .. } = self;
         if dropped > 0 {
             head.extend(format!("\n[natmeter does not keep the next {dropped} octets]\n").bytes());

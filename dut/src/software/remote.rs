@@ -7,8 +7,13 @@ use crate::external::Hooks;
 const KEPT: &str = "/run/natmeter-dut";
 
 /// The software that natmeter configures on a host: name, and whether it translates.
-pub const KNOWN: [(&str, bool); 3] =
-    [("linux-forwarding", false), ("linux-ipv6-forwarding", false), ("nftables", true)];
+pub const KNOWN: [(&str, bool); 5] = [
+    ("linux-forwarding", false),
+    ("linux-ipv6-forwarding", false),
+    ("nftables", true),
+    ("jool", true),
+    ("jool-siit", true),
+];
 
 /// Returns the hooks of a software on a host whose interface to the Internet's side has this name. `{pool}`, `{pool-ports}`,
 /// `{connections}` and `{udp-timeout}` stand for values of the point. `owner` names this tester; the hooks do not touch a
@@ -19,6 +24,11 @@ pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
     let forward = match software {
         "linux-ipv6-forwarding" => "net.ipv6.conf.all.forwarding",
         _ => "net.ipv4.ip_forward",
+    };
+    let translator = match software {
+        "jool" => Some(jool::NAT64),
+        "jool-siit" => Some(jool::SIIT),
+        _ => None,
     };
     let mut prepare = vec![
         "set -e".to_owned(),
@@ -34,6 +44,18 @@ pub fn hooks(software: &str, right: &str, owner: &str) -> Option<Hooks> {
     let mut restore = vec![format!("sysctl -qp {KEPT} && rm -f {KEPT}")];
     // Of another run nothing is restored.
     let guard = format!("grep -qsxF {mark} {KEPT} || exit 0");
+    if let Some(jool) = translator {
+        prepare.extend([keep(jool::FORWARD_IPV6), format!("sysctl -qw {}=1", jool::FORWARD_IPV6)]);
+        prepare.push(format!("modprobe {}; {}", jool.module, jool.add));
+        restore.splice(0..0, [guard, jool.remove.to_owned()]);
+        return Some(Hooks {
+            prepare: Some(prepare.join("; ")),
+            clear: jool.count.map(|_| format!("set -e; {}; {}", jool.remove, jool.add)),
+            count: jool.count.map(str::to_owned),
+            restore: Some(restore.join("; ")),
+            ..Hooks::default()
+        });
+    }
     if !translates {
         restore.insert(0, guard);
         return Some(Hooks {
@@ -76,9 +98,54 @@ fn keep(key: &str) -> String {
     format!("sysctl {key} >>{KEPT}")
 }
 
+/// Jool 4.1: one instance `natmeter` in netfilter mode.
+mod jool {
+    /// IPv6 forwarding, which a translator needs beside that of IPv4.
+    pub(super) const FORWARD_IPV6: &str = "net.ipv6.conf.all.forwarding";
+
+    /// One translator.
+    pub(super) struct Jool {
+        pub(super) module: &'static str,
+        /// Adds the instance.
+        pub(super) add: &'static str,
+        /// Removes the instance; it may not exist.
+        pub(super) remove: &'static str,
+        /// Counts sessions; none for a stateless one. Jool has no command that empties its tables, so a new instance does.
+        pub(super) count: Option<&'static str>,
+    }
+
+    pub(super) const NAT64: Jool = Jool {
+        module: "jool",
+        add: "jool instance add natmeter --netfilter --pool6 {pref64}; \
+              for protocol in udp tcp icmp; do jool -i natmeter pool4 add {pool} {pool-ports} --$protocol; done; \
+              jool -i natmeter global update udp-timeout {udp-timeout}",
+        remove: "jool instance remove natmeter 2>/dev/null || true",
+        count: Some("jool -i natmeter session display --udp --numeric --csv --no-headers | wc -l"),
+    };
+
+    pub(super) const SIIT: Jool = Jool {
+        module: "jool_siit",
+        add: "jool_siit instance add natmeter --netfilter; \
+              echo {eam} | tr -d '[]\"' | tr ',' '\\n' | \
+              while read -r four six; do jool_siit -i natmeter eamt add \"$four\" \"$six\"; done",
+        remove: "jool_siit instance remove natmeter 2>/dev/null || true",
+        count: None,
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jool_is_configured_and_restored_by_hooks() {
+        for software in ["jool", "jool-siit"] {
+            let hooks = hooks(software, "right", "p094 7").unwrap();
+            let lines =
+                [hooks.prepare, hooks.clear, hooks.count, hooks.restore].map(|line| line.unwrap_or("none".into()));
+            insta::assert_snapshot!(software, lines.join("\n").replace("; ", "\n  "));
+        }
+    }
 
     #[test]
     fn a_nat44_is_configured_and_restored_by_hooks() {

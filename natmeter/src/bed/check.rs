@@ -312,7 +312,7 @@ impl Check<'_> {
                 self.say(line(name, Grade::Good, "none"));
                 continue;
             }
-            if keys.on == On::Namespace {
+            if matches!(keys.on, On::Namespace | On::Guest(_)) {
                 self.say(line(name, Grade::NotRun, given.join(", ")));
                 continue;
             }

@@ -6,6 +6,7 @@ mod check;
 mod clean;
 mod completions;
 mod gateway;
+mod guest;
 mod list;
 mod load;
 mod man_pages;
@@ -46,6 +47,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),
         Some(Command::Bed(command)) => Ok(bed::bed(&command, output)),
+        Some(Command::Guest(command)) => Ok(guest::guest(&command, output)),
         Some(Command::Gateway(args)) => Ok(gateway::gateway(&args, output)),
         Some(Command::Check(args)) => check::check(&args, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),

@@ -9,7 +9,6 @@ use dut::software::remote;
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow};
 use method::trial::Disruption;
 use method::{Nanos, TrialError};
-use port::Netns;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
@@ -34,12 +33,12 @@ pub fn prepare(
     scenario: &Scenario,
     bed: &Bed,
     point: &Point,
-    device: Option<&Netns>,
+    device: Option<&On>,
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false };
     for (role, keys) in &bed.boxes {
-        let config = config_of(bed, role, keys, device, values(scenario, role, point));
+        let config = config_of(bed, role, keys, device.cloned(), values(scenario, role, point));
         let sink = process.commands.sink(role);
         boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
         boxes.counts |= config.hooks.count.is_some();
@@ -73,23 +72,23 @@ fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
-/// What one box is told.
+/// What one box is told. `device` is the place that natmeter made for it, if it made one.
 pub fn config_of(
     bed: &Bed,
     role: &str,
     keys: &BoxKeys,
-    device: Option<&Netns>,
+    device: Option<On>,
     values: Vec<(String, String)>,
 ) -> ExternalConfig {
     let on = match (&keys.on, device) {
         (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
-        (bed::On::Namespace, Some(device)) => On::Namespace(device.clone()),
-        (bed::On::Local | bed::On::Namespace, _) => On::Local,
+        (bed::On::Namespace | bed::On::Guest(_), Some(device)) => device,
+        (bed::On::Local | bed::On::Namespace | bed::On::Guest(_), _) => On::Local,
     };
     let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
     let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
-    let hooks = match (keys.configured_software(), keys.interfaces.get(1)) {
-        (Some(software), Some(right)) => joined(remote::hooks(software, right, &owner()).unwrap_or_default(), own),
+    let hooks = match (keys.configured_software(), keys.both_interfaces()) {
+        (Some(software), Some([_, right])) => joined(remote::hooks(software, right, &owner()).unwrap_or_default(), own),
         _ => own,
     };
     ExternalConfig {

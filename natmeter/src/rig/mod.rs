@@ -7,6 +7,7 @@ mod cpu;
 pub mod dns;
 pub mod embedded;
 pub mod files;
+pub mod guest;
 pub mod kernel;
 pub mod loops;
 pub mod null;

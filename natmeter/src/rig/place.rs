@@ -1,19 +1,25 @@
-//! Where the ports of a bed are: the user's interfaces in this namespace, or ends that natmeter makes for a program that a developer
-//! starts as the device.
+//! Where the ports of a bed are: the user's interfaces in this namespace, or ends that natmeter makes for a guest or for a program
+//! that a developer starts as the device.
 
-use super::{Process, RigError, boxes};
+use super::{Process, RigError, boxes, guest};
 use crate::bed::{machine, management};
 use dut::links::{self, End, Links};
-use dut::{RunDir, started::Started};
-use port::Netns;
-use scenario::bed::{Bed, PortIo, PortKeys};
+use dut::{On, RunDir, started::Started};
+use port::{Netns, handover};
+use record::folder::FactTable;
+use scenario::bed::{Bed, GuestKind, PortIo, PortKeys};
+use scenario::{Point, Scenario};
+use std::os::fd::OwnedFd;
 use wire::Mac;
 
 /// The ports' namespace, and what stands in it.
 pub struct Place {
     tester: Netns,
-    // The program ends before its links go.
+    // The program and the guest end before their links go.
     programs: Vec<Started>,
+    guest: Option<guest::Booted>,
+    /// The queues of TAPs whose other end is a guest, left and right: without them the interfaces have no carrier.
+    taps: Vec<Vec<OwnedFd>>,
     links: Option<Links>,
 }
 
@@ -25,14 +31,31 @@ impl Place {
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         if !bed.makes_links() {
             refuse_dangers(bed)?;
-            return Ok(Place { tester: Netns::current()?, programs: Vec::new(), links: None });
+            return Ok(Place {
+                tester: Netns::current()?,
+                programs: Vec::new(),
+                guest: None,
+                taps: Vec::new(),
+                links: None,
+            });
         }
+        let of_qemu = bed.guest().filter(|(kind, _)| *kind == GuestKind::Qemu).map(|(_, keys)| keys.guest_cpus);
         let ends = [&bed.left, &bed.right].map(|port| match port.io {
             PortIo::Tap => End::Tap,
+            _ if of_qemu.is_some() => End::OfGuest(&port.interface),
             _ => End::Veth(&port.interface),
         });
-        let links = Links::make(ends, bed.lanes(), &RunDir::of_this_user(), &process.commands.sink("links"))?;
-        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), links: Some(links) })
+        let links = Links::make(
+            ends,
+            of_qemu.unwrap_or(bed.lanes()),
+            &RunDir::of_this_user(),
+            &process.commands.sink("links"),
+        )?;
+        let taps = of_qemu.map_or(Ok(Vec::new()), |queues| {
+            let ports = [&bed.left, &bed.right];
+            ports.into_iter().map(|port| handover::tap(links.tester(), &port.interface, queues)).collect()
+        })?;
+        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), guest: None, taps, links: Some(links) })
     }
 
     /// The namespace of the tester's ends.
@@ -40,9 +63,30 @@ impl Place {
         &self.tester
     }
 
-    /// The namespace of the device, if natmeter made it.
-    pub fn device(&self) -> Option<&Netns> {
-        self.links.as_ref().map(Links::device)
+    /// The namespace or the guest of the device, if natmeter made it.
+    pub fn device(&self) -> Option<On> {
+        let namespace = || self.links.as_ref().map(|links| On::Namespace(links.device().clone()));
+        self.guest.as_ref().map(|guest| On::Guest(guest.running.clone())).or_else(namespace)
+    }
+
+    /// Boots the guest of a bed, if it has one, and gives it addresses and routes for a point.
+    ///
+    /// # Errors
+    /// If no guest is built, it does not boot, or a step in it fails.
+    pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
+        if let (Some(of_guest), Some(links)) = (bed.guest(), &self.links) {
+            // The old one ends first.
+            self.guest = None;
+            let network = guest::network(scenario, bed, point);
+            let sink = process.commands.sink(bed.boxes[0].0);
+            self.guest = Some(guest::Booted::boot(of_guest, links, &self.taps, &network, &sink)?);
+        }
+        Ok(())
+    }
+
+    /// What a report says about the guest.
+    pub fn facts(&self) -> FactTable {
+        self.guest.as_ref().map(|guest| guest.facts.clone()).unwrap_or_default()
     }
 
     /// Namespace and name of the interface of a port. That of a TAP is the device's end.

@@ -458,7 +458,8 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     if !bed.keys.allow_addresses.is_empty() {
         silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
-    let boxes = boxes::prepare(scenario, bed, point, place.device(), process)?;
+    place.boot(scenario, bed, point, process)?;
+    let boxes = boxes::prepare(scenario, bed, point, place.device().as_ref(), process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
@@ -471,6 +472,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     let mut wires = Wires::of(scenario, process.clock);
     let mut facts = opened.facts.clone();
     facts.extend(boxes.facts());
+    facts.extend(place.facts());
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
     if !bed.keys.allow_addresses.is_empty() {

@@ -131,13 +131,16 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
 
 /// Open the device and make or find the interface, in the namespace of this thread.
 fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
-    let name = &config.name;
+    let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
+    let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
+    attach_as(&config.name, kind | libc::IFF_NO_PI | exclusive, config.existing)
+}
+
+/// Open the device as an interface with these flags.
+fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, PortError> {
     let device = device(TUN)?;
     let doing = || format!("creating TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
-    let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
-    let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
-    let flags = kind | libc::IFF_NO_PI | exclusive;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // A device closed just now stays as long as a child process that is just starting holds a copy of its descriptor.
     let made = super::while_busy(|| {
@@ -147,7 +150,7 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     });
     if let Err(error) = made {
         let advice = match error.raw_os_error() {
-            Some(libc::EBUSY) if config.existing => "another port uses it",
+            Some(libc::EBUSY) if existing => "another port uses it",
             Some(libc::EBUSY) => "an interface of this name exists: choose another name, or delete it",
             Some(libc::EPERM) => "needs CAP_NET_ADMIN in the namespace: run as root, or in a user namespace",
             Some(libc::EINVAL) => "this is not a valid name of an interface",
@@ -156,6 +159,12 @@ fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
         return Err(PortError::system(doing(), error, advice));
     }
     Ok(device)
+}
+
+/// Opens the queues of an existing TAP in the namespace of this thread, for a virtual machine.
+pub(crate) fn queues(name: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
+    let several = if queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
+    (0..queues).map(|_| attach_as(name, libc::IFF_TAP | libc::IFF_NO_PI | several, true)).collect()
 }
 
 impl AsFd for TapPort {

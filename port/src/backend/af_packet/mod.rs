@@ -183,6 +183,26 @@ fn sender(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Octets that the kernel keeps for a socket without a ring in each direction: some thousand frames.
+const BOTH_WAYS_BUFFER: i32 = 4 << 20;
+
+/// Opens a socket without a ring that sends and receives, on an interface in the namespace of this thread.
+pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
+    let index = Interfaces::here()?.get(interface)?.index;
+    let open = || -> io::Result<OwnedFd> {
+        let socket = packet_socket()?;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
+        for (forced, usual) in [(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF), (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)] {
+            set_option(&socket, libc::SOL_SOCKET, forced, &BOTH_WAYS_BUFFER)
+                .or_else(|_| set_option(&socket, libc::SOL_SOCKET, usual, &BOTH_WAYS_BUFFER))?;
+        }
+        bind(&socket, index, libc::ETH_P_ALL as u16)?;
+        Ok(socket)
+    };
+    open().map_err(|error| PortError::system(format!("opening a packet socket on {interface}"), error, advice(SENDING)))
+}
+
 /// Sockets that only receive, each into its ring: one, or several that share the frames.
 fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> io::Result<Vec<(OwnedFd, Ring)>> {
     let mut group = spread.map(Group::new);

@@ -1,0 +1,190 @@
+//! The control channel of a guest: natmeter's end of the serial port over which the guest's first process (`init.sh`)
+//! takes commands. A command that exceeds its time limit is killed in the guest with its process group.
+
+use super::base64::encoded;
+use crate::host::Output;
+use crate::host::runner::{Kept, Limits, Ran};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// What the guest says when it takes commands.
+const READY: &[u8] = b"ready\n";
+
+/// Time beyond a command's limit after which the guest itself hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Longest line of the guest.
+const LINE: usize = 256;
+
+/// natmeter's end of the channel.
+#[derive(Debug)]
+pub struct Agent {
+    stream: UnixStream,
+}
+
+impl Agent {
+    /// The agent at the other end of this stream.
+    pub fn over(stream: UnixStream) -> Agent {
+        Agent { stream }
+    }
+
+    /// Waits until the guest takes commands, or `goes_on` says that it is not worth waiting.
+    ///
+    /// # Errors
+    /// When the channel ends, or `goes_on` returns false.
+    pub fn wait_until_ready(&mut self, goes_on: &mut dyn FnMut() -> bool) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(Duration::from_millis(50)))?;
+        let mut said = Vec::new();
+        let mut buffer = [0; 1];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(_) => said.push(buffer[0]),
+                Err(error) if is_timeout(&error) => {}
+                Err(error) => return Err(error),
+            }
+            // A serial port may say something before.
+            if said.ends_with(READY) {
+                return Ok(());
+            }
+            if !goes_on() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
+    /// Runs a shell script in the guest.
+    ///
+    /// # Errors
+    /// When the guest ends, or does not answer in time. A script that fails or exceeds its time is not an error here.
+    pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
+        let begun = Instant::now();
+        let end = begun + limits.time + PATIENCE;
+        self.stream.set_write_timeout(Some(limits.time + PATIENCE))?;
+        self.stream.write_all(request(script, input, limits.time).as_bytes())?;
+        let answer = self.line(end)?;
+        let wrong = || io::Error::new(ErrorKind::InvalidData, format!("the guest answers {answer:?}"));
+        let numbers: Vec<usize> = answer.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+        let [status, late, out, err] = numbers[..] else { return Err(wrong()) };
+        let took = begun.elapsed();
+        let stdout = self.text(out, limits.octets, end)?;
+        let mut stderr = self.text(err, limits.octets, end)?;
+        let timed_out = late == 1;
+        if timed_out {
+            stderr = format!("{stderr}\nkilled after {} s", limits.time.as_secs_f32());
+        }
+        let status = i32::try_from(status).ok();
+        Ok(Ran { output: Output { status, stdout, stderr }, timed_out, took })
+    }
+
+    fn line(&mut self, end: Instant) -> io::Result<String> {
+        let mut line = Vec::new();
+        let mut octet = [0; 1];
+        while line.len() < LINE {
+            self.some(&mut octet, end)?;
+            if octet[0] == b'\n' {
+                break;
+            }
+            line.push(octet[0]);
+        }
+        Ok(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    /// The next octets as text, of which at most `kept` are kept.
+    fn text(&mut self, mut octets: usize, kept: usize, end: Instant) -> io::Result<String> {
+        let mut text = Kept::at_most(kept);
+        let mut buffer = [0; 1 << 14];
+        while octets > 0 {
+            let wanted = octets.min(buffer.len());
+            let read = self.some(&mut buffer[..wanted], end)?;
+            text.take(&buffer[..read]);
+            octets -= read;
+        }
+        Ok(text.text())
+    }
+
+    /// Reads at least one octet.
+    fn some(&mut self, buffer: &mut [u8], end: Instant) -> io::Result<usize> {
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            match self.stream.read(buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => return Ok(read),
+                Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// One line: time limit in seconds, script, standard input.
+fn request(script: &str, input: &[u8], limit: Duration) -> String {
+    let word = |octets: &[u8]| if octets.is_empty() { "-".to_owned() } else { encoded(octets) };
+    format!("{} {} {}\n", limit.as_secs_f32(), word(script.as_bytes()), word(input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { time: Duration::from_secs(7), octets: 1 << 20 };
+
+    /// An agent whose guest says this and then ends, and what natmeter sent to it.
+    fn said(text: &str) -> (Agent, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(text.as_bytes()).unwrap();
+        theirs.shutdown(std::net::Shutdown::Write).unwrap();
+        (Agent::over(ours), theirs)
+    }
+
+    #[test]
+    fn an_answer_has_status_and_both_outputs() {
+        let (mut agent, mut guest) = said("noise\nready\n3 0 4 5\nout\nerror");
+        agent.wait_until_ready(&mut || true).unwrap();
+        let ran = agent.run("false", b"", &LIMITS).unwrap();
+        let output = Output { status: Some(3), stdout: "out".into(), stderr: "error".into() };
+        assert_eq!((ran.output, ran.timed_out), (output, false));
+        drop(agent);
+        let mut request = String::new();
+        guest.read_to_string(&mut request).unwrap();
+        assert_eq!(request, "7 ZmFsc2U= -\n");
+    }
+
+    #[test]
+    fn a_script_that_is_late_says_so() {
+        let (mut agent, _guest) = said("137 1 0 0\n");
+        let ran = agent.run("sleep 1000", b"", &LIMITS).unwrap();
+        assert!(ran.timed_out && ran.output.stderr.ends_with("killed after 7 s"), "{ran:?}");
+    }
+
+    #[test]
+    fn a_guest_that_ends_is_an_error() {
+        let (mut agent, _guest) = said("0 0 10 0\nhalf");
+        assert_eq!(agent.run("true", b"", &LIMITS).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        let (mut agent, _guest) = said("Kernel panic\n");
+        assert_eq!(agent.wait_until_ready(&mut || true).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        let (mut agent, _guest) = said("no numbers\n");
+        assert_eq!(agent.run("true", b"", &LIMITS).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn waiting_for_a_guest_can_end() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut left = 2;
+        let mut goes_on = || {
+            left -= 1;
+            left > 0
+        };
+        let error = Agent::over(ours).wait_until_ready(&mut goes_on).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
+}

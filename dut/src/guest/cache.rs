@@ -1,0 +1,164 @@
+//! The folder of built guests: one folder for each image, named after its kind and the versions of its packages.
+
+use super::Kind;
+use crate::DutError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The environment variable that names the folder of built guests.
+pub const VARIABLE: &str = "NATMETER_GUESTS";
+
+/// The folder of built guests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// A built guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+impl Cache {
+    /// The folder that `NATMETER_GUESTS` names; without it, `natmeter/guest` in the user's cache folder.
+    ///
+    /// # Errors
+    /// When neither of the environment variables is set that name it.
+    pub fn of_this_user() -> Result<Cache, DutError> {
+        let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let of_user = || {
+            named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache"))).map(|f| f.join("natmeter/guest"))
+        };
+        named(VARIABLE).or_else(of_user).map(Cache::at).ok_or_else(|| DutError::Refused {
+            what: "no folder for guests: neither XDG_CACHE_HOME nor HOME is set".into(),
+            way_out: format!("name a folder in {VARIABLE}"),
+        })
+    }
+
+    /// This folder.
+    pub fn at(folder: impl Into<PathBuf>) -> Cache {
+        Cache { folder: folder.into() }
+    }
+
+    /// Its path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The built guests, the latest first.
+    pub fn images(&self) -> Vec<Image> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let image = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (kind, key) = name.split_once('-')?;
+            let is_key = key.len() == 16 && key.chars().all(|c| c.is_ascii_hexdigit());
+            let image = Image { kind: Kind::named(kind)?, folder: entry.path() };
+            is_key.then_some((image.built(), image))
+        };
+        let mut images: Vec<(Option<SystemTime>, Image)> = entries.filter_map(image).collect();
+        images.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.folder.cmp(&b.1.folder)));
+        images.into_iter().map(|(_, image)| image).collect()
+    }
+
+    /// The latest guest of a kind.
+    ///
+    /// # Errors
+    /// When none is built.
+    pub fn latest(&self, kind: Kind) -> Result<Image, DutError> {
+        self.images().into_iter().find(|image| image.kind == kind).ok_or_else(|| DutError::Refused {
+            what: format!("no guest of the kind {} is in {}", kind.name(), self.folder.display()),
+            way_out: format!(
+                "build it with `natmeter guest build {}`, or name the folder of another user's guests in {VARIABLE}",
+                kind.name()
+            ),
+        })
+    }
+
+    /// Removes all guests, and what an interrupted build left behind. Returns their folders.
+    ///
+    /// # Errors
+    /// When a folder cannot be removed.
+    pub fn clean(&self) -> Result<Vec<PathBuf>, DutError> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.split_once('-').is_some_and(|(kind, _)| Kind::named(kind).is_some())
+        };
+        let folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
+        for path in &folders {
+            fs::remove_dir_all(path).map_err(|source| DutError::Journal {
+                doing: "removing",
+                path: path.clone(),
+                source,
+            })?;
+        }
+        Ok(folders)
+    }
+}
+
+impl Image {
+    /// The image in a cache whose packages have this key.
+    pub(super) fn keyed(cache: &Cache, kind: Kind, key: u64) -> Image {
+        Image { kind, folder: cache.folder.join(format!("{}-{key:016x}", kind.name())) }
+    }
+
+    /// Its kernel.
+    pub fn kernel(&self) -> PathBuf {
+        self.folder.join("kernel")
+    }
+
+    /// Its first file system.
+    pub fn initrd(&self) -> PathBuf {
+        self.folder.join("initrd")
+    }
+
+    /// The list of its packages.
+    pub(super) fn list(&self) -> PathBuf {
+        self.folder.join("packages")
+    }
+
+    /// Names and versions of its packages, one a line.
+    pub fn packages(&self) -> String {
+        fs::read_to_string(self.list()).unwrap_or_default()
+    }
+
+    /// The version of one of its packages.
+    pub fn version(&self, package: &str) -> Option<String> {
+        let packages = self.packages();
+        let mut lines = packages.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(name, _)| *name == package).map(|(_, version)| version.to_owned())
+    }
+
+    /// When it was built.
+    pub fn built(&self) -> Option<SystemTime> {
+        fs::metadata(self.list()).and_then(|found| found.modified()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_guests_are_listed_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let error = cache.latest(Kind::Uml).unwrap_err().to_string();
+        assert!(error.contains("no guest of the kind uml") && error.contains("natmeter guest build uml"), "{error}");
+        for name in ["uml-0123456789abcdef", "uml-0123456789abcdef.new", "other-0123456789abcdef", "notes"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let image = Image::keyed(&cache, Kind::Uml, 0x0123_4567_89ab_cdef);
+        fs::write(image.list(), "dash 0.5.12-2\nlibc6 2.36\n").unwrap();
+        assert_eq!(cache.images(), std::slice::from_ref(&image));
+        assert_eq!(cache.latest(Kind::Uml).unwrap(), image);
+        assert_eq!(image.version("libc6").as_deref(), Some("2.36"));
+        assert_eq!(cache.clean().unwrap().len(), 2);
+        assert!(dir.path().join("notes").exists() && cache.images().is_empty());
+    }
+}

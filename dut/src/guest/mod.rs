@@ -1,0 +1,52 @@
+//! Guests: virtual machines that natmeter builds from Debian packages and boots as devices under test. User-Mode Linux
+//! is a Linux kernel that runs as a process: one processor, no need for hardware support. QEMU runs Debian's stock
+//! kernel with several processors and queues, and needs hardware support to be fast.
+//!
+//! `natmeter guest build` makes an image: a kernel, and a first file system that holds the guest's programs. A guest has
+//! no disk, so that each boot starts from the same state. natmeter sends it commands over a serial port of its own
+//! ([`agent`]); no tested interface carries them.
+
+pub mod agent;
+mod base64;
+pub mod build;
+pub mod cache;
+mod cpio;
+mod host;
+pub mod network;
+mod qemu;
+mod recipe;
+pub mod running;
+mod uml;
+
+pub use cache::{Cache, Image};
+pub use host::SharedGuest;
+pub use qemu::has_kvm;
+pub use running::{Guest, GuestConfig, Nic};
+
+/// What runs the guest's kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// User-Mode Linux.
+    #[default]
+    Uml,
+    /// QEMU.
+    Qemu,
+}
+
+impl Kind {
+    /// All kinds with name and description.
+    pub const ALL: &[(Kind, &str, &str)] = &[
+        (Kind::Uml, "uml", "User-Mode Linux: a kernel that runs as a process, with one processor"),
+        (Kind::Qemu, "qemu", "QEMU: Debian's kernel for virtual machines, with several processors"),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
+    }
+}

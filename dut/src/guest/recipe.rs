@@ -1,0 +1,107 @@
+//! What a guest is made of: Debian packages, and the parts of them that it needs.
+
+use super::Kind;
+use crate::tool::Tool;
+
+/// Packages of programs in every guest; their libraries follow from the packages' dependencies.
+pub(super) const PROGRAMS: &[&str] = &[
+    "dash",
+    "busybox-static",
+    "kmod",
+    "iproute2",
+    "nftables",
+    "iptables",
+    "conntrack",
+    "ethtool",
+    "jool-tools",
+    "procps",
+];
+
+/// Folders of the packages that no program of a guest reads.
+pub(super) const UNUSED: &[&str] =
+    &["usr/share", "usr/include", "usr/lib/x86_64-linux-gnu/gconv", "usr/lib/locale", "lib/systemd", "var"];
+
+/// Modules of the kernel that a guest may load: folders and files of its tree.
+pub(super) const MODULES: &[&str] = &[
+    "extra",
+    "kernel/crypto",
+    "kernel/arch/x86/crypto",
+    "kernel/lib",
+    "kernel/net/802",
+    "kernel/net/8021q",
+    "kernel/net/core",
+    "kernel/net/ipv4",
+    "kernel/net/ipv6",
+    "kernel/net/netfilter",
+    "kernel/net/packet",
+    "kernel/net/sched",
+    "kernel/net/xfrm",
+    "kernel/drivers/net/dummy.ko",
+    "kernel/drivers/net/net_failover.ko",
+    "kernel/drivers/net/tun.ko",
+    "kernel/drivers/net/veth.ko",
+    "kernel/drivers/net/virtio_net.ko",
+    "kernel/drivers/char/virtio_console.ko",
+    "kernel/drivers/virtio",
+];
+
+/// Programs with several implementations: Debian chooses this one when it installs the package.
+pub(super) const LINKS: &[(&str, &str)] = &[
+    ("usr/sbin/iptables", "iptables-nft"),
+    ("usr/sbin/ip6tables", "ip6tables-nft"),
+    ("usr/sbin/iptables-restore", "iptables-nft-restore"),
+    ("usr/sbin/ip6tables-restore", "ip6tables-nft-restore"),
+];
+
+/// Lists a module's dependencies once its tree is complete.
+pub(super) const DEPMOD: &str = include_str!("depmod.sh");
+
+/// Programs of this machine that compile a kernel.
+const COMPILING: [Tool; 4] = [
+    Tool { program: "gcc", package: "gcc", version: &["--version"] },
+    Tool { program: "make", package: "make", version: &["--version"] },
+    Tool { program: "strip", package: "binutils", version: &["--version"] },
+    Tool { program: "bc", package: "bc", version: &["--version"] },
+];
+const XZ: Tool = Tool { program: "xz", package: "xz-utils", version: &["--version"] };
+
+/// What the kernel of a kind is made of.
+pub(super) struct Recipe {
+    /// Programs of this machine.
+    pub(super) tools: Vec<Tool>,
+    /// Packages.
+    pub(super) packages: &'static [&'static str],
+    /// Packages that depend on the current version of another one: their names, and how that of the other one begins.
+    pub(super) follow: &'static [(&'static str, &'static str)],
+    /// The script that makes `kernel` and `tree` in its folder.
+    pub(super) script: &'static str,
+    /// The configuration of the kernel, if it is compiled.
+    pub(super) config: &'static str,
+}
+
+impl Kind {
+    pub(super) fn recipe(self) -> Recipe {
+        match self {
+            Kind::Uml => Recipe {
+                tools: COMPILING.into_iter().chain([XZ]).collect(),
+                packages: &["jool-dkms", "flex", "bison", "m4", "libsigsegv2"],
+                follow: &[("linux-source", "linux-source-")],
+                script: include_str!("uml-kernel.sh"),
+                config: include_str!("uml.config"),
+            },
+            Kind::Qemu => Recipe {
+                tools: COMPILING.to_vec(),
+                packages: &["jool-dkms"],
+                follow: &[
+                    ("linux-image-cloud-amd64", "linux-image-"),
+                    ("linux-headers-cloud-amd64", "linux-headers-"),
+                    ("linux-headers-", "linux-headers-"),
+                    ("linux-headers-", "linux-kbuild-"),
+                    ("linux-headers-", "linux-compiler-"),
+                ],
+                script: include_str!("qemu-kernel.sh"),
+                config: "",
+            },
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A running guest: boots it, runs commands in it, and ends it.
+//!
+//! The guest and all of its processes live in a process namespace whose first process is a shell that waits for the end
+//! of a pipe. Only natmeter holds the other end of this pipe. So the kernel ends the guest with natmeter, also after a
+//! kill; nothing of it is left to clean up.
+
+use super::agent::Agent;
+use super::{Image, Kind, qemu, uml};
+use crate::DutError;
+use crate::host::runner::{Limits, Ran};
+use crate::last_lines::LastLines;
+use crate::tool::{self, Tool};
+use port::handover;
+use std::fmt;
+use std::io::{self, BufReader};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
+
+/// Makes the namespaces.
+const UNSHARE: Tool = Tool { program: "unshare", package: "util-linux", version: &["--version"] };
+
+/// The first process of the namespace. The guest's memory is in a file system that vanishes with it.
+const GUARD: &str = r#"
+trap 'exit 0' TERM
+mount -t tmpfs -o size=100%,mode=0700 guest /dev/shm || exit
+("$@" 2>&1 </dev/null; echo "natmeter: the guest ended with exit code $?"; kill -s TERM $$) &
+read -r _"#;
+
+/// Lines of the console that an error shows.
+const SHOWN: usize = 15;
+
+/// What a guest is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestConfig {
+    /// What runs its kernel.
+    pub kind: Kind,
+    /// Its memory, in MiB.
+    pub memory_mib: u32,
+    /// Its processors.
+    pub cpus: u32,
+    /// Time limit of its boot.
+    pub boot: Duration,
+}
+
+impl Default for GuestConfig {
+    fn default() -> GuestConfig {
+        GuestConfig { kind: Kind::default(), memory_mib: 256, cpus: 1, boot: Duration::from_secs(120) }
+    }
+}
+
+/// One interface of a guest.
+#[derive(Debug)]
+pub struct Nic {
+    /// Its name in the guest.
+    pub name: &'static str,
+    /// Its Ethernet address.
+    pub mac: [u8; 6],
+    /// What carries its frames: a packet socket for User-Mode Linux, the queues of a TAP for QEMU.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+/// A program with arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) program: String,
+    pub(super) args: Vec<String>,
+}
+
+/// What the command of a guest is made of.
+pub(super) struct Parts {
+    pub(super) kernel: PathBuf,
+    pub(super) initrd: PathBuf,
+    pub(super) memory_mib: u32,
+    pub(super) cpus: u32,
+    pub(super) has_kvm: bool,
+    /// Number of the descriptor of the control channel.
+    pub(super) control: i32,
+    pub(super) nics: Vec<NicPart>,
+}
+
+/// The interface of a guest in its command.
+pub(super) struct NicPart {
+    pub(super) name: &'static str,
+    pub(super) mac: String,
+    pub(super) descriptors: Vec<i32>,
+}
+
+impl Parts {
+    /// Variables of the first process, as arguments of the kernel.
+    pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
+        self.nics.iter().map(|nic| format!("{}={}", nic.name, nic.mac))
+    }
+}
+
+/// A running guest. Dropping it ends it.
+pub struct Guest {
+    kind: Kind,
+    child: Child,
+    /// The guest lives while this is open.
+    lives: Option<ChildStdin>,
+    agent: Agent,
+    console: LastLines,
+}
+
+/// Why a guest cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFailure {
+    /// Its kind.
+    pub kind: &'static str,
+    /// What happened.
+    pub what: String,
+    /// The last lines of its console.
+    pub console: Vec<String>,
+}
+
+impl fmt::Display for GuestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the guest ({}) {}", self.kind, self.what)?;
+        if self.console.is_empty() {
+            return write!(f, "; its console is empty");
+        }
+        write!(f, "; last lines of its console:")?;
+        self.console.iter().try_for_each(|line| write!(f, "\n    {line}"))
+    }
+}
+
+impl Guest {
+    /// Boots a guest and waits until it takes commands.
+    ///
+    /// # Errors
+    /// When a program is missing, the guest ends, or it takes longer than its limit.
+    pub fn boot(config: &GuestConfig, image: &Image, nics: Vec<Nic>) -> Result<Guest, DutError> {
+        tool::require(match config.kind {
+            Kind::Uml => &[UNSHARE],
+            Kind::Qemu => &[UNSHARE, qemu::QEMU],
+        })?;
+        let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
+        let (command, descriptors) = assembled(config, image, nics, theirs.into());
+        let mut child = guarded(&command, descriptors).spawn().map_err(|error| cannot_start(&error))?;
+        let console = LastLines::default();
+        let (output, lives) = (child.stdout.take().expect("piped"), child.stdin.take());
+        let mut guest = Guest { kind: config.kind, child, lives, agent: Agent::over(ours), console: console.clone() };
+        std::thread::Builder::new()
+            .name("console of the guest".into())
+            .spawn(move || console.keep(BufReader::new(output)))
+            .map_err(|error| cannot_start(&error))?;
+        guest.wait_until_ready(config.boot)?;
+        Ok(guest)
+    }
+
+    fn wait_until_ready(&mut self, limit: Duration) -> Result<(), DutError> {
+        let end = Instant::now() + limit;
+        let child = &mut self.child;
+        let mut goes_on = || Instant::now() < end && matches!(child.try_wait(), Ok(None));
+        match self.agent.wait_until_ready(&mut goes_on) {
+            Ok(()) => Ok(()),
+            Err(_) if Instant::now() >= end => {
+                Err(self.failure(format!("was not ready {} s after its start, and was ended", limit.as_secs())))
+            }
+            Err(_) => Err(self.failure("ended before it was ready".into())),
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Runs a shell script in the guest. After the time limit the script is killed with its process group.
+    ///
+    /// # Errors
+    /// When the guest ended, or does not answer; it is ended then. A script that fails is not an error here.
+    pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
+        if self.lives.is_none() {
+            return Err(self.failure("was ended before".into()));
+        }
+        self.agent.run(script, input, limits).map_err(|error| {
+            let what = match error.kind() {
+                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                    "does not answer, long after the time limit of a command, and was ended".to_owned()
+                }
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                    "ended by itself".to_owned()
+                }
+                _ => format!("broke its control channel: {error}"),
+            };
+            self.failure(what)
+        })
+    }
+
+    /// Whether it runs.
+    pub fn is_running(&mut self) -> bool {
+        self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// The last lines of its console.
+    pub fn console(&self) -> Vec<String> {
+        self.console.all()
+    }
+
+    /// Process id on this machine of the process that holds the guest.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the guest, and returns why.
+    fn failure(&mut self, what: String) -> DutError {
+        self.end();
+        let console = self.console();
+        let console = console[console.len().saturating_sub(SHOWN)..].to_vec();
+        DutError::Guest(Box::new(GuestFailure { kind: self.kind.name(), what, console }))
+    }
+
+    /// Ends the guest, and waits for its end.
+    fn end(&mut self) {
+        self.lives = None;
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "guest:{}", self.kind.name())
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn cannot_start(error: &io::Error) -> DutError {
+    DutError::Refused {
+        what: format!("a guest cannot be started: {error}"),
+        way_out: "natmeter needs root, or a user namespace, and free descriptors and threads".into(),
+    }
+}
+
+/// The guest's command, and the descriptors that it inherits.
+fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: OwnedFd) -> (Command, Vec<OwnedFd>) {
+    let part = |nic: &Nic| NicPart {
+        name: nic.name,
+        mac: crate::bed::shown(nic.mac),
+        descriptors: nic.descriptors.iter().map(AsRawFd::as_raw_fd).collect(),
+    };
+    let parts = Parts {
+        kernel: image.kernel(),
+        initrd: image.initrd(),
+        memory_mib: config.memory_mib,
+        cpus: config.cpus,
+        has_kvm: qemu::has_kvm(),
+        control: control.as_raw_fd(),
+        nics: nics.iter().map(part).collect(),
+    };
+    let command = match config.kind {
+        Kind::Uml => uml::command(&parts),
+        Kind::Qemu => qemu::command(&parts),
+    };
+    (command, std::iter::once(control).chain(nics.into_iter().flat_map(|nic| nic.descriptors)).collect())
+}
+
+/// The process that makes the namespaces and becomes the guard.
+fn guarded(command: &Command, descriptors: Vec<OwnedFd>) -> std::process::Command {
+    let unshare = tool::find(UNSHARE.program).unwrap_or_else(|| Path::new(UNSHARE.program).to_owned());
+    let mut process = std::process::Command::new(unshare);
+    process
+        .args(["--pid", "--mount", "--fork", "--kill-child", "--", "sh", "-c", GUARD, "sh", &command.program])
+        .args(&command.args)
+        .env("PATH", tool::search_path())
+        .env("TMPDIR", "/dev/shm")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // Ctrl-C reaches natmeter only.
+        .process_group(0);
+    handover::inherit(&mut process, descriptors);
+    process
+}
+
+/// A guest with two interfaces, for tests of commands.
+#[cfg(test)]
+pub(super) fn example() -> Parts {
+    let nic = |name, mac: &str, descriptor| NicPart { name, mac: mac.to_owned(), descriptors: vec![descriptor] };
+    Parts {
+        kernel: "/guests/kernel".into(),
+        initrd: "/guests/initrd".into(),
+        memory_mib: 256,
+        cpus: 1,
+        has_kvm: false,
+        control: 7,
+        nics: vec![nic("left", "02:00:c6:12:00:01", 8), nic("right", "02:00:c6:13:00:01", 9)],
+    }
+}

@@ -1,0 +1,132 @@
+//! `natmeter guest`: builds, lists, tries and removes guests.
+
+use super::failed;
+use crate::cli::{GuestCommand, Guests, Output};
+use crate::exit::Exit;
+use crate::term::{self, err, out};
+use dut::DutError;
+use dut::guest::{self, Cache, Guest, GuestConfig, Image, Kind};
+use dut::host::runner::Limits;
+use record::store::date::rfc3339;
+use serde_json::json;
+use std::io::{self, BufRead, IsTerminal};
+use std::time::{Duration, Instant};
+
+/// Time limit of a command in `natmeter guest shell`.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// `natmeter guest …`.
+pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
+    let done = match command {
+        GuestCommand::Build { kind, guests } => build(*kind, guests, output),
+        GuestCommand::List { guests } => list(guests, output),
+        GuestCommand::Shell { kind, command, guests } => shell(*kind, command.as_deref(), guests),
+        GuestCommand::Clean { guests } => clean(guests),
+    };
+    done.unwrap_or_else(failed)
+}
+
+fn cache(guests: &Guests) -> Result<Cache, DutError> {
+    guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
+}
+
+fn build(kind: Kind, guests: &Guests, output: Output) -> Result<Exit, DutError> {
+    let begun = Instant::now();
+    let mut say = |doing: &str| {
+        if !output.quiet && !output.json {
+            err(&format!("{doing}\n"));
+        }
+    };
+    let image = guest::build::build(kind, &cache(guests)?, &mut say)?;
+    if output.json {
+        term::json(&document(&image));
+    } else {
+        out(&format!("{} is built ({:.0} s)\n", image.folder.display(), begun.elapsed().as_secs_f64()));
+    }
+    Ok(Exit::Done)
+}
+
+fn document(image: &Image) -> serde_json::Value {
+    let packages = image.packages();
+    let packages: serde_json::Map<String, serde_json::Value> = packages
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, version)| (name.to_owned(), version.into()))
+        .collect();
+    json!({ "event": "guest", "kind": image.kind.name(), "folder": image.folder, "built": image.built().map(rfc3339), "packages": packages })
+}
+
+fn list(guests: &Guests, output: Output) -> Result<Exit, DutError> {
+    let cache = cache(guests)?;
+    let images = cache.images();
+    for image in &images {
+        if output.json {
+            term::json(&document(image));
+            continue;
+        }
+        let built = image.built().map(rfc3339).unwrap_or_default();
+        out(&format!("{}: {}, built {built}\n", image.folder.display(), image.kind.name()));
+        if !output.quiet {
+            out(&image.packages().lines().map(|line| ["    ", line, "\n"].concat()).collect::<String>());
+        }
+    }
+    if images.is_empty() && !output.json {
+        out(&format!("no guest is in {}; build one with `natmeter guest build`\n", cache.folder().display()));
+    }
+    Ok(Exit::Done)
+}
+
+fn clean(guests: &Guests) -> Result<Exit, DutError> {
+    let removed = cache(guests)?.clean()?;
+    for folder in &removed {
+        out(&format!("{} is removed\n", folder.display()));
+    }
+    if removed.is_empty() {
+        out("nothing to clean: no guest is built\n");
+    }
+    Ok(Exit::Done)
+}
+
+fn shell(kind: Kind, command: Option<&str>, guests: &Guests) -> Result<Exit, DutError> {
+    let image = cache(guests)?.latest(kind)?;
+    if !rustix::process::geteuid().is_root() {
+        port::netns::enter_user_namespace()?;
+    }
+    let begun = Instant::now();
+    let mut guest = Guest::boot(&GuestConfig { kind, ..GuestConfig::default() }, &image, Vec::new())?;
+    let took = begun.elapsed();
+    if let Some(line) = command {
+        return in_guest(&mut guest, line);
+    }
+    let is_terminal = io::stdin().is_terminal();
+    if is_terminal {
+        err(&format!(
+            "{} was ready after {:.2} s. Each line is a command of its own; Ctrl-D ends the guest.\n",
+            kind.name(),
+            took.as_secs_f64()
+        ));
+    }
+    let prompt = || {
+        if is_terminal {
+            err("guest# ");
+        }
+    };
+    prompt();
+    let mut last = Exit::Done;
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        if !line.trim().is_empty() {
+            last = in_guest(&mut guest, &line)?;
+        }
+        prompt();
+    }
+    Ok(if is_terminal { Exit::Done } else { last })
+}
+
+/// Runs one command and prints its outputs.
+fn in_guest(guest: &mut Guest, line: &str) -> Result<Exit, DutError> {
+    let output = guest.run(line, b"", &Limits::of_hook(LIMIT))?.output;
+    let lines = |text: &str| if text.is_empty() { String::new() } else { format!("{text}\n") };
+    out(&lines(&output.stdout));
+    err(&lines(&output.stderr));
+    Ok(if output.ok() { Exit::Done } else { Exit::Failed })
+}
