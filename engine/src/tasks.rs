@@ -80,7 +80,7 @@ impl<'a> TaskMaker<'a> {
         let then = then.map(|(_, at, departures)| (at, departures));
         let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
         let native = self.native().filter(|_| self.phase.kind == Kind::Data);
-        let native = native.map(|background| self.native_sender(background, left, seed, (which, of)));
+        let native = native.map(|background| TaskMaker::native_sender(background, left, seed, (which, of)));
         let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
         Some(sender.stamping(self.rows[usize::from(!left)]).then(then))
     }
@@ -122,7 +122,7 @@ impl<'a> TaskMaker<'a> {
     }
 
     /// Native frames go on pseudo-random flows, as RFC 4814 has it.
-    fn native_sender(&self, background: &'a Background, left: bool, seed: u64, sender: (u64, u64)) -> NativeSender<'a> {
+    fn native_sender(background: &'a Background, left: bool, seed: u64, sender: (u64, u64)) -> NativeSender<'a> {
         let Background { view, foreground } = background;
         NativeSender {
             view,

@@ -92,12 +92,9 @@ pub fn with_traffic(view: View, hops: [Hop; 2], scenario: &Scenario) -> Result<V
     let traffic = &scenario.traffic;
     let sizes = traffic.frame_sizes.as_ref().map_or(&[][..], scenario::Imix::sizes);
     let with_sources = |view: View| view.from_source_macs(traffic.source_macs, traffic.seed).of_sizes(sizes);
-    let background = match scenario.native_networks() {
+    let background = match traffic.mixed_foreground().map(Foreground::of_ppm) {
         None => None,
-        Some(_) => {
-            let view = Box::new(with_sources(native(hops, scenario)?));
-            Some(Background { view, foreground: Foreground::of_ppm(traffic.foreground_ppm) })
-        }
+        Some(foreground) => Some(Background { view: Box::new(with_sources(native(hops, scenario)?)), foreground }),
     };
     Ok(with_sources(view).beside(background))
 }
