@@ -35,28 +35,19 @@ impl Native {
         be16(h, 12) == TYPE_IPV6 && self.networks[usize::from(from == Side::Customer)].contains(be128(h, DST))
     }
 
-    /// Works on runs of packets of one kind, so that they keep their order.
+    /// Forwards the native packets at the beginning of a batch; returns how many there were, and how many others follow.
     #[inline(never)]
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+    fn forward_first<P: Packet, S: Spare<P>>(
         &mut self,
-        function: &mut F,
         (now, from): (u64, Side),
         batch: &mut [P],
         verdicts: &mut [Verdict],
         spare: &mut S,
-    ) {
-        let mut at = 0;
-        while let Some(first) = batch.get(at) {
-            let is_native = self.has(from, first);
-            let end = at + batch[at..].iter().take_while(|packet| self.has(from, *packet) == is_native).count();
-            let (run, verdicts) = (&mut batch[at..end], &mut verdicts[at..end]);
-            if is_native {
-                self.router.process(now, from, run, verdicts, spare);
-            } else {
-                function.process(now, from, run, verdicts, spare);
-            }
-            at = end;
-        }
+    ) -> (usize, usize) {
+        let native = batch.iter().take_while(|packet| self.has(from, *packet)).count();
+        let others = batch[native..].iter().take_while(|packet| !self.has(from, *packet)).count();
+        self.router.process(now, from, &mut batch[..native], &mut verdicts[..native], spare);
+        (native, others)
     }
 }
 
@@ -67,13 +58,22 @@ impl Wrapper for Beside {
         function: &mut F,
         now: u64,
         from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
+        mut batch: &mut [P],
+        mut verdicts: &mut [Verdict],
         spare: &mut S,
     ) {
-        match &mut self.0 {
-            Some(native) if !batch.is_empty() => native.process(function, (now, from), batch, verdicts, spare),
-            _ => function.process(now, from, batch, verdicts, spare),
+        // Runs of packets of one kind, so that they keep their order. The function has one call here, because it is inlined.
+        loop {
+            let (native, others) = match &mut self.0 {
+                None => (0, batch.len()),
+                Some(native) => native.forward_first((now, from), batch, verdicts, spare),
+            };
+            (batch, verdicts) = (&mut batch[native..], &mut verdicts[native..]);
+            function.process(now, from, &mut batch[..others], &mut verdicts[..others], spare);
+            (batch, verdicts) = (&mut batch[others..], &mut verdicts[others..]);
+            if batch.is_empty() {
+                return;
+            }
         }
     }
 
