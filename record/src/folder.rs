@@ -249,6 +249,9 @@ pub struct Ceiling {
     pub send_ps: u64,
     /// Time to receive and judge a frame, back-end excluded, picoseconds.
     pub receive_ps: u64,
+    /// Latency of single frames over that link, nanoseconds; `None` where it is the in-process link, or no cable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_floor_ns: Option<u64>,
 }
 
 /// Default for run folders of versions whose tester had one thread.
@@ -259,6 +262,15 @@ fn one() -> u32 {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_one(workers: &u32) -> bool {
     *workers == 1
+}
+
+impl Calibration {
+    /// Returns the latency of single frames over the link of the scenario, nanoseconds: the least of all ceilings, or else that of
+    /// the in-process link.
+    pub fn latency_floor(&self) -> (u64, Over) {
+        let of_cables = self.ceilings.iter().filter_map(|c| Some((c.latency_floor_ns?, c.over)));
+        of_cables.min_by_key(|(floor, _)| *floor).unwrap_or((self.latency_floor_ns, Over::Process))
+    }
 }
 
 impl Ceiling {

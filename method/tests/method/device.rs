@@ -133,7 +133,7 @@ fn a_failover_under_churn_has_the_same_dark_times() {
     };
     let result = churned(1_000).unwrap();
     assert!(result.parts["failover_reverse"].abs_diff(400_000_000) <= 20_000);
-    assert!(matches!(churned(20_000), Err(TrialError::Refused(why)) if why.contains("different ones")));
+    assert!(matches!(churned(20_000), Err(TrialError::Refused(why)) if why.contains("use more connections")));
 }
 
 #[test]

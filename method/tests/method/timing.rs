@@ -76,7 +76,7 @@ fn late_and_lost_frames_count() {
 fn too_few_frames_for_the_tags_are_refused() {
     let stamps = Stamps::Some { frames: 100_001, from: Nanos::from_secs(1) };
     let error = delay::measure(&mut device(1, 0), &settings(), None, &timed(Values::Latency, stamps), &mut |_| ());
-    assert!(matches!(error, Err(TrialError::Refused(text)) if text.contains("100000 that are left")));
+    assert!(matches!(error, Err(TrialError::Refused(text)) if text.contains("100000 frames remain")));
 }
 
 /// A buffer of 9,000 frames in front of 100,000 frames/s: at ten times this rate a burst of 10,000 frames passes, of which 1,000

@@ -89,6 +89,9 @@ fn text(c: &Calibration) -> String {
         if let Some(set_up) = set_up {
             let _ = writeln!(out, "  ceiling of phase 1 {set_up} connections/s");
         }
+        if let Some(floor) = c.latency_floor_ns {
+            let _ = writeln!(out, "  latency floor      {floor} ns");
+        }
     }
     out
 }

@@ -61,9 +61,9 @@ fn measured(
         return of_queries(scenario, point, process);
     }
     let how = how(scenario, process);
-    let found = match kernel::bed_with_cables(scenario, point) {
+    let (found, floor) = match kernel::bed_with_cables(scenario, point) {
         Some(bed) => over_cable(&bed, &how, &view, process)?,
-        None => calibrate::ceiling(&how, &view, None)?,
+        None => (calibrate::ceiling(&how, &view, None)?, None),
     };
     let found = match &scenario.bed {
         Some(bed) => {
@@ -81,6 +81,7 @@ fn measured(
         set_up: found.set_up,
         send_ps: found.send_ps,
         receive_ps: found.receive_ps,
+        latency_floor_ns: floor,
     })
 }
 
@@ -168,13 +169,23 @@ fn how(scenario: &Scenario, process: &Process) -> How {
     }
 }
 
-/// Measures the ceiling over a temporary cable of the same kind as those of the device.
-fn over_cable(bed: &BedConfig, how: &How, view: &Arc<View>, process: &Process) -> Result<calibrate::Ceiling, RunError> {
+/// Measures the ceiling, and the latency of single frames in nanoseconds, over a temporary cable of the same kind as those of the
+/// device.
+fn over_cable(
+    bed: &BedConfig,
+    how: &How,
+    view: &Arc<View>,
+    process: &Process,
+) -> Result<(calibrate::Ceiling, Option<u64>), RunError> {
     let failed = |e: dut::DutError| RunError::Rig(RigError::Dut(e));
     let cable = Cable::lay(bed, &RunDir::of_this_user(), &process.commands.sink(TESTER)).map_err(failed)?;
     let mut pool = Pool::single(bed.pools(1, kernel::FRAMES, view.longest())).map_err(RigError::Port)?;
-    let (left, right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
-    let found = calibrate::ceiling(how, view, Some(Ends { pool, left, right }));
+    let (mut left, mut right) = cable.open_ports(how.clock, &mut pool).map_err(failed)?;
+    let found =
+        calibrate::latency(how.clock, view, (&mut *left, &mut *right), &mut pool, &mut || {}).and_then(|floor| {
+            let ceiling = calibrate::ceiling(how, view, Some(Ends { pool, left, right }))?;
+            Ok((ceiling, Some(floor.median)))
+        });
     // Errors have gone to the sink.
     cable.take_up();
     Ok(found?)

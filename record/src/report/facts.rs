@@ -304,11 +304,20 @@ pub(super) fn limits(report: &Report) -> Vec<(&'static str, String)> {
             "Departure error",
             format!("median {} ns, 99th percentile {} ns", grouped(c.departure_p50_ns), grouped(c.departure_p99_ns)),
         ),
-        ("Latency floor", format!("{} ns, in-process link", grouped(c.latency_floor_ns))),
+        ("Latency floor", floor_in_words(c)),
         ("Clock", format!("{}, {} a reading", c.clock, nanoseconds(c.clock_read_ps))),
         ("Shares a core with the device", sharing),
     ]);
     rows
+}
+
+/// The tester's own part of a delay: over the in-process link, and over a cable like those of the device.
+pub(super) fn floor_in_words(c: &Calibration) -> String {
+    let within = format!("{} ns, in-process link", grouped(c.latency_floor_ns));
+    match c.latency_floor() {
+        (_, Over::Process) => within,
+        (floor, over) => format!("{within}; {} ns, {}", grouped(floor), over.words()),
+    }
 }
 
 /// The link over which a ceiling was measured. The ceiling of a scenario with TAPs is measured without them, because

@@ -36,7 +36,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
     Some(Section {
         title: "Delays".to_owned(),
         about: "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Nothing \
-                is subtracted: the tester's own floor on the in-process link is printed beside."
+                is subtracted: the tester's own floor without a device is printed beside."
             .to_owned(),
         tables: vec![table(report, &all)],
         figures: vec![figure(&all)],
@@ -57,7 +57,7 @@ fn distribution(result: &PointResult) -> Option<Distribution> {
 
 fn table(report: &Report, all: &[Distribution]) -> Table {
     let cells = |of: fn(&Distribution) -> String| all.iter().map(move |d| Some(of(d)));
-    let floor = report.calibration.as_ref().map(|c| number::duration(c.latency_floor_ns));
+    let floor = report.calibration.as_ref().map(facts::floor_in_words);
     let mut parameters = vec![
         row(
             "rate per direction",

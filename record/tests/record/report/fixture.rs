@@ -382,6 +382,7 @@ fn calibration(header: &Header) -> Calibration {
                 set_up: (n > 0).then_some(Rate(21_000_000 - n.min(4_000_000))),
                 send_ps: 14_200 + n / 1_000,
                 receive_ps: 18_900 + n / 1_000,
+                latency_floor_ns: None,
             });
         }
     }
