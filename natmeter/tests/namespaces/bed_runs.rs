@@ -36,7 +36,9 @@ fn a_stateful_box_without_hooks_is_waited_for() {
     let text = "name = \"waits\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
         udp-timeout = \"120 s\"\n[sweep]\nconnections = 500\n[measure]\nmetrics = \"max_conn_est_rate\"\n";
     std::fs::write(bed.folder.path().join("waits.toml"), text).unwrap();
-    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    // What started this test may ignore the signal.
+    let mut command = bed.tester.command("env", Sight::NetworkAndSysfs);
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_natmeter")]);
     command.current_dir(bed.folder.path()).args(quick("waits.toml", &[])).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let said = |file: &str| {
