@@ -4,11 +4,13 @@
 //!
 //! `cargo run --release -p natmeter-engine --example tcp_cost`, as root.
 
+#[path = "../benches/tester/tcp_life.rs"]
+mod tcp_life;
+
 use engine::Lane;
 use engine::phase::Stage;
 use engine::store::StateTable;
-use engine::tcp::{Course, TcpPhase};
-use method::{Nanos, Rate};
+use method::Nanos;
 use plane::Hop;
 use plane::view::{Bed, nat44};
 use port::backend::tap::{TapConfig, TapPort};
@@ -24,11 +26,11 @@ use wire::{AddrRange, Batch, FlowSpace, OuterRange, PortRange, View, Words};
 
 /// Pairs of runs.
 const PAIRS: usize = 15;
-/// Connections of a run; all are different.
-const CONNECTIONS: u64 = 20_000;
 /// Ethernet addresses of the DUT and of the tester, left and right.
 const DUT: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0, 0x20]];
 const OWN: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
+
+use tcp_life::{CONNECTIONS, life};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -156,15 +158,7 @@ fn view() -> Outcome<View> {
 /// CPU nanoseconds a segment of a trial at full speed: everything that the tester and its calls take, with start and drain.
 fn trial(stage: &mut Stage, exchanges: u16, close: Close) -> Outcome<f64> {
     let before = process_cpu_nanos();
-    let out = stage.run_tcp(&TcpPhase {
-        course: Course::Life { exchanges, close },
-        rate: Rate(1_000_000_000),
-        count: CONNECTIONS,
-        first: 0,
-        different: CONNECTIONS,
-        hold: false,
-        drain: Nanos::from_millis(1),
-    })?;
+    let out = stage.run_tcp(&life(exchanges, close))?;
     if out.begun.received != CONNECTIONS {
         return Err(format!("{} of {CONNECTIONS} connections were completed", out.begun.received).into());
     }

@@ -24,7 +24,7 @@ pub fn packet_socket(namespace: &Netns, interface: &str) -> Result<OwnedFd, Port
     namespace.run_in(|| af_packet::both_ways(interface))?
 }
 
-/// Opens the queues of an existing TAP in a namespace: its frames pass between the interface and whoever has the queues.
+/// Opens the queues of an existing TAP in a namespace: its frames pass between the interface and the holder of the queues.
 ///
 /// # Errors
 /// When there is no such TAP with so many queues, or its queues are open, or without CAP_NET_ADMIN in the namespace.

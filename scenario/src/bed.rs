@@ -1,15 +1,22 @@
 //! A file that describes a test bed: the tester's two ports, the cabling, and the boxes between them. Many scenarios share it,
 //! because a scenario describes the experiment. Read like a scenario, so that mistakes are shown in the same way.
 
+mod place;
+mod t0;
+
+pub use place::{GuestKind, On};
+pub use t0::{T0, read_t0, t0_file};
+
 use crate::ScenarioError;
 use crate::reader::text_of;
-use crate::tables::{NextHop, Traffic};
+use crate::tables::NextHop;
 use key::kind::{
     Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{At, Book, Chapter, Complaints, Fault, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
 use method::Nanos;
+use place::place;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
@@ -31,30 +38,6 @@ pub struct Bed {
     pub folder: PathBuf,
     /// What the tester's ports can do, cabled to each other.
     pub t0: Vec<T0>,
-}
-
-/// One measurement of the tester's ports, cabled left to right by a person: T0, the null device of a bed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct T0 {
-    /// When it was measured (RFC 3339).
-    pub date: String,
-    /// Version of natmeter.
-    pub natmeter: String,
-    /// Interface, back-end, queues and VLAN of both ports; with others the measurement does not count.
-    pub ports: [String; 2],
-    /// Frame size in octets, with FCS.
-    pub frame_size: usize,
-    /// The mix of sizes in its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frame_sizes: Option<String>,
-    /// Share of foreground frames in parts per million, where others were native IPv6.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreground_ppm: Option<u32>,
-    /// Frames per second and direction that arrived, right, under overload.
-    pub frames: u64,
-    /// Frames per second and direction that the tester sent when nothing had to come back.
-    pub sent: u64,
 }
 
 /// The text of a bed file, kept in the record of a run.
@@ -134,31 +117,6 @@ const SOFTWARE: &[Choice<BoxSoftware>] = &[
     ("jool", BoxSoftware::Jool, ""),
     ("jool-siit", BoxSoftware::JoolSiit, ""),
 ];
-
-/// Where the commands of a box run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum On {
-    /// On the tester's machine.
-    Local,
-    /// In a namespace that natmeter creates, with both ports; for a program that a developer starts.
-    Namespace,
-    /// On another machine, through the system's OpenSSH client: its destination.
-    Ssh(String),
-    /// In a virtual machine that natmeter boots, with both ports: what runs its kernel.
-    Guest(GuestKind),
-}
-
-/// What runs the kernel of a guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuestKind {
-    /// User-Mode Linux.
-    Uml,
-    /// QEMU.
-    Qemu,
-}
-
-const GUESTS: &[(&str, GuestKind)] =
-    &[("guest", GuestKind::Uml), ("guest:uml", GuestKind::Uml), ("guest:qemu", GuestKind::Qemu)];
 
 /// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
 const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
@@ -274,28 +232,6 @@ fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
     own(parse, "address with its prefix length", || json!({ "type": "string" }))
 }
 
-/// Where hooks run.
-fn place() -> impl key::Kind<Out = On> {
-    fn parse(value: &Value) -> Result<On, Wrong> {
-        let written = words(value)?;
-        if let Some((_, kind)) = GUESTS.iter().find(|(name, _)| *name == written) {
-            return Ok(On::Guest(*kind));
-        }
-        match (written.as_str(), written.strip_prefix("ssh:")) {
-            ("local", _) => Ok(On::Local),
-            ("namespace", _) => Ok(On::Namespace),
-            (_, Some(to)) if !to.is_empty() && !to.starts_with('-') && !to.contains(char::is_whitespace) => {
-                Ok(On::Ssh(to.to_owned()))
-            }
-            _ => Err(Wrong::new(
-                format!("unknown place `{written}`"),
-                "write \"local\", \"namespace\", \"guest\", or \"ssh:\" and a destination, such as \"ssh:root@p095\"",
-            )),
-        }
-    }
-    own(parse, "`\"local\"`, `\"namespace\"`, `\"guest\"` or `\"ssh:DESTINATION\"`", || json!({ "type": "string" }))
-}
-
 /// A table of names and words.
 fn facts() -> impl key::Kind<Out = Facts> {
     fn parse(value: &Value) -> Result<Facts, Wrong> {
@@ -338,28 +274,6 @@ pub fn read(path: &Path) -> Result<(Bed, BedText), ScenarioError> {
     let t0 = read_t0(&path)?;
     let written = BedText { name: path.display().to_string(), text, t0 };
     Ok((parse(&written)?, written))
-}
-
-/// The file of T0 beside a bed file: `bed.t0.json` beside `bed.toml`.
-pub fn t0_file(bed: &Path) -> PathBuf {
-    let name = bed.file_name().unwrap_or_default().to_string_lossy();
-    bed.with_file_name(format!("{}.t0.json", name.strip_suffix(".toml").unwrap_or(&name)))
-}
-
-/// Reads T0 of a bed; nothing if it was not measured.
-///
-/// # Errors
-/// When the file cannot be read, or is no list of T0.
-pub fn read_t0(bed: &Path) -> Result<Vec<T0>, ScenarioError> {
-    let path = t0_file(bed);
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let why = |why: serde_json::Error| ScenarioError::Unreadable {
-        path: path.clone(),
-        why: format!("{why}; measure it again with `natmeter bed t0`"),
-    };
-    serde_json::from_str(&text_of(&path)?).map_err(why)
 }
 
 /// Checks a bed file that is already text.
@@ -601,15 +515,6 @@ impl Bed {
     pub fn line_rate(&self, frame_size: usize) -> Option<u64> {
         let rates = [&self.left, &self.right].map(|port| port.line_rate.map(|rate| rate.frames_per_second(frame_size)));
         rates.into_iter().flatten().min()
-    }
-
-    /// T0 with these ports, the frame sizes and the foreground of this traffic, the latest.
-    pub fn t0_of(&self, traffic: &Traffic) -> Option<&T0> {
-        let mix = traffic.frame_sizes.as_ref().map(ToString::to_string);
-        let is_of_sizes = |t0: &&T0| t0.frame_sizes == mix && (mix.is_some() || t0.frame_size == traffic.frame_size);
-        let ports = self.ports().map(|(_, port)| port.settings());
-        let foreground = traffic.mixed_foreground();
-        self.t0.iter().rfind(|t0| t0.ports == ports && is_of_sizes(t0) && t0.foreground_ppm == foreground)
     }
 
     /// Whether the operator allowed these addresses.

@@ -1,6 +1,6 @@
 //! Writes a folder as an archive that the kernel unpacks into its first file system: the format "newc" of
 //! Documentation/driver-api/early-userspace/buffer-format.rst. Owner is root and times are 0, so that equal folders make
-//! equal archives, whoever unpacked them.
+//! equal archives for every user.
 
 use std::fs;
 use std::io::{self, Write};

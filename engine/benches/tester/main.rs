@@ -9,6 +9,7 @@ mod lists;
 mod parts;
 mod service;
 mod tcp;
+mod tcp_life;
 mod whole;
 mod yardstick;
 

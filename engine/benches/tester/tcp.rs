@@ -1,10 +1,10 @@
 //! TCP connections on one thread, beside the UDP frames of the same view in the same run: segments (frames) per second that the
 //! thread sends, receives and judges over a cable. Half of them go each way, or nearly so.
 
+use crate::tcp_life::{CONNECTIONS, life};
 use crate::whole::{bed, data, learn, stage_on};
 use engine::phase::{Phase, Stage};
-use engine::tcp::{Course, TcpPhase};
-use method::{Direction, Nanos, Rate};
+use method::Direction;
 use plane::view::nat44;
 use port::Clock;
 use wire::OuterRange;
@@ -14,8 +14,6 @@ use wire::tcp::Close;
 const DEPTH: usize = 1_024;
 /// Pairs of runs; the median of their ratios counts.
 const PAIRS: usize = 9;
-/// Connections of a run; all are different.
-const CONNECTIONS: u64 = 20_000;
 
 pub(crate) fn print(clock: Clock) {
     println!("\nTCP connections and UDP frames in turn on one thread; 64-byte frames, millions a second");
@@ -45,15 +43,7 @@ pub(crate) fn print(clock: Clock) {
 
 /// Millions of segments per second.
 fn tcp(stage: &mut Stage, exchanges: u16, close: Close) -> Option<f64> {
-    let phase = TcpPhase {
-        course: Course::Life { exchanges, close },
-        rate: Rate(1_000_000_000),
-        count: CONNECTIONS,
-        first: 0,
-        different: CONNECTIONS,
-        hold: false,
-        drain: Nanos::from_millis(1),
-    };
+    let phase = life(exchanges, close);
     let out = stage.run_tcp(&phase).ok()?;
     let is_complete = out.begun.received == CONNECTIONS;
     is_complete.then(|| out.received as f64 * 1e3 / out.begun.send_time.0 as f64)

@@ -52,9 +52,7 @@ fn delays_of_a_link_are_measured() {
 #[ignore = "needs root"]
 fn losses_of_a_box_of_known_rate_are_measured() {
     let bed = Bed::forwarding();
-    run(&bed.device, "nft add table ip user");
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    run(&bed.device, "nft add rule ip user pass limit rate over 4000/second burst 100 packets drop");
+    bed.filter(&["limit rate over 4000/second burst 100 packets drop"]);
     bed.file("silence = \"10 ms\"", "", "");
     let keys = "[measure.frame-loss]\nloads = [\"8k\"]\n[measure.back-to-back]\nrate = \"4k\"\nlongest = \"500 ms\"\n\
         [measure.system-recovery]\nrate = \"3k\"\noverload = \"500 ms\"\nafter = \"500 ms\"\n";
@@ -84,8 +82,7 @@ fn churn_of_a_nat44_is_measured() {
 fn the_capacity_of_a_table_is_measured() {
     let bed = Bed::nat44();
     bed.file("silence = \"10 ms\"", "", &bed.kernel_hooks());
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    run(&bed.device, "nft add rule ip user pass ct state new ct count over 1500 drop");
+    bed.filter(&["ct state new ct count over 1500 drop"]);
     let metric = ["conn_table_capacity"];
     let [capacity] = medians(&bed, (&metric, metric), NAT44, "alpha = \"50 %\"\ncapacity-from = 500\n");
     assert!((1400.0..=1500.0).contains(&capacity), "{capacity}");
@@ -97,9 +94,7 @@ fn the_capacity_of_a_table_is_measured() {
 #[ignore = "needs root"]
 fn a_mix_of_frame_sizes_is_measured() {
     let bed = Bed::forwarding();
-    run(&bed.device, "nft add table ip user");
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    run(&bed.device, "nft add rule ip user pass ip length 1006 limit rate over 1000/second burst 25 packets drop");
+    bed.filter(&["ip length 1006 limit rate over 1000/second burst 25 packets drop"]);
     bed.file("silence = \"10 ms\"", "", "");
     let traffic = "[traffic]\ndirection = \"forward\"\nframe-sizes = \"imix:ccce\"\n";
     let [rate] = medians(&bed, (&["throughput"], ["ipv4_forwarding_throughput"]), traffic, "");
@@ -118,10 +113,7 @@ fn tcp_connections_through_a_box_that_is_configured_over_ssh_are_measured() {
     let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
     let place = format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display());
     bed.file("silence = \"10 ms\"", "", &place);
-    run(&bed.device, "nft add table ip user");
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    let syn = "tcp flags & (syn|ack) == syn limit rate over 1000/second burst 100 packets drop";
-    run(&bed.device, &format!("nft add rule ip user pass {syn}"));
+    bed.filter(&["tcp flags & (syn|ack) == syn limit rate over 1000/second burst 100 packets drop"]);
     let tables = "[technology.nat44]\nmapping = \"address-and-port-dependent\"\n[sweep]\nconnections = 4000\n";
     let [rate] = medians(&bed, (&["max_tcp_conn_rate"], ["max_tcp_conn_rate"]), tables, "phase1-rate = \"800\"\n");
     assert!((1_000.0..=1_300.0).contains(&rate), "{rate} connections/s");
@@ -134,9 +126,7 @@ fn tcp_connections_through_a_box_that_is_configured_over_ssh_are_measured() {
 fn segments_on_tcp_connections_are_more_than_one_a_round_trip() {
     let bed = Bed::nat44();
     run(&bed.device, "nft add rule ip user post oifname d-right meta l4proto tcp snat to 198.19.0.1:1024-65535");
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    run(&bed.device, "nft add rule ip user pass ct state invalid counter drop");
-    run(&bed.device, "nft add rule ip user pass meta l4proto tcp counter");
+    bed.filter(&["ct state invalid counter drop", "meta l4proto tcp counter"]);
     for (key, value) in [("be_liberal", 0), ("loose", 0)] {
         run(&bed.device, &format!("sysctl -qw net.netfilter.nf_conntrack_tcp_{key}={value}"));
     }

@@ -96,7 +96,7 @@ fn a_box_that_changes_after_its_trials_is_doubted() {
         INSIDE nft add rule ip user pass limit rate over 10/second burst 5 packets drop\n\
         INSIDE cat /proc/sys/net/netfilter/nf_conntrack_count ;;\nesac\n";
     let bed = Bed::nat44();
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+    bed.filter(&[]);
     let hook = bed.folder.path().join("hook");
     std::fs::write(&hook, HOOK.replace("INSIDE", &bed.inside(""))).unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -165,9 +165,7 @@ fn sockets(bed: &Bed) -> usize {
 #[ignore = "needs root"]
 fn a_run_takes_the_time_of_its_plan() {
     let bed = Bed::forwarding();
-    run(&bed.device, "nft add table ip user");
-    run(&bed.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-    run(&bed.device, "nft add rule ip user pass limit rate over 4000/second burst 100 packets drop");
+    bed.filter(&["limit rate over 4000/second burst 100 packets drop"]);
     let bed_file = bed.file("silence = \"10 ms\"", "", "");
     for (error, is_known) in [("200 fps", true), ("1 %", false)] {
         let text = format!(

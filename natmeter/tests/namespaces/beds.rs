@@ -118,6 +118,13 @@ impl Bed {
         command.args(args).current_dir(self.folder.path()).output().unwrap()
     }
 
+    /// Lets the box filter what it forwards by these rules.
+    pub(super) fn filter(&self, rules: &[&str]) {
+        run(&self.device, "nft add table ip user");
+        run(&self.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
+        rules.iter().for_each(|rule| run(&self.device, &format!("nft add rule ip user pass {rule}")));
+    }
+
     /// The lines of `bed check`: grade and words by name.
     pub(super) fn check(&self, more: &[&str]) -> Vec<(String, String, String)> {
         let args = [&["--json", "bed", "check", "bed.toml", "--beside"], more].concat();

@@ -1,7 +1,8 @@
 //! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
 
+use crate::tester_workers::trial_of;
 use crate::whole_runs::only_run;
-use method::{Direction, Load, NativeFrames, Order, PhaseKind, Rate, TrialRecord, TrialSpec, Trials};
+use method::{NativeFrames, TrialRecord, Trials};
 use natmeter::rig::{Process, Rig};
 use record::plan::Plan;
 use record::store::{TRIALS, read_lines};
@@ -41,21 +42,7 @@ fn both_kinds_return_beside_every_technology() {
         let scenario = mixed(name);
         let point = Plan::new(&scenario).measurements[0].point.clone();
         let mut rig = Rig::build(&point.of(&scenario), &point, &Process::new()).unwrap();
-        let is_stateful = point.connections > 0;
-        let spec = TrialSpec {
-            kind: if is_stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-            rate: Rate(100_000),
-            load: Load::Frames(N),
-            direction: Direction::Both,
-            connections: point.connections,
-            phase1_rate: is_stateful.then_some(Rate(100_000)),
-            validate_rate: None,
-            keep_table: false,
-            responder_order: Order::Random,
-            responder_table: method::ResponderTable::Keep,
-            options: method::TrialOptions::default(),
-        };
-        let outcome = rig.run(&spec).unwrap();
+        let outcome = rig.run(&trial_of(&point, N)).unwrap();
         for leg in [&outcome.forward, &outcome.reverse] {
             assert_eq!((leg.received, leg.faults.total()), (N, 0), "{name}: {outcome:?}");
             assert_eq!(leg.native, Some(NativeFrames { sent: N / 2, received: N / 2 }), "{name}");

@@ -6,7 +6,7 @@ use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, Trial
 use natmeter::rig::{Process, Rig, embedded};
 use natmeter::run::calibrate;
 use record::plan::Plan;
-use scenario::{Link, Options, Scenario, parse};
+use scenario::{Link, Options, Point, Scenario, parse};
 use std::sync::Mutex;
 
 /// Connections, and frames of phase 2 in each direction.
@@ -41,6 +41,24 @@ fn scenario(device: &str, traffic: &str, testers: u32, cores: u32) -> Scenario {
     scenario
 }
 
+/// Both phases at 100,000 frames per second, or one stateless trial, with so many frames a direction.
+pub(crate) fn trial_of(point: &Point, frames: u64) -> TrialSpec {
+    let stateful = point.connections > 0;
+    TrialSpec {
+        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
+        rate: Rate(100_000),
+        load: Load::Frames(frames),
+        direction: Direction::Both,
+        connections: point.connections,
+        phase1_rate: stateful.then_some(Rate(100_000)),
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: method::ResponderTable::Keep,
+        options: method::TrialOptions::default(),
+    }
+}
+
 /// Runs both phases, or one stateless trial; also returns the facts of the device.
 fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     let _turn = TURN.lock();
@@ -52,19 +70,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     assert_eq!(rig.facts["tester workers"], testers.to_string());
     assert_eq!(rig.buffered, N * testers as u64 * u64::from(cores));
     let stateful = point.connections > 0;
-    let spec = TrialSpec {
-        kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
-        rate: Rate(100_000),
-        load: Load::Frames(N),
-        direction: Direction::Both,
-        connections: point.connections,
-        phase1_rate: stateful.then_some(Rate(100_000)),
-        validate_rate: None,
-        keep_table: false,
-        responder_order: Order::Random,
-        responder_table: method::ResponderTable::Keep,
-        options: method::TrialOptions::default(),
-    };
+    let spec = trial_of(&point, N);
     // A thread that is descheduled for long gives up or is late; that says nothing about the distribution of frames.
     let was_descheduled =
         |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|&stall| stall > Nanos::from_millis(50));

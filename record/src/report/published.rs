@@ -251,6 +251,9 @@ fn differences(scenario: &Scenario, result: &PointResult, published: &Published)
         let here = traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), Imix::in_words);
         differences.push(format!("frames of {size} octets (here {here})"));
     }
+    if traffic.mixed_foreground().is_some() {
+        differences.push("translated or tunnelled frames alone (here native IPv6 beside them)".to_owned());
+    }
     differences.extend(mapping(dut, published));
     let is_rate = metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
     match traffic.direction {
