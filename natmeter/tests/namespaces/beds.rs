@@ -122,7 +122,9 @@ impl Bed {
     pub(super) fn filter(&self, rules: &[&str]) {
         run(&self.device, "nft add table ip user");
         run(&self.device, "nft add chain ip user pass {type filter hook forward priority 0;}");
-        rules.iter().for_each(|rule| run(&self.device, &format!("nft add rule ip user pass {rule}")));
+        for rule in rules {
+            run(&self.device, &format!("nft add rule ip user pass {rule}"));
+        }
     }
 
     /// The lines of `bed check`: grade and words by name.
