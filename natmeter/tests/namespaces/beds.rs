@@ -17,9 +17,14 @@ pub(super) struct Bed {
     pub(super) folder: tempfile::TempDir,
 }
 
-/// A tester that the test killed leaves locks and settings behind.
+/// A tester that the test killed leaves locks and settings behind, and any tester the source ports that the box may still hold.
 impl Drop for Bed {
     fn drop(&mut self) {
+        let mut read = self.device.command("cat", Sight::NetworkAndSysfs);
+        let macs = read.args(["/sys/class/net/d-left/address", "/sys/class/net/d-right/address"]).output();
+        for mac in String::from_utf8_lossy(&macs.map(|output| output.stdout).unwrap_or_default()).lines() {
+            let _ = std::fs::remove_file(format!("/run/natmeter/ports-{}.json", mac.replace(':', "-")));
+        }
         let _ = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network).arg("clean").output();
     }
 }
