@@ -43,7 +43,8 @@ impl Scenario {
     /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
         let bed = self.bed.as_ref().filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
-        let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
+        // Software that natmeter configures either keeps no connections, or is cleared.
+        let clears = bed.boxes.iter().all(|(_, keys)| keys.clears() || keys.software.is_some());
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }
