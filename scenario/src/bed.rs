@@ -312,7 +312,7 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
 /// What does not fit together.
 fn rules(bed: &Bed) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (side, port) in bed.ports() {
+    for ((side, port), beside) in bed.ports().into_iter().zip(bed.beside()) {
         let path = |key: &str| format!("bed.{side}.{key}");
         // natmeter knows the ends that it makes itself.
         let is_made = bed.makes_links();
@@ -321,7 +321,7 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
             faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
         }
-        if bed.guest().is_some() {
+        if beside.guest().is_some() {
             faults.extend(wrong_beside_a_guest(side, port));
         }
         if port.io == PortIo::Tap && port.queues > 1 {
@@ -374,10 +374,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
-        let is_guest = matches!(keys.on, On::Guest(_));
-        if is_guest && bed.boxes.len() > 1 {
-            let fault = Fault::new("a guest is the only box of its bed").at(format!("{table}.on"), "one of several");
-            faults.push(fault.instead("describe both edges in [dut], or use other hosts"));
+        let is_guest = keys.guest().is_some();
+        if bed.makes_links() && !keys.is_made() {
+            let fault = Fault::new("natmeter makes the links between all boxes of a bed, or none of them");
+            let fault = fault.at(At::key(table.clone()), "natmeter cannot make the links of this box");
+            faults.push(fault.instead("write on = \"guest\" or \"namespace\" for this box, too, or for none"));
         }
         if keys.on == On::Guest(GuestKind::Uml) && keys.guest_cpus > 1 {
             let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
@@ -403,10 +404,19 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             faults.push(fault.instead("add on = \"namespace\", or start the program in `prepare`"));
         }
     }
+    for pair in bed.boxes.windows(2) {
+        let [(left, of_left), (right, of_right)] = pair else { continue };
+        if [of_left, of_right].iter().all(|keys| keys.guest() == Some(GuestKind::Qemu)) {
+            let fault =
+                Fault::new("two guests of QEMU cannot be connected to each other: each needs the interface of a TAP");
+            let fault = fault.at(format!("dut.{left}.on"), "QEMU").at(format!("dut.{right}.on"), "QEMU");
+            faults.push(fault.instead("write on = \"guest:uml\" or \"namespace\" for one of both"));
+        }
+    }
     faults
 }
 
-/// What a port cannot be if the box is a guest.
+/// What a port cannot be if the box beside it is a guest.
 fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
     let path = |key: &str| format!("bed.{side}.{key}");
     let mut faults = Vec::new();
@@ -473,12 +483,13 @@ impl Bed {
 
     /// Whether natmeter makes the links itself, for a box in a namespace or a guest.
     pub fn makes_links(&self) -> bool {
-        self.boxes.iter().any(|(_, keys)| matches!(keys.on, On::Namespace | On::Guest(_)))
+        self.boxes.iter().any(|(_, keys)| keys.is_made())
     }
 
-    /// The box that is a guest, if one is.
-    pub fn guest(&self) -> Option<(GuestKind, &BoxKeys)> {
-        self.boxes.iter().find_map(|(_, keys)| if let On::Guest(kind) = keys.on { Some((kind, keys)) } else { None })
+    /// The box beside each port: left, right.
+    fn beside(&self) -> [&BoxKeys; 2] {
+        let last = self.boxes.len() - 1;
+        [0, last].map(|at| &self.boxes[at].1)
     }
 
     /// Lanes of the tester: one a queue, on the side that has more.
@@ -530,9 +541,19 @@ impl BoxKeys {
     pub fn both_interfaces(&self) -> Option<[&str; 2]> {
         match &self.interfaces[..] {
             [left, right] => Some([left, right]),
-            _ if matches!(self.on, On::Guest(_)) => Some(["left", "right"]),
+            _ if self.guest().is_some() => Some(["left", "right"]),
             _ => None,
         }
+    }
+
+    /// What runs its kernel, if it is a guest.
+    pub fn guest(&self) -> Option<GuestKind> {
+        if let On::Guest(kind) = self.on { Some(kind) } else { None }
+    }
+
+    /// Whether natmeter makes it and its links.
+    fn is_made(&self) -> bool {
+        matches!(self.on, On::Namespace | On::Guest(_))
     }
 
     /// Whether a hook or a program of the user configures it for each point.
@@ -608,6 +629,36 @@ mod tests {
             let text = RACK.replace(from, to);
             assert_ne!(text, RACK);
             let said = bed(&text).unwrap_err();
+            assert!(said.contains(says), "{says}: {said}");
+        }
+    }
+
+    /// A bed with two boxes at these places.
+    fn two_boxes(ce: &str, pe: &str) -> Result<Bed, String> {
+        let port = |side: &str, net: u8| {
+            format!(
+                "[bed.{side}]\ninterface = \"{side}\"\naddresses = \"198.{net}.0.2/24\"\ngateway = \"198.{net}.0.1\"\n"
+            )
+        };
+        bed(&format!("{}{}[dut.ce]\n{ce}\n[dut.pe]\n{pe}\n", port("left", 18), port("right", 19)))
+    }
+
+    #[test]
+    fn boxes_may_be_guests_and_namespaces_in_a_row() {
+        let places = ["on = \"guest\"", "on = \"guest:qemu\"", "on = \"namespace\""];
+        for (ce, pe) in places
+            .iter()
+            .flat_map(|ce| places.map(|pe| (*ce, pe)))
+            .filter(|(ce, pe)| *ce != places[1] || *pe != places[1])
+        {
+            two_boxes(ce, pe).unwrap_or_else(|said| panic!("{ce} {pe}: {said}"));
+        }
+        for (ce, pe, says) in [
+            (places[1], places[1], "two guests of QEMU cannot be connected to each other"),
+            (places[0], "", "natmeter makes the links between all boxes of a bed, or none of them"),
+            ("on = \"ssh:p095\"", places[2], "natmeter makes the links between all boxes of a bed, or none of them"),
+        ] {
+            let said = two_boxes(ce, pe).unwrap_err();
             assert!(said.contains(says), "{says}: {said}");
         }
     }

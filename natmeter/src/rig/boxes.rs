@@ -2,6 +2,7 @@
 //! and count their tables, and restore them.
 
 use super::files::open;
+use super::place::Place;
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed};
 use dut::RunDir;
@@ -22,7 +23,7 @@ use wire::PortRange;
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
-    /// Names and words of the bed file.
+    /// Facts of the bed file, and those that natmeter found.
     facts: FactTable,
     counts: bool,
 }
@@ -35,17 +36,19 @@ pub fn prepare(
     scenario: &Scenario,
     bed: &Bed,
     point: &Point,
-    device: Option<&On>,
+    place: &Place,
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false };
-    for (role, keys) in &bed.boxes {
-        let config = config_of(bed, (role, keys), device.cloned(), of_point(scenario, role, point)?);
+    for (at, (role, keys)) in bed.boxes.iter().enumerate() {
+        let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
         let sink = process.commands.sink(role);
-        boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
+        let running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
         boxes.counts |= config.hooks.count.is_some();
-        let facts = keys.facts.iter().flatten();
-        boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
+        let own = keys.facts.iter().flatten().cloned();
+        let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
+        boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        boxes.running.push(running);
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
@@ -70,7 +73,7 @@ fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
 }
 
 /// The name of a fact about one of several boxes.
-fn named(role: &str, name: &str) -> String {
+pub(super) fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
@@ -229,11 +232,7 @@ type Teardown = Box<dyn FnOnce() -> Vec<String>>;
 impl Boxes {
     /// What a report says about the boxes.
     pub fn facts(&self) -> FactTable {
-        let mut facts = self.facts.clone();
-        for running in &self.running {
-            facts.extend(running.facts().into_iter().map(|fact| (fact.name, fact.value)));
-        }
-        facts
+        self.facts.clone()
     }
 
     /// Doubts about results on them.
