@@ -3,6 +3,9 @@
 
 use super::{Process, RigError, boxes, guest};
 use crate::bed::{machine, management};
+use dut::changes::Changes;
+use dut::guest::network;
+use dut::host::{Host, Log, Namespace};
 use dut::links::{self, Connection, End, Links};
 use dut::{On, RunDir, started::Started};
 use port::Netns;
@@ -10,6 +13,7 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use wire::Mac;
 
 /// The ports' namespace, and what stands in it.
@@ -72,6 +76,14 @@ impl Place {
         // The old ones end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
+            if keys.on == bed::On::Namespace && keys.software.is_some() {
+                let sink = process.commands.sink(role);
+                let host = Namespace::between(links.tester().clone(), links.boxes()[at].clone());
+                let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(&sink)));
+                let steps = network::steps(&guest::network(scenario, bed, point, at));
+                // What they change ends with the namespace.
+                Changes::on(logged, RunDir::of_this_user(), sink).carry_out(&steps)?;
+            }
             let bed::On::Guest(kind) = keys.on else { continue };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
             let ends = guest::Ends { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };

@@ -19,7 +19,7 @@ fn bed(ends: [(&str, &str); 2], of_box: &str) -> TempDir {
 }
 
 /// The same with these tables of boxes.
-fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
+pub(super) fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
     let port = |side: &str, (gateway, tester): (&str, &str)| {
         format!("[bed.{side}]\ninterface = \"t-{side}\"\naddresses = [\"{tester}\"]\ngateway = \"{gateway}\"\n")
     };
@@ -29,8 +29,8 @@ fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
     folder
 }
 
-const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
-const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
+pub(super) const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
+pub(super) const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
 const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 fn natmeter(folder: &Path, args: &[&str]) -> Output {
@@ -47,7 +47,21 @@ fn is_measured_and_counted(folder: &Path, scenario: &str) {
 }
 
 /// The same for any boxes. Returns the facts about them.
-fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
+pub(super) fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
+    measured_with(folder, scenario, 2, |commands, says| {
+        let counts: Vec<&str> = commands.lines().filter(|line| line.contains("hook `count`")).collect();
+        assert!(counts.iter().any(|line| line.contains("\"output\":\"500\"")), "{counts:?} {says}");
+        assert!(commands.contains("hook `clear`"));
+    })
+}
+
+/// Runs a scenario, and checks that it has so many rates and that its boxes are restored. Returns the facts about the boxes.
+pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
+    measured_with(folder, scenario, rates, |_, _| ())
+}
+
+/// The same; looks at the record of commands, beside what natmeter said.
+fn measured_with(folder: &Path, scenario: &str, rates: usize, look: impl Fn(&str, &str)) -> Value {
     // A guest of QEMU without KVM forwards about 10,000 frames a second.
     let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], &["--set", "measure.max-rate=2k"]].concat();
     let report = reported(folder, &args, |args| {
@@ -55,13 +69,12 @@ fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
         let commands =
             Command::new("sh").args(["-c", "cat runs/*/commands.jsonl"]).current_dir(folder).output().unwrap();
         let commands = String::from_utf8(commands.stdout).unwrap();
-        let counts: Vec<&str> = commands.lines().filter(|line| line.contains("hook `count`")).collect();
         let says = String::from_utf8_lossy(&output.stderr);
-        assert!(counts.iter().any(|line| line.contains("\"output\":\"500\"")), "{counts:?} {says}");
-        assert!(commands.contains("hook `clear`") && commands.contains("hook `restore`"));
+        look(&commands, &says);
+        assert!(commands.contains("hook `restore`"), "{says}");
         output
     });
-    has_rates(&report, 2);
+    has_rates(&report, rates);
     report["facts"]["duts"]["external"].clone()
 }
 
