@@ -324,6 +324,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
         if beside.guest().is_some() {
             faults.extend(wrong_beside_a_guest(side, port));
         }
+        if beside.is_configured() && port.gateway.is_none() {
+            let fault = Fault::new(format!("the box has no address on the {side}"));
+            let fault = fault.at(At::key(format!("bed.{side}")), "this port");
+            faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the box this address"));
+        }
         if port.io == PortIo::Tap && port.queues > 1 {
             let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
             faults.push(fault.instead("remove `queues`, or write io = \"af-packet\""));
@@ -374,7 +379,6 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
-        let is_guest = keys.guest().is_some();
         if bed.makes_links() && !keys.is_made() {
             let fault = Fault::new("natmeter makes the links between all boxes of a bed, or none of them");
             let fault = fault.at(At::key(table.clone()), "natmeter cannot make the links of this box");
@@ -384,11 +388,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
             faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
         }
-        if is_guest && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
-            let fault = Fault::new("the interfaces of a guest are `left` and `right`");
+        if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
+            let fault = Fault::new("natmeter makes the interfaces of this box: `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
-        if keys.software.is_some() && keys.interfaces.len() != 2 && !is_guest {
+        if keys.software.is_some() && keys.interfaces.len() != 2 && !keys.is_made() {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
@@ -423,11 +427,6 @@ fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
     if port.io == PortIo::Tap {
         let fault = Fault::new("natmeter makes the link of a guest itself").at(path("io"), "a TAP");
         faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp-generic\""));
-    }
-    if port.gateway.is_none() {
-        let fault = Fault::new(format!("the guest has no address on the {side}"));
-        let fault = fault.at(At::key(format!("bed.{side}")), "this port");
-        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the guest this address"));
     }
     if port.mac.is_some() || port.vlan.is_some() {
         let key = if port.mac.is_some() { "mac" } else { "vlan" };
@@ -541,9 +540,14 @@ impl BoxKeys {
     pub fn both_interfaces(&self) -> Option<[&str; 2]> {
         match &self.interfaces[..] {
             [left, right] => Some([left, right]),
-            _ if self.guest().is_some() => Some(["left", "right"]),
+            _ if self.is_made() => Some(["left", "right"]),
             _ => None,
         }
+    }
+
+    /// Whether natmeter makes it, and gives it addresses and routes.
+    pub fn is_configured(&self) -> bool {
+        self.guest().is_some() || self.on == On::Namespace && self.software.is_some()
     }
 
     /// What runs its kernel, if it is a guest.

@@ -76,7 +76,7 @@ impl Place {
         // The old ones end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
-            if keys.on == bed::On::Namespace && keys.software.is_some() {
+            if keys.is_configured() && keys.guest().is_none() {
                 let sink = process.commands.sink(role);
                 let host = Namespace::between(links.tester().clone(), links.boxes()[at].clone());
                 let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(&sink)));

@@ -48,7 +48,8 @@ fn is_measured_and_counted(folder: &Path, scenario: &str) {
 
 /// The same for any boxes. Returns the facts about them.
 pub(super) fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
-    measured_with(folder, scenario, 2, |commands, says| {
+    let connections = ["--set", "sweep.connections=500"];
+    measured_with(folder, scenario, &connections, 2, |commands, says| {
         let counts: Vec<&str> = commands.lines().filter(|line| line.contains("hook `count`")).collect();
         assert!(counts.iter().any(|line| line.contains("\"output\":\"500\"")), "{counts:?} {says}");
         assert!(commands.contains("hook `clear`"));
@@ -57,13 +58,13 @@ pub(super) fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
 
 /// Runs a scenario, and checks that it has so many rates and that its boxes are restored. Returns the facts about the boxes.
 pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
-    measured_with(folder, scenario, rates, |_, _| ())
+    measured_with(folder, scenario, &[], rates, |_, _| ())
 }
 
 /// The same; looks at the record of commands, beside what natmeter said.
-fn measured_with(folder: &Path, scenario: &str, rates: usize, look: impl Fn(&str, &str)) -> Value {
+fn measured_with(folder: &Path, scenario: &str, more: &[&str], rates: usize, look: impl Fn(&str, &str)) -> Value {
     // A guest of QEMU without KVM forwards about 10,000 frames a second.
-    let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], &["--set", "measure.max-rate=2k"]].concat();
+    let args = [&quick(scenario, &["--set", "measure.max-rate=2k"])[..], more].concat();
     let report = reported(folder, &args, |args| {
         let output = natmeter(folder, args);
         let commands =

@@ -10,9 +10,12 @@ const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
 /// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
 fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
     let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
-    let metrics = if counts { "\"max_conn_est_rate\", \"throughput\"" } else { "\"throughput\"" };
+    let (metrics, sweep) = match counts {
+        true => ("\"max_conn_est_rate\", \"throughput\"", "[sweep]\nconnections = 500"),
+        false => ("\"throughput\"", ""),
+    };
     let text = format!(
-        "name = \"box\"\n[dut.external]\n{plays}\n[technology.{technology}\n[sweep]\nconnections = 500\n\
+        "name = \"box\"\n[dut.external]\n{plays}\n[technology.{technology}\n{sweep}\n\
          [measure]\nmetrics = [{metrics}]\n"
     );
     fs::write(folder.path().join("box.toml"), text).unwrap();

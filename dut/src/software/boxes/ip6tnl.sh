@@ -42,8 +42,8 @@ provider_edge() {
       echo "route replace default dev natmeter$at table $((1000 + at))" >&4
       echo "rule add fwmark $at lookup $((1000 + at)) priority 1000" >&4
       echo "$at ${four%/*} $ports" >&5
+      if [ $at -eq 1 ]; then echo "addr replace $pe dev lo" >&3; fi
     done
-    echo "addr replace $pe dev lo" >&3
   } 3>/tmp/natmeter-tunnels 4>/tmp/natmeter-links 5>/tmp/natmeter-customers
   ip -6 -batch /tmp/natmeter-tunnels
   ip -batch /tmp/natmeter-links

@@ -100,7 +100,7 @@ const SCRIPTS: &[Script] = &[
         text: include_str!("jool-siit.sh"),
         preset: "",
         tracks: false,
-        values: &["pref64?", "eam?", "customers"],
+        values: &["pref64?", "eam?", "customers?"],
         keeps: |_| false,
     },
     Script {
