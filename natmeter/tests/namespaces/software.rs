@@ -79,7 +79,7 @@ fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
 #[test]
 #[ignore = "needs root and a guest"]
 fn siit_by_jool_in_a_guest() {
-    let technology = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"192.0.2.0/24 2001:2:0:1::/120\"]";
+    let technology = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"198.18.0.0/24 2001:2:0:2::/120\"]";
     plays("guest", "jool-siit", ("", technology), [LEFT6, RIGHT], false);
 }
 
@@ -101,7 +101,7 @@ fn b4_and_aftr_of_the_kernel_in_guests() {
 #[ignore = "needs root and a guest"]
 fn lwb4_and_lwaftr_of_the_kernel_in_guests() {
     plays("guest", "ip6tnl", (CE, &lw4o6()), [LEFT, RIGHT6], true);
-    plays("guest", "ip6tnl", (PE, &format!("{}\n[traffic]\nsubscribers = 10", lw4o6())), [LEFT6, RIGHT], false);
+    plays("guest", "ip6tnl", (PE, &format!("{}\n[traffic]\nsubscribers = 10\nsource-ports = \"1024-3071\"", lw4o6())), [LEFT6, RIGHT], false);
 }
 
 #[test]

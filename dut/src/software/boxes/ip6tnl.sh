@@ -54,11 +54,11 @@ aftr() {
   echo "table ip natmeter {"
   tunnels=$(while read -r at _; do printf '"natmeter%s" : %s, ' "$at" "$at"; done </tmp/natmeter-customers)
   echo " chain raw { type filter hook prerouting priority raw; ct original zone set iifname map { $tunnels }; }"
-  echo " chain mark { type filter hook prerouting priority mangle;"
+  echo " chain marks { type filter hook prerouting priority mangle;"
   echo "  ct mark set iifname map { $tunnels }; iifname \"$right\" meta mark set ct mark; }"
   echo " chain postrouting { type nat hook postrouting priority srcnat;"
   for protocol in udp tcp; do echo "  oifname \"$right\" meta l4proto $protocol snat to $pool:$pool_ports;"; done
-  echo " } }"
+  echo " }"; echo "}"
 }
 # Address and port say the customer, without state; what a customer sends from other ports is dropped (RFC 7596, section 5.2).
 lwaftr() {
@@ -67,7 +67,7 @@ lwaftr() {
   echo " set sources { type ifname . ipv4_addr . inet_service; flags interval; elements = { $(blocks '"natmeter%s" . %s . %s' own) } }"
   echo " chain raw { type filter hook prerouting priority raw; notrack;"
   echo "  iifname \"$right\" meta l4proto { udp, tcp } meta mark set ip daddr . th dport map @customers;"
-  echo "  iifname \"natmeter*\" meta l4proto { udp, tcp } iifname . ip saddr . th sport != @sources drop; } }"
+  echo "  iifname \"natmeter*\" meta l4proto { udp, tcp } iifname . ip saddr . th sport != @sources drop; }"; echo "}"
 }
 # Each block of ports of each customer, printed with a format.
 blocks() {
