@@ -41,15 +41,14 @@ fn natmeter(folder: &Path, args: &[&str]) -> Output {
 
 /// Runs a scenario, and checks that it has rates and that each count of the guest is that of the connections.
 fn is_measured_and_counted(folder: &Path, scenario: &str) {
-    let facts = measured_and_counted(folder, scenario);
+    let facts = measured_and_counted(folder, scenario, &["--set", "measure.max-rate=5k"]);
     assert_eq!(facts["host"], "guest:uml");
     assert!(facts["guest"].as_str().unwrap().starts_with("User-Mode Linux; processors: 1; memory: 256 MiB"), "{facts}");
 }
 
-/// The same for any boxes. Returns the facts about them.
-fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
-    // A guest of QEMU without KVM forwards about 10,000 frames a second.
-    let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], &["--set", "measure.max-rate=2k"]].concat();
+/// The same for any boxes, with further arguments. Returns the facts about them.
+fn measured_and_counted(folder: &Path, scenario: &str, more: &[&str]) -> Value {
+    let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], more].concat();
     let report = reported(folder, &args, |args| {
         let output = natmeter(folder, args);
         let commands =
@@ -88,10 +87,23 @@ fn nat64(folder: &Path) -> &'static str {
     "jool.toml"
 }
 
+/// A guest of QEMU without KVM forwards a few thousand frames a second, and may stop for a second while it translates its
+/// kernel.
+const SLOW: [&str; 8] = [
+    "--set",
+    "measure.max-rate=1k",
+    "--set",
+    "measure.error=60 %",
+    "--set",
+    "measure.drain=1 s",
+    "--set",
+    "measure.phase1-drain=2 s",
+];
+
 /// A guest of QEMU with so many processors, with this software.
 fn qemu(ends: [(&str, &str); 2], software: &str, cpus: u32, scenario: impl Fn(&Path) -> String) {
     let folder = bed_of(ends, &format!("[dut]\non = \"guest:qemu\"\nguest-cpus = {cpus}\nsoftware = \"{software}\"\n"));
-    let facts = measured_and_counted(folder.path(), &scenario(folder.path()));
+    let facts = measured_and_counted(folder.path(), &scenario(folder.path()), &SLOW);
     assert_eq!(facts["host"], "guest:qemu");
     let words = facts["guest"].as_str().unwrap();
     assert!(words.starts_with("QEMU with") && words.contains(&format!("processors: {cpus};")), "{words}");
@@ -156,7 +168,7 @@ restore = "jool instance remove plat"
 #[ignore = "needs root and a guest"]
 fn two_guests_with_464xlat_are_measured() {
     let folder = two_edges(&format!("on = \"guest\"\n{CLAT}"), &format!("on = \"guest\"\n{PLAT}"));
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap());
+    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
     for role in ["ce", "pe"] {
         assert_eq!(facts[format!("{role} host")], "guest:uml");
         assert!(facts[format!("{role} guest")].as_str().unwrap().starts_with("User-Mode Linux"), "{facts}");
@@ -169,7 +181,7 @@ fn two_guests_with_464xlat_are_measured() {
 fn a_qemu_guest_beside_another_guest_is_measured() {
     let ce = format!("on = \"guest:qemu\"\nguest-cpus = 2\n{CLAT}");
     let folder = two_edges(&ce, &format!("on = \"guest\"\n{PLAT}"));
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap());
+    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:qemu".into(), &"guest:uml".into()));
 }
 
@@ -193,7 +205,7 @@ fn a_guest_before_a_program_in_a_namespace_is_measured() {
     );
     let socket = folder.path().join("pe.sock").display().to_string();
     fs::write(folder.path().join("pe.toml"), file.replace("SOCKET", &socket)).unwrap();
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap());
+    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:uml".into(), &"namespace".into()));
 }
 
