@@ -2,9 +2,11 @@
 //! because a scenario describes the experiment. Read like a scenario, so that mistakes are shown in the same way.
 
 mod place;
+pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
+pub use software::Software;
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::ScenarioError;
@@ -92,32 +94,6 @@ const ZERO_COPY: &[Choice<ZeroCopy>] = &[
     ("never", ZeroCopy::Never, ""),
 ];
 
-/// The software of a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BoxSoftware {
-    /// What the user or hooks configure.
-    External,
-    /// Stateful NAT44 by nft.
-    Nftables,
-    /// IPv4 forwarding.
-    LinuxForwarding,
-    /// IPv6 forwarding.
-    LinuxIpv6Forwarding,
-    /// Stateful NAT64 by Jool.
-    Jool,
-    /// SIIT by Jool, with explicit address maps.
-    JoolSiit,
-}
-
-const SOFTWARE: &[Choice<BoxSoftware>] = &[
-    ("external", BoxSoftware::External, ""),
-    ("nftables", BoxSoftware::Nftables, ""),
-    ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
-    ("linux-ipv6-forwarding", BoxSoftware::LinuxIpv6Forwarding, ""),
-    ("jool", BoxSoftware::Jool, ""),
-    ("jool-siit", BoxSoftware::JoolSiit, ""),
-];
-
 /// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
 const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
 
@@ -170,9 +146,8 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding`,
-        /// `linux-ipv6-forwarding`, `jool` (NAT64) and `jool-siit` (SIIT with `eam`) are configured and restored by natmeter.
-        software: BoxSoftware = "software", choice(SOFTWARE), or("external");
+        /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
+        software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
         interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
@@ -413,12 +388,12 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = Fault::new("the interfaces of a guest are `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
-        if keys.software != BoxSoftware::External && keys.interfaces.len() != 2 && !is_guest {
+        if keys.software.is_some() && keys.interfaces.len() != 2 && !is_guest {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
         }
-        if keys.software != BoxSoftware::External && (keys.prepare.is_some() || keys.restore.is_some()) {
+        if keys.software.is_some() && (keys.prepare.is_some() || keys.restore.is_some()) {
             let fault = Fault::new("natmeter configures and restores this box itself");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("remove `prepare` and `restore`, or write software = \"external\""));
@@ -593,16 +568,7 @@ impl BoxKeys {
 
     /// Whether a hook or natmeter empties its table.
     pub fn clears(&self) -> bool {
-        self.clear.is_some() || matches!(self.software, BoxSoftware::Nftables | BoxSoftware::Jool)
-    }
-
-    /// The name of the software that natmeter configures; `None` for other software.
-    pub fn configured_software(&self) -> Option<&'static str> {
-        SOFTWARE
-            .iter()
-            .find(|(_, software, _)| *software == self.software)
-            .map(|(name, ..)| *name)
-            .filter(|name| *name != "external")
+        self.clear.is_some() || self.software.is_some_and(Software::keeps)
     }
 }
 
