@@ -149,7 +149,7 @@ key::table! {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
-        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
+        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest or namespace; not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
         /// virtual machine that natmeter boots: `guest:uml` (also `guest`) or `guest:qemu`.
         on: On = "on", place(), or("local");
@@ -321,8 +321,8 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
             faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
         }
-        if beside.guest().is_some() {
-            faults.extend(wrong_beside_a_guest(side, port));
+        if beside.has_network() {
+            faults.extend(wrong_beside(beside, side, port));
         }
         if port.io == PortIo::Tap && port.queues > 1 {
             let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
@@ -374,7 +374,6 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
-        let is_guest = keys.guest().is_some();
         if bed.makes_links() && !keys.is_made() {
             let fault = Fault::new("natmeter makes the links between all boxes of a bed, or none of them");
             let fault = fault.at(At::key(table.clone()), "natmeter cannot make the links of this box");
@@ -384,11 +383,11 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
             faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
         }
-        if is_guest && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
-            let fault = Fault::new("the interfaces of a guest are `left` and `right`");
+        if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
+            let fault = Fault::new("the interfaces of a box that natmeter makes are `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
-        if keys.software.is_some() && keys.interfaces.len() != 2 && !is_guest {
+        if keys.software.is_some() && keys.interfaces.len() != 2 && !keys.is_made() {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
@@ -416,22 +415,22 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     faults
 }
 
-/// What a port cannot be if the box beside it is a guest.
-fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
+/// What a port cannot be if natmeter gives the box beside it its network.
+fn wrong_beside(beside: &BoxKeys, side: &str, port: &PortKeys) -> Vec<Fault> {
     let path = |key: &str| format!("bed.{side}.{key}");
     let mut faults = Vec::new();
-    if port.io == PortIo::Tap {
+    if port.io == PortIo::Tap && beside.guest().is_some() {
         let fault = Fault::new("natmeter makes the link of a guest itself").at(path("io"), "a TAP");
         faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp-generic\""));
     }
     if port.gateway.is_none() {
-        let fault = Fault::new(format!("the guest has no address on the {side}"));
+        let fault = Fault::new(format!("the box that natmeter configures has no address on the {side}"));
         let fault = fault.at(At::key(format!("bed.{side}")), "this port");
-        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the guest this address"));
+        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the box this address"));
     }
     if port.mac.is_some() || port.vlan.is_some() {
         let key = if port.mac.is_some() { "mac" } else { "vlan" };
-        let fault = Fault::new(format!("natmeter makes the link of a guest itself, without `{key}`"));
+        let fault = Fault::new(format!("natmeter makes the link of this box itself, without `{key}`"));
         faults.push(fault.at(path(key), "cannot be chosen").instead(format!("remove `{key}`")));
     }
     faults
@@ -541,7 +540,7 @@ impl BoxKeys {
     pub fn both_interfaces(&self) -> Option<[&str; 2]> {
         match &self.interfaces[..] {
             [left, right] => Some([left, right]),
-            _ if self.guest().is_some() => Some(["left", "right"]),
+            _ if self.is_made() => Some(["left", "right"]),
             _ => None,
         }
     }
@@ -549,6 +548,11 @@ impl BoxKeys {
     /// What runs its kernel, if it is a guest.
     pub fn guest(&self) -> Option<GuestKind> {
         if let On::Guest(kind) = self.on { Some(kind) } else { None }
+    }
+
+    /// Whether natmeter gives it addresses and routes.
+    pub fn has_network(&self) -> bool {
+        self.guest().is_some() || (self.on == On::Namespace && self.software.is_some())
     }
 
     /// Whether natmeter makes it and its links.

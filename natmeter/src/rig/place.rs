@@ -63,7 +63,7 @@ impl Place {
         guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
     }
 
-    /// Boots the guests of a bed, and gives them addresses and routes for a point.
+    /// Boots the guests of a bed, and gives them and the namespaces that natmeter configures addresses and routes for a point.
     ///
     /// # Errors
     /// If no guest is built, one does not boot, or a step in it fails.
@@ -72,12 +72,17 @@ impl Place {
         // The old ones end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
-            let bed::On::Guest(kind) = keys.on else { continue };
+            if !keys.has_network() {
+                continue;
+            }
+            let (network, sink) = (guest::network(scenario, bed, point, at), process.commands.sink(role));
+            let bed::On::Guest(kind) = keys.on else {
+                guest::configure(&links.boxes()[at], &network, &sink)?;
+                continue;
+            };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
             let ends = guest::Ends { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
-            let network = guest::network(scenario, bed, point, at);
-            let booted = guest::Booted::boot((kind, keys), &ends, &network, &process.commands.sink(role))?;
-            self.guests.push((at, booted));
+            self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())
     }

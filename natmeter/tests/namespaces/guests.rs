@@ -209,6 +209,29 @@ fn a_guest_before_a_program_in_a_namespace_is_measured() {
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:uml".into(), &"namespace".into()));
 }
 
+/// A namespace with software of natmeter's has addresses and routes of natmeter's, like a guest.
+#[test]
+#[ignore = "needs root"]
+fn the_kernel_nat44_of_a_namespace_is_measured() {
+    let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
+    let facts = measured_and_counted(folder.path(), &kernel_nat44(folder.path()), &["--set", "measure.max-rate=5k"]);
+    assert_eq!(facts["host"], "namespace");
+}
+
+/// Two namespaces in a row forward IPv6: each routes the tester's networks through its neighbour.
+#[test]
+#[ignore = "needs root"]
+fn two_namespaces_in_a_row_forward() {
+    let of_box = "on = \"namespace\"\nsoftware = \"linux-ipv6-forwarding\"";
+    let right = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
+    let folder = bed_of([LEFT_IPV6, right], &format!("[dut.ce]\n{of_box}\n[dut.pe]\n{of_box}\n"));
+    let text = "name = \"two routers\"\n[dut.external]\n[technology.ipv6-forwarding]\nleft = \"2001:2:0:1::/64\"\n\
+        right = \"2001:2:0:8001::/64\"\n[measure]\nmetrics = \"throughput\"\n";
+    fs::write(folder.path().join("routers.toml"), text).unwrap();
+    let report = reported(folder.path(), &quick("routers.toml", &[]), |args| natmeter(folder.path(), args));
+    has_rates(&report, 1);
+}
+
 /// A hook that hangs is killed in the guest, and the error shows it; the guest goes on.
 #[test]
 #[ignore = "needs root and a guest"]
