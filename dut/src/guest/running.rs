@@ -197,6 +197,12 @@ impl Guest {
         self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Waits until it ends by itself, and says how.
+    pub fn wait(&mut self) -> DutError {
+        let _ = self.child.wait();
+        self.failure("ended by itself".into())
+    }
+
     /// The last lines of its console.
     pub fn console(&self) -> Vec<String> {
         self.console.all()

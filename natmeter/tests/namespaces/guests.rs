@@ -2,14 +2,14 @@
 //! with `qemu` in their names one of QEMU; `./check` builds both before it runs these tests, and leaves them out where it cannot.
 
 use super::beds::{has_rates, quick, reported, scenarios, until};
-use super::config;
+use super::{address, bare, cable, config};
 use port::Netns;
 use port::netns::Sight;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder with a bed whose box is a guest: its addresses with prefix lengths and those of the tester, left and right, and keys of the
@@ -48,9 +48,14 @@ fn is_measured_and_counted(folder: &Path, scenario: &str) {
 
 /// The same for any boxes, with further arguments. Returns the facts about them.
 fn measured_and_counted(folder: &Path, scenario: &str, more: &[&str]) -> Value {
+    measured_by(&|args| natmeter(folder, args), folder, scenario, more)
+}
+
+/// The same by this natmeter.
+fn measured_by(natmeter: &dyn Fn(&[&str]) -> Output, folder: &Path, scenario: &str, more: &[&str]) -> Value {
     let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], more].concat();
     let report = reported(folder, &args, |args| {
-        let output = natmeter(folder, args);
+        let output = natmeter(args);
         let commands =
             Command::new("sh").args(["-c", "cat runs/*/commands.jsonl"]).current_dir(folder).output().unwrap();
         let commands = String::from_utf8(commands.stdout).unwrap();
@@ -225,11 +230,98 @@ fn two_namespaces_in_a_row_forward() {
     let of_box = "on = \"namespace\"\nsoftware = \"linux-ipv6-forwarding\"";
     let right = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
     let folder = bed_of([LEFT_IPV6, right], &format!("[dut.ce]\n{of_box}\n[dut.pe]\n{of_box}\n"));
-    let text = "name = \"two routers\"\n[dut.external]\n[technology.ipv6-forwarding]\nleft = \"2001:2:0:1::/64\"\n\
+    let text = "name = \"two-routers\"\n[dut.external]\n[technology.ipv6-forwarding]\nleft = \"2001:2:0:1::/64\"\n\
         right = \"2001:2:0:8001::/64\"\n[measure]\nmetrics = \"throughput\"\n";
     fs::write(folder.path().join("routers.toml"), text).unwrap();
     let report = reported(folder.path(), &quick("routers.toml", &[]), |args| natmeter(folder.path(), args));
     has_rates(&report, 1);
+}
+
+/// A box like a machine of its own: a guest at the ends of three cables in the tester's namespace, one of them for ssh.
+struct OverSsh {
+    tester: Netns,
+    folder: TempDir,
+    guest: Child,
+}
+
+impl OverSsh {
+    /// Boots the guest, and runs these commands in it by ssh. The bed file has these ends and these keys of the box.
+    fn new(ends: [(&str, &str); 2], software: &str, commands: &[&str]) -> OverSsh {
+        let tester = Netns::new().unwrap();
+        for name in ["t-left", "t-right", "t-control"] {
+            let far = name.replace('t', "g");
+            cable(&tester, name, &tester, &far);
+            bare(&tester, name);
+            bare(&tester, &far);
+        }
+        address(&tester, "t-control", "10.98.0.1/24");
+        let of_box = format!(
+            "[dut]\non = \"ssh:dut\"\nssh-config = \"ssh_config\"\nsoftware = \"{software}\"\n\
+             interfaces = [\"left\", \"right\"]\n"
+        );
+        let folder = bed_of(ends, &of_box);
+        let path = {
+            let folder = folder.path().to_owned();
+            move |name: &str| folder.join(name).display().to_string()
+        };
+        let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &path("user")]).status();
+        assert!(made.unwrap().success());
+        let config = format!(
+            "Host dut\n HostName 10.98.0.2\n User root\n IdentityFile {}\n IdentitiesOnly yes\n IdentityAgent none\n \
+             UserKnownHostsFile {}\n GlobalKnownHostsFile /dev/null\n StrictHostKeyChecking yes\n",
+            path("user"),
+            path("known_hosts")
+        );
+        fs::write(path("ssh_config"), config).unwrap();
+        let mut guest = tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+        guest.args(["guest", "run", "--left", "g-left", "--right", "g-right", "--control", "g-control"]);
+        guest.args(["--address", "10.98.0.2/24", "--ssh-key", &path("user.pub"), "--quiet"]);
+        let mut guest = guest.stdout(Stdio::piped()).spawn().unwrap();
+        let mut key = String::new();
+        BufReader::new(guest.stdout.take().unwrap()).read_line(&mut key).unwrap();
+        fs::write(path("known_hosts"), key).unwrap();
+        let bed = OverSsh { tester, folder, guest };
+        for command in commands {
+            let mut ssh = bed.tester.command("ssh", Sight::NetworkAndSysfs);
+            let ran = ssh.args(["-F", &path("ssh_config"), "dut", command]).output().unwrap();
+            assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+        }
+        bed
+    }
+
+    /// Measures the guest.
+    fn is_measured_and_counted(&self, scenario: &str) {
+        let natmeter = |args: &[&str]| {
+            let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+            command.args(args).current_dir(self.folder.path()).output().unwrap()
+        };
+        let facts = measured_by(&natmeter, self.folder.path(), scenario, &["--set", "measure.max-rate=5k"]);
+        assert_eq!(facts["host"], "ssh:dut");
+        assert!(facts["kernel of the DUT's host"].as_str().unwrap().starts_with("Linux 6."), "{facts}");
+    }
+}
+
+impl Drop for OverSsh {
+    fn drop(&mut self) {
+        let _ = self.guest.kill();
+        let _ = self.guest.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn the_kernel_nat44_of_a_guest_over_ssh_is_measured() {
+    let addresses = ["ip addr add 198.18.0.1/24 dev left", "ip addr add 198.19.0.1/24 dev right"];
+    let bed = OverSsh::new([LEFT, RIGHT], "nftables", &addresses);
+    bed.is_measured_and_counted(&kernel_nat44(bed.folder.path()));
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn jool_in_a_guest_over_ssh_is_measured() {
+    let addresses = ["ip addr add 2001:2:0:1800::2/64 dev left", "ip addr add 198.19.0.1/24 dev right"];
+    let bed = OverSsh::new([LEFT_IPV6, RIGHT], "jool", &addresses);
+    bed.is_measured_and_counted(nat64(bed.folder.path()));
 }
 
 /// A hook that hangs is killed in the guest, and the error shows it; the guest goes on.
