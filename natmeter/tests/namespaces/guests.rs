@@ -249,7 +249,7 @@ impl OverSsh {
     fn new(ends: [(&str, &str); 2], software: &str, commands: &[&str]) -> OverSsh {
         let tester = Netns::new().unwrap();
         for name in ["t-left", "t-right", "t-control"] {
-            let far = name.replace('t', "g");
+            let far = name.replacen('t', "g", 1);
             cable(&tester, name, &tester, &far);
             bare(&tester, name);
             bare(&tester, &far);
@@ -279,6 +279,7 @@ impl OverSsh {
         let mut guest = guest.stdout(Stdio::piped()).spawn().unwrap();
         let mut key = String::new();
         BufReader::new(guest.stdout.take().unwrap()).read_line(&mut key).unwrap();
+        assert!(key.starts_with("10.98.0.2 ssh-ed25519 "), "{key}");
         fs::write(path("known_hosts"), key).unwrap();
         let bed = OverSsh { tester, folder, guest };
         for command in commands {
