@@ -41,7 +41,7 @@ pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
         let no_detection = if address.is_ipv6() { "nodad" } else { "" };
         steps.push(Step::dut(
             format!("the {name} address of the DUT"),
-            words(&["ip addr add", &format!("{address}/{length}"), "dev", name, no_detection]),
+            words(&["ip addr replace", &format!("{address}/{length}"), "dev", name, no_detection]),
         ));
         steps.push(Step::dut(
             format!("a permanent neighbour entry for {of} on the {name}, so that the DUT does not ask for it"),

@@ -1,6 +1,7 @@
 //! Boxes in guests that natmeter boots. They need a guest of User-Mode Linux, which `natmeter guest build` builds, and those
 //! with `qemu` in their names one of QEMU; `./check` builds both before it runs these tests, and leaves them out where it cannot.
 
+use super::bed_technologies::technology;
 use super::beds::{has_rates, quick, reported, scenarios, until};
 use super::{address, bare, cable, config};
 use port::Netns;
@@ -19,7 +20,7 @@ fn bed(ends: [(&str, &str); 2], of_box: &str) -> TempDir {
 }
 
 /// The same with these tables of boxes.
-fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
+pub(super) fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
     let port = |side: &str, (gateway, tester): (&str, &str)| {
         format!("[bed.{side}]\ninterface = \"t-{side}\"\naddresses = [\"{tester}\"]\ngateway = \"{gateway}\"\n")
     };
@@ -29,8 +30,8 @@ fn bed_of([left, right]: [(&str, &str); 2], boxes: &str) -> TempDir {
     folder
 }
 
-const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
-const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
+pub(super) const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
+pub(super) const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
 const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 fn natmeter(folder: &Path, args: &[&str]) -> Output {
@@ -41,23 +42,45 @@ fn natmeter(folder: &Path, args: &[&str]) -> Output {
 
 /// Runs a scenario, and checks that it has rates and that each count of the guest is that of the connections.
 fn is_measured_and_counted(folder: &Path, scenario: &str) {
-    let facts = measured_and_counted(folder, scenario, &["--set", "measure.max-rate=5k"]);
+    let facts = measured_and_counted(folder, scenario);
     assert_eq!(facts["host"], "guest:uml");
     assert!(facts["guest"].as_str().unwrap().starts_with("User-Mode Linux; processors: 1; memory: 256 MiB"), "{facts}");
 }
 
-/// The same for any boxes, with further arguments. Returns the facts about them.
-fn measured_and_counted(folder: &Path, scenario: &str, more: &[&str]) -> Value {
-    measured_by(&|args| natmeter(folder, args), folder, scenario, more, 500)
+/// The same for any boxes. Returns the facts about them.
+pub(super) fn measured_and_counted(folder: &Path, scenario: &str) -> Value {
+    counted_by(&|args| natmeter(folder, args), folder, scenario, &SOME, 500)
 }
 
-/// The same by this natmeter, where the box counts so many connections.
+/// The same with these arguments by this natmeter, where the box counts so many connections.
+fn counted_by(natmeter: Natmeter<'_>, folder: &Path, scenario: &str, more: &[&str], counted: u32) -> Value {
+    measured_by(natmeter, folder, scenario, more, 2, &|commands, says| {
+        let counts: Vec<&str> = commands.lines().filter(|line| line.contains("hook `count`")).collect();
+        let is_right = |line: &&str| line.contains(&format!("\"output\":\"{counted}\""));
+        assert!(counts.iter().any(is_right), "{counts:?} {says}");
+        assert!(commands.contains("hook `clear`"));
+    })
+}
+
+/// Runs a scenario, and checks that it has so many rates and that its boxes are restored. Returns the facts about the boxes.
+pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
+    measured_by(&|args| natmeter(folder, args), folder, scenario, &SOME, rates, &|_, _| ())
+}
+
+/// Runs natmeter with arguments.
+type Natmeter<'a> = &'a dyn Fn(&[&str]) -> Output;
+
+/// A rate that every guest of User-Mode Linux forwards.
+const SOME: [&str; 2] = ["--set", "measure.max-rate=2k"];
+
+/// The same; looks at the record of commands, beside what natmeter said.
 fn measured_by(
-    natmeter: &dyn Fn(&[&str]) -> Output,
+    natmeter: Natmeter<'_>,
     folder: &Path,
     scenario: &str,
     more: &[&str],
-    counted: u32,
+    rates: usize,
+    look: &dyn Fn(&str, &str),
 ) -> Value {
     let args = [&quick(scenario, &["--set", "sweep.connections=500"])[..], more].concat();
     let report = reported(folder, &args, |args| {
@@ -65,14 +88,12 @@ fn measured_by(
         let commands =
             Command::new("sh").args(["-c", "cat runs/*/commands.jsonl"]).current_dir(folder).output().unwrap();
         let commands = String::from_utf8(commands.stdout).unwrap();
-        let counts: Vec<&str> = commands.lines().filter(|line| line.contains("hook `count`")).collect();
         let says = String::from_utf8_lossy(&output.stderr);
-        let is_right = |line: &&str| line.contains(&format!("\"output\":\"{counted}\""));
-        assert!(counts.iter().any(is_right), "{counts:?} {says}");
-        assert!(commands.contains("hook `clear`") && commands.contains("hook `restore`"));
+        look(&commands, &says);
+        assert!(commands.contains("hook `restore`"), "{says}");
         output
     });
-    has_rates(&report, 2);
+    has_rates(&report, rates);
     report["facts"]["duts"]["external"].clone()
 }
 
@@ -112,17 +133,27 @@ const SLOW: [&str; 8] = [
     "measure.phase1-drain=2 s",
 ];
 
+/// Measures boxes of which at least one is a guest of QEMU.
+fn slowly_measured(folder: &Path, scenario: &str) -> Value {
+    counted_by(&|args| natmeter(folder, args), folder, scenario, &SLOW, 500)
+}
+
 /// A guest of QEMU with so many processors, with this software.
 fn qemu(ends: [(&str, &str); 2], software: &str, cpus: u32, scenario: impl Fn(&Path) -> String) {
     let folder = bed_of(ends, &format!("[dut]\non = \"guest:qemu\"\nguest-cpus = {cpus}\nsoftware = \"{software}\"\n"));
-    let facts = measured_and_counted(folder.path(), &scenario(folder.path()), &SLOW);
+    let facts = slowly_measured(folder.path(), &scenario(folder.path()));
     assert_eq!(facts["host"], "guest:qemu");
     let words = facts["guest"].as_str().unwrap();
     assert!(words.starts_with("QEMU with") && words.contains(&format!("processors: {cpus};")), "{words}");
 }
 
+/// The path of a scenario of the project.
+fn scenario(name: &str) -> String {
+    scenarios().join(name).display().to_string()
+}
+
 fn kernel_nat44(_: &Path) -> String {
-    scenarios().join("kernel-nat44.toml").display().to_string()
+    scenario("kernel-nat44.toml")
 }
 
 #[test]
@@ -180,7 +211,7 @@ restore = "jool instance remove plat"
 #[ignore = "needs root and a guest"]
 fn two_guests_with_464xlat_are_measured() {
     let folder = two_edges(&format!("on = \"guest\"\n{CLAT}"), &format!("on = \"guest\"\n{PLAT}"));
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
+    let facts = measured_and_counted(folder.path(), &scenario("464xlat.toml"));
     for role in ["ce", "pe"] {
         assert_eq!(facts[format!("{role} host")], "guest:uml");
         assert!(facts[format!("{role} guest")].as_str().unwrap().starts_with("User-Mode Linux"), "{facts}");
@@ -193,41 +224,61 @@ fn two_guests_with_464xlat_are_measured() {
 fn a_qemu_guest_beside_another_guest_is_measured() {
     let ce = format!("on = \"guest:qemu\"\nguest-cpus = 2\n{CLAT}");
     let folder = two_edges(&ce, &format!("on = \"guest\"\n{PLAT}"));
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
+    let facts = slowly_measured(folder.path(), &scenario("464xlat.toml"));
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:qemu".into(), &"guest:uml".into()));
 }
+
+/// Writes the configuration of a provider edge that is a program in a namespace.
+fn pe_in_namespace(folder: &Path, technology: &str) {
+    let ends = [("left", "2001:2:0:100::2", "2001:2:0:100::1"), ("right", "198.19.0.1", "198.19.0.2")];
+    let socket = folder.join("pe.sock").display().to_string();
+    fs::write(folder.join("pe.toml"), config("pe", ends[0], ends[1], technology).replace("SOCKET", &socket)).unwrap();
+}
+
+const NATMETER: &str = env!("CARGO_BIN_EXE_natmeter");
 
 /// The provider edge is a program that natmeter starts in a namespace behind the guest.
 #[test]
 #[ignore = "needs root and a guest"]
 fn a_guest_before_a_program_in_a_namespace_is_measured() {
-    let natmeter = env!("CARGO_BIN_EXE_natmeter");
     let pe = format!(
-        "on = \"namespace\"\nstart = \"{natmeter} gateway --config ./pe.toml\"\n\
-         clear = \"{natmeter} gateway clear --socket pe.sock\"\nrestore = \"true\"\n\
-         count = \"{natmeter} gateway status --socket pe.sock | grep -o '\\\"sessions\\\":[0-9]*' | grep -o '[0-9]*$'\""
+        "on = \"namespace\"\nstart = \"{NATMETER} gateway --config ./pe.toml\"\n\
+         clear = \"{NATMETER} gateway clear --socket pe.sock\"\nrestore = \"true\"\n\
+         count = \"{NATMETER} gateway status --socket pe.sock | grep -o '\\\"sessions\\\":[0-9]*' | grep -o '[0-9]*$'\""
     );
     let folder = two_edges(&format!("on = \"guest\"\n{CLAT}"), &pe);
-    let file = config(
-        "pe",
-        ("left", "2001:2:0:100::2", "2001:2:0:100::1"),
-        ("right", "198.19.0.1", "198.19.0.2"),
-        "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.1\"\n\
-         mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n",
-    );
-    let socket = folder.path().join("pe.sock").display().to_string();
-    fs::write(folder.path().join("pe.toml"), file.replace("SOCKET", &socket)).unwrap();
-    let facts = measured_and_counted(folder.path(), scenarios().join("464xlat.toml").to_str().unwrap(), &SLOW);
+    pe_in_namespace(folder.path(), &technology("464xlat.toml"));
+    let facts = measured_and_counted(folder.path(), &scenario("464xlat.toml"));
     assert_eq!((&facts["ce host"], &facts["pe host"]), (&"guest:uml".into(), &"namespace".into()));
 }
 
-/// A namespace with software of natmeter's has addresses and routes of natmeter's, like a guest.
+/// MAP-T with a customer edge of two guests: NAT44 to the ports of customer 3, and stateless translation. Address and ports follow
+/// from the rule of map-t.toml by RFC 7597, sections 5.1 and 5.2: suffix 0, PSID 3 of 3 bits without offset, and the interface
+/// identifier of section 6.
 #[test]
-#[ignore = "needs root"]
-fn the_kernel_nat44_of_a_namespace_is_measured() {
-    let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
-    let facts = measured_and_counted(folder.path(), &kernel_nat44(folder.path()), &["--set", "measure.max-rate=5k"]);
-    assert_eq!(facts["host"], "namespace");
+#[ignore = "needs root and a guest"]
+fn three_boxes_with_a_customer_edge_of_two_guests_are_measured() {
+    let nat44 = r#"prepare = """
+sysctl -qw net.ipv4.ip_forward=1
+nft 'table ip user {{ chain post {{ type nat hook postrouting priority srcnat; }}; }}'
+nft add rule ip user post oifname right meta l4proto udp snat to 203.0.113.0:24576-32767
+"""
+count = "cat /proc/sys/net/netfilter/nf_conntrack_count"
+clear = "conntrack -F"
+restore = "nft delete table ip user""#;
+    let nat46 = r#"prepare = """
+sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1; modprobe jool_siit
+jool_siit instance add ce --netfilter --pool6 2001:2:0:1000::/96
+jool_siit -i ce eamt add 203.0.113.0/32 2001:db8:1:3:0:cb00:7100:3/128
+""""#;
+    let boxes = format!(
+        "[dut.ce-nat44]\non = \"guest\"\n{nat44}\n[dut.ce-nat46]\non = \"guest\"\n{nat46}\n\
+         [dut.pe]\non = \"namespace\"\nstart = \"{NATMETER} gateway --config ./pe.toml\"\n"
+    );
+    let folder = bed_of([LEFT, RIGHT], &boxes);
+    pe_in_namespace(folder.path(), &technology("map-t.toml"));
+    let facts = measured_and_counted(folder.path(), &scenario("map-t.toml"));
+    assert_eq!(facts["ce-nat46 host"], "guest:uml");
 }
 
 /// Two namespaces in a row forward IPv6: each routes the tester's networks through its neighbour.
@@ -303,7 +354,7 @@ impl OverSsh {
             let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
             command.args(args).current_dir(self.folder.path()).output().unwrap()
         };
-        let facts = measured_by(&natmeter, self.folder.path(), scenario, &["--set", "measure.max-rate=5k"], counted);
+        let facts = counted_by(&natmeter, self.folder.path(), scenario, &SOME, counted);
         assert_eq!(facts["host"], "ssh:dut");
         assert!(facts["kernel of the DUT's host"].as_str().unwrap().starts_with("Linux 6."), "{facts}");
     }

@@ -15,6 +15,7 @@ mod guests;
 mod lab;
 mod operation;
 mod routers;
+mod software;
 mod traffic;
 mod tun;
 mod vlan;
