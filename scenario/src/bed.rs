@@ -149,7 +149,7 @@ key::table! {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
-        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
+        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest or namespace; not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
         /// virtual machine that natmeter boots: `guest:uml` (also `guest`) or `guest:qemu`.
         on: On = "on", place(), or("local");
@@ -321,13 +321,8 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
             faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
         }
-        if beside.guest().is_some() {
-            faults.extend(wrong_beside_a_guest(side, port));
-        }
-        if beside.is_configured() && port.gateway.is_none() {
-            let fault = Fault::new(format!("the box has no address on the {side}"));
-            let fault = fault.at(At::key(format!("bed.{side}")), "this port");
-            faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the box this address"));
+        if beside.has_network() {
+            faults.extend(wrong_beside(beside, side, port));
         }
         if port.io == PortIo::Tap && port.queues > 1 {
             let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
@@ -389,7 +384,7 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
         }
         if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
-            let fault = Fault::new("natmeter makes the interfaces of this box: `left` and `right`");
+            let fault = Fault::new("the interfaces of a box that natmeter makes are `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
         if keys.software.is_some() && keys.interfaces.len() != 2 && !keys.is_made() {
@@ -420,17 +415,22 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     faults
 }
 
-/// What a port cannot be if the box beside it is a guest.
-fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
+/// What a port cannot be if natmeter gives the box beside it its network.
+fn wrong_beside(beside: &BoxKeys, side: &str, port: &PortKeys) -> Vec<Fault> {
     let path = |key: &str| format!("bed.{side}.{key}");
     let mut faults = Vec::new();
-    if port.io == PortIo::Tap {
+    if port.io == PortIo::Tap && beside.guest().is_some() {
         let fault = Fault::new("natmeter makes the link of a guest itself").at(path("io"), "a TAP");
         faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp-generic\""));
     }
+    if port.gateway.is_none() {
+        let fault = Fault::new(format!("the box that natmeter configures has no address on the {side}"));
+        let fault = fault.at(At::key(format!("bed.{side}")), "this port");
+        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the box this address"));
+    }
     if port.mac.is_some() || port.vlan.is_some() {
         let key = if port.mac.is_some() { "mac" } else { "vlan" };
-        let fault = Fault::new(format!("natmeter makes the link of a guest itself, without `{key}`"));
+        let fault = Fault::new(format!("natmeter makes the link of this box itself, without `{key}`"));
         faults.push(fault.at(path(key), "cannot be chosen").instead(format!("remove `{key}`")));
     }
     faults
@@ -545,14 +545,14 @@ impl BoxKeys {
         }
     }
 
-    /// Whether natmeter makes it, and gives it addresses and routes.
-    pub fn is_configured(&self) -> bool {
-        self.guest().is_some() || self.on == On::Namespace && self.software.is_some()
-    }
-
     /// What runs its kernel, if it is a guest.
     pub fn guest(&self) -> Option<GuestKind> {
         if let On::Guest(kind) = self.on { Some(kind) } else { None }
+    }
+
+    /// Whether natmeter gives it addresses and routes.
+    pub fn has_network(&self) -> bool {
+        self.guest().is_some() || (self.on == On::Namespace && self.software.is_some())
     }
 
     /// Whether natmeter makes it and its links.

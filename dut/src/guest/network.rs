@@ -1,16 +1,17 @@
-//! The network of a guest: addresses of its two interfaces, and routes through one next hop on each side: the tester, or the box
-//! beside it.
+//! The network of a guest or a namespace: addresses of its two interfaces, and routes through one next hop on each side: the tester,
+//! or the box beside it.
 
 use crate::bed::{shown, words};
+use crate::bed6;
 use crate::links;
 use crate::step::{Action, Step};
 use std::net::IpAddr;
 
-/// One side of a guest.
+/// One side of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The guest's address, with the length of its prefix.
-    pub guest: (IpAddr, u8),
+    /// The box's address, with the length of its prefix.
+    pub own: (IpAddr, u8),
     /// The next hop's address in the same network.
     pub next: IpAddr,
     /// Networks behind it.
@@ -21,12 +22,21 @@ pub struct Side {
     pub next_mac: [u8; 6],
 }
 
+/// Returns the steps that let a namespace of natmeter's links use IPv6, without frames of its own.
+pub fn with_ipv6() -> Vec<Step> {
+    let allow = |which: &str| {
+        let name = format!("net/ipv6/conf/{which}/disable_ipv6");
+        Step::dut("IPv6 for the software of the box", Action::sysctl(&name, 0)).where_present()
+    };
+    bed6::quiet().into_iter().chain(["all", "default"].map(allow)).collect()
+}
+
 /// Returns the steps for both sides, left and right, in order. Everything else leaves on the right, or on the side that
 /// has this version of IP.
 pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
     let mut steps = Vec::new();
     for (side, name) in sides.iter().zip(links::ENDS) {
-        let (address, length) = side.guest;
+        let (address, length) = side.own;
         let (next, of) = (side.next.to_string(), side.of);
         let no_detection = if address.is_ipv6() { "nodad" } else { "" };
         steps.push(Step::dut(
@@ -60,8 +70,8 @@ mod tests {
 
     #[test]
     fn addresses_and_routes_of_both_sides() {
-        let side = |at: usize, guest: &str, length, next: &str, networks: &[&str]| Side {
-            guest: (guest.parse().unwrap(), length),
+        let side = |at: usize, own: &str, length, next: &str, networks: &[&str]| Side {
+            own: (own.parse().unwrap(), length),
             next: next.parse().unwrap(),
             networks: networks.iter().map(|&n| n.to_owned()).collect(),
             of: "the tester",

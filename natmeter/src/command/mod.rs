@@ -7,6 +7,7 @@ mod clean;
 mod completions;
 mod gateway;
 mod guest;
+mod guest_run;
 mod list;
 mod load;
 mod man_pages;

@@ -1,10 +1,10 @@
-//! A guest of a bed: boots it on the ends of natmeter's links, and gives it its network.
+//! A box that natmeter makes: boots a guest on the ends of natmeter's links, and gives a guest or a namespace its network.
 
 use super::RigError;
 use dut::changes::Changes;
 use dut::guest::network::{self, Side};
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
-use dut::host::{Host, Log};
+use dut::host::{Host, Log, Namespace};
 use dut::links;
 use dut::{RunDir, Sink};
 use port::{Mute, Netns, handover};
@@ -105,13 +105,25 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Addresses and routes of a guest at a point. It is box number `at` of the bed, from the left and from 0.
+/// Gives a namespace of natmeter's links its network.
+///
+/// # Errors
+/// If a step fails.
+pub fn configure(namespace: &Netns, network: &[Side; 2], sink: &Sink) -> Result<(), RigError> {
+    let host = Namespace::between(Netns::current()?, namespace.clone());
+    let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
+    let steps = [network::with_ipv6(), network::steps(network)].concat();
+    // What the steps change ends with the namespace.
+    Ok(Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&steps)?)
+}
+
+/// Addresses and routes of a box at a point. It is box number `at` of the bed, from the left and from 0.
 pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Side; 2] {
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
     let neighbours = [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())];
     let macs = links::neighbours(at, bed.boxes.len());
     [0, 1].map(|side| {
-        let (guest, next, of) = match neighbours[side] {
+        let (own, next, of) = match neighbours[side] {
             None => beside_tester(bed, side),
             Some(neighbour) => {
                 let ends = between(bed.boxes[at.min(neighbour)].0, bed.boxes[at.max(neighbour)].0);
@@ -125,14 +137,14 @@ pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Sid
             (IpAddr::V6(_), Some(networks)) => vec![networks[side].to_string()],
             _ => Vec::new(),
         };
-        Side { guest, next, networks, of, next_mac: macs[side] }
+        Side { own, next, networks, of, next_mac: macs[side] }
     })
 }
 
-/// The guest's address and the tester's on one side.
+/// The box's address and the tester's on one side.
 fn beside_tester(bed: &Bed, side: usize) -> ((IpAddr, u8), IpAddr, &'static str) {
     let keys = bed.ports()[side].1;
-    let gateway = keys.gateway.expect("a port beside a guest has `gateway`");
+    let gateway = keys.gateway.expect("a port beside such a box has `gateway`");
     // A bed file in which no network has both addresses is refused.
     let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
     let (tester, length) = own.copied().unwrap_or((gateway, 32));

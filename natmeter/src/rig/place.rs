@@ -3,9 +3,6 @@
 
 use super::{Process, RigError, boxes, guest};
 use crate::bed::{machine, management};
-use dut::changes::Changes;
-use dut::guest::network;
-use dut::host::{Host, Log, Namespace};
 use dut::links::{self, Connection, End, Links};
 use dut::{On, RunDir, started::Started};
 use port::Netns;
@@ -13,7 +10,6 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use wire::Mac;
 
 /// The ports' namespace, and what stands in it.
@@ -67,7 +63,7 @@ impl Place {
         guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
     }
 
-    /// Boots the guests of a bed, and gives them addresses and routes for a point.
+    /// Boots the guests of a bed, and gives them and the namespaces that natmeter configures addresses and routes for a point.
     ///
     /// # Errors
     /// If no guest is built, one does not boot, or a step in it fails.
@@ -76,20 +72,17 @@ impl Place {
         // The old ones end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
-            if keys.is_configured() && keys.guest().is_none() {
-                let sink = process.commands.sink(role);
-                let host = Namespace::between(links.tester().clone(), links.boxes()[at].clone());
-                let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(&sink)));
-                let steps = network::steps(&guest::network(scenario, bed, point, at));
-                // What they change ends with the namespace.
-                Changes::on(logged, RunDir::of_this_user(), sink).carry_out(&steps)?;
+            if !keys.has_network() {
+                continue;
             }
-            let bed::On::Guest(kind) = keys.on else { continue };
+            let (network, sink) = (guest::network(scenario, bed, point, at), process.commands.sink(role));
+            let bed::On::Guest(kind) = keys.on else {
+                guest::configure(&links.boxes()[at], &network, &sink)?;
+                continue;
+            };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
             let ends = guest::Ends { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
-            let network = guest::network(scenario, bed, point, at);
-            let booted = guest::Booted::boot((kind, keys), &ends, &network, &process.commands.sink(role))?;
-            self.guests.push((at, booted));
+            self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())
     }

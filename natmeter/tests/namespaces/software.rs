@@ -101,7 +101,13 @@ fn b4_and_aftr_of_the_kernel_in_guests() {
 #[ignore = "needs root and a guest"]
 fn lwb4_and_lwaftr_of_the_kernel_in_guests() {
     plays("guest", "ip6tnl", (CE, &lw4o6()), [LEFT, RIGHT6], true);
-    plays("guest", "ip6tnl", (PE, &format!("{}\n[traffic]\nsubscribers = 10\nsource-ports = \"1024-3071\"", lw4o6())), [LEFT6, RIGHT], false);
+    plays(
+        "guest",
+        "ip6tnl",
+        (PE, &format!("{}\n[traffic]\nsubscribers = 10\nsource-ports = \"1024-3071\"", lw4o6())),
+        [LEFT6, RIGHT],
+        false,
+    );
 }
 
 #[test]
