@@ -206,7 +206,7 @@ pub(super) const ROWS: &[Row] = &[
         read: Read::Files(&[BACKLOG]),
         want: Want::AtLeast(10_000.0),
         verdict: Verdict::Look,
-        why: "Frames for a core that is busy for a moment wait in this queue; it overflows in ms.",
+        why: "Frames wait in this queue for a busy core; 1,000 entries overflow within milliseconds.",
         mend: Mend::Write("10000"),
     },
     Row {
@@ -303,7 +303,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         want: Want::AtLeast(100.0),
         verdict: Verdict::Look,
-        why: "Small rings lose frames whenever the tester's core is away for a moment.",
+        why: "Small rings overflow while the kernel preempts the tester.",
         mend: Mend::Set(rings),
     },
     Row {
