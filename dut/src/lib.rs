@@ -29,6 +29,7 @@ pub mod machine_lock;
 pub mod memory;
 pub mod null;
 pub mod packet_threads;
+pub mod perf;
 pub mod port_lock;
 pub mod private_file;
 pub mod probe;
