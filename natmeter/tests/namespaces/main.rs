@@ -15,6 +15,7 @@ mod guests;
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;
 mod operation;
+mod profile;
 mod routers;
 mod traffic;
 mod tun;
