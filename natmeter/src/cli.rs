@@ -119,9 +119,11 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
     Selftest(SelftestArgs),
-    /// Restore the settings that a killed run left changed
+    /// Restore the settings that a killed run, or `natmeter doctor --fix`, left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
+    /// Look at this machine, the ports of a test bed and its boxes for what spoils results, and mend it
+    Doctor(DoctorArgs),
     /// Describe and check a test bed: two ports of this machine, and the box between them
     #[command(subcommand)]
     Bed(BedCommand),
@@ -207,6 +209,24 @@ pub struct SelftestArgs {
     /// Options about other runs.
     #[command(flatten)]
     pub turn: Turn,
+}
+
+/// `natmeter doctor`
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "Examples:
+  natmeter doctor --bed bed.toml
+  sudo natmeter doctor --bed bed.toml --fix
+  sudo natmeter doctor --undo")]
+pub struct DoctorArgs {
+    /// Bed file, to look at its ports, and at boxes that ssh reaches
+    #[arg(long, value_name = "FILE")]
+    pub bed: Option<PathBuf>,
+    /// Change the settings of this machine that can change without a boot, until --undo or `natmeter clean`
+    #[arg(long, conflicts_with = "undo")]
+    pub fix: bool,
+    /// Restore the settings that --fix has changed
+    #[arg(long, conflicts_with = "bed")]
+    pub undo: bool,
 }
 
 /// `natmeter schema KIND`
@@ -549,6 +569,7 @@ impl Command {
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
+            Command::Doctor(_) => "doctor",
             Command::Bed(_) => "bed",
             Command::Gateway(_) => "gateway",
             Command::Check(_) => "check",
