@@ -4,7 +4,7 @@
 use super::guest::cache;
 use crate::bed::machine;
 use crate::cli::{GuestRun, Output};
-use crate::term::{self, out};
+use crate::term::{self, err, out};
 use dut::DutError;
 use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};
 use dut::links::ENDS;
@@ -49,7 +49,7 @@ fn say(args: &GuestRun, host_key: &str, output: Output) {
         out(&format!("{address} {host_key}\n"));
     }
     if !output.quiet {
-        out("The guest is ready. Ctrl-C ends it.\n");
+        err("The guest is ready. Ctrl-C ends it.\n");
     }
 }
 
