@@ -96,11 +96,11 @@ pub fn config_of(
             let edge = Edge { technology: asked.technology, part: asked.part() };
             let known = |name: &str| values.iter().any(|(there, _)| there == name);
             // Boxes in namespaces share the file system of this machine.
-            let kept = match &on {
-                On::Namespace(_) => format!("{}-{}-{role}", boxes::KEPT, std::process::id()),
-                On::Local | On::Ssh(_) | On::Guest(_) => boxes::KEPT.to_owned(),
+            let apart = match &on {
+                On::Namespace(_) => format!("-{}-{role}", std::process::id()),
+                On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
             };
-            let of_box = boxes::Box { edge, interfaces, owner: &owner(), kept: &kept };
+            let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart };
             joined(boxes::hooks(software.name, &of_box, &known).unwrap_or_default(), own)
         }
         _ => own,

@@ -91,6 +91,12 @@ fn clat_and_plat_by_jool_in_guests() {
 }
 
 #[test]
+#[ignore = "needs root"]
+fn a_clat_by_tayga_in_a_namespace() {
+    plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
+}
+
+#[test]
 #[ignore = "needs root and a guest"]
 fn b4_and_aftr_of_the_kernel_in_guests() {
     plays("guest", "ip6tnl", (CE, &ds_lite()), [LEFT, RIGHT6], false);

@@ -98,7 +98,34 @@ pub const KNOWN: &[Software] = &[
             does("map-e", Plays::Ce, true, GUEST),
         ],
     },
+    Software {
+        name: "tayga",
+        about: "tayga 0.9, stateless translation in user space",
+        does: &[does("464xlat", Plays::Ce, false, "namespace")],
+    },
+    Software {
+        name: "vpp",
+        about: "FD.io VPP, configured by its command line",
+        does: &[
+            rendered("nat44", Plays::Pe, true),
+            rendered("nat64", Plays::Pe, true),
+            rendered("464xlat", Plays::Pe, true),
+            rendered("ds-lite", Plays::Pe, true),
+            rendered("lw4o6", Plays::Pe, false),
+            rendered("map-e", Plays::Pe, false),
+            rendered("map-t", Plays::Pe, false),
+        ],
+    },
+    Software {
+        name: "openbsd-pf",
+        about: "PF of OpenBSD, NAT64 by af-to",
+        does: &[rendered("nat64", Plays::Pe, true), rendered("464xlat", Plays::Pe, true)],
+    },
 ];
+
+const fn rendered(technology: &'static str, plays: Plays, keeps: bool) -> Does {
+    Does { technology, plays, keeps, seen: Seen::Rendered }
+}
 
 /// The words for `software`.
 pub(super) const CHOICES: &[Choice<Option<&Software>>] = &{

@@ -25,7 +25,13 @@ struct Script {
     values: &'static [&'static str],
     /// Whether it keeps connections, of a technology and an edge.
     keeps: fn(&Edge) -> bool,
+    /// Folder of its files until the next start of the box.
+    run: &'static str,
 }
+
+/// Of a software that keeps no connections, for a Linux box.
+const LINUX: Script =
+    Script { name: "", text: "", preset: "", tracks: false, values: &[], keeps: |_| false, run: "/run" };
 
 /// The technology and the part of it that a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,37 +45,16 @@ pub struct Edge {
 const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports"];
 
 const SCRIPTS: &[Script] = &[
-    Script {
-        name: "linux-forwarding",
-        text: include_str!("linux-forwarding.sh"),
-        preset: "",
-        tracks: false,
-        values: &[],
-        keeps: |_| false,
-    },
-    Script {
-        name: "linux-ipv6-forwarding",
-        text: include_str!("linux-ipv6-forwarding.sh"),
-        preset: "",
-        tracks: false,
-        values: &[],
-        keeps: |_| false,
-    },
-    Script {
-        name: "nftables",
-        text: include_str!("nftables.sh"),
-        preset: "",
-        tracks: true,
-        values: NAT,
-        keeps: |_| true,
-    },
+    Script { name: "linux-forwarding", text: include_str!("linux-forwarding.sh"), ..LINUX },
+    Script { name: "linux-ipv6-forwarding", text: include_str!("linux-ipv6-forwarding.sh"), ..LINUX },
+    Script { name: "nftables", text: include_str!("nftables.sh"), tracks: true, values: NAT, keeps: |_| true, ..LINUX },
     Script {
         name: "nft-flowtable",
         text: include_str!("nft-flowtable.sh"),
-        preset: "",
         tracks: true,
         values: NAT,
         keeps: |_| true,
+        ..LINUX
     },
     Script {
         name: "iptables-legacy",
@@ -78,6 +63,7 @@ const SCRIPTS: &[Script] = &[
         tracks: true,
         values: NAT,
         keeps: |_| true,
+        ..LINUX
     },
     Script {
         name: "iptables-nft",
@@ -86,30 +72,58 @@ const SCRIPTS: &[Script] = &[
         tracks: true,
         values: NAT,
         keeps: |_| true,
+        ..LINUX
     },
     Script {
         name: "jool",
         text: include_str!("jool.sh"),
-        preset: "",
-        tracks: false,
         values: &["pref64", "pool", "pool-ports", "udp-timeout"],
         keeps: |_| true,
+        ..LINUX
     },
     Script {
         name: "jool-siit",
         text: include_str!("jool-siit.sh"),
-        preset: "",
-        tracks: false,
         values: &["pref64?", "eam?", "customers?"],
-        keeps: |_| false,
+        ..LINUX
     },
     Script {
         name: "ip6tnl",
         text: include_str!("ip6tnl.sh"),
-        preset: "",
         tracks: true,
         values: &["connections", "udp-timeout", "pool?", "pool-ports?", "customers"],
         keeps: |edge| matches!((edge.technology, edge.part), ("ds-lite", "pe") | ("lw4o6" | "map-e", "ce")),
+        ..LINUX
+    },
+    Script { name: "tayga", text: include_str!("tayga.sh"), values: &["pref64", "customers"], ..LINUX },
+    Script {
+        name: "vpp",
+        text: include_str!("vpp.sh"),
+        values: &[
+            "connections",
+            "udp-timeout",
+            "pool?",
+            "pref64?",
+            "aftr?",
+            "br?",
+            "dmr?",
+            "ipv4-prefix?",
+            "ipv6-prefix?",
+            "ea-bits?",
+            "psid-offset?",
+            "psid-length?",
+            "customers?",
+        ],
+        keeps: |edge| matches!(edge.technology, "nat44" | "nat64" | "464xlat" | "ds-lite"),
+        ..LINUX
+    },
+    Script {
+        name: "openbsd-pf",
+        text: include_str!("openbsd-pf.sh"),
+        values: &["connections", "udp-timeout", "pool", "pref64"],
+        keeps: |_| true,
+        run: "/var/run",
+        ..LINUX
     },
 ];
 
@@ -127,19 +141,17 @@ pub struct Box<'a> {
     pub interfaces: [&'a str; 2],
     /// Names this tester; hooks do not touch a box that another tester configured.
     pub owner: &'a str,
-    /// Begins the names of the files on the box: [`KEPT`], or another path where several boxes share a file system.
-    pub kept: &'a str,
+    /// Ends the names of its files where several boxes share a file system.
+    pub apart: &'a str,
 }
-
-/// Where a box keeps what `restore` needs.
-pub const KEPT: &str = "/run/natmeter-dut";
 
 /// Returns the hooks of a software on a box. Placeholders stand for values of the point; `known` says which it has. The hook
 /// `prepare` leaves the script on the box for the others.
 pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
     let script = SCRIPTS.iter().find(|script| script.name == software)?;
-    let file = quoted(&format!("{}.sh", on.kept));
-    let [kept, owner] = [on.kept, on.owner].map(|text| escaped(&quoted(text)));
+    let kept = script.kept(on);
+    let file = quoted(&format!("{kept}.sh"));
+    let [kept, owner] = [&kept, on.owner].map(|text| escaped(&quoted(text)));
     let mark = escaped(&quoted(&format!("# {}", on.owner)));
     // The old values of another run must stay the old ones.
     let prepare = format!(
@@ -159,11 +171,17 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
 }
 
 impl Script {
+    /// Where the box keeps what `restore` needs.
+    fn kept(&self, on: &Box) -> String {
+        format!("{}/natmeter-dut{}", self.run, on.apart)
+    }
+
     /// The text of the script with its frame, behind the values of the point.
     fn with_values(&self, on: &Box, known: &dyn Fn(&str) -> bool) -> String {
         let [left, right] = on.interfaces;
         let Edge { technology, part } = on.edge;
-        let fixed = [("kept", on.kept), ("technology", technology), ("edge", part), ("left", left), ("right", right)];
+        let kept = self.kept(on);
+        let fixed = [("kept", &*kept), ("technology", technology), ("edge", part), ("left", left), ("right", right)];
         let mut text = "set -e\n".to_owned();
         for (name, value) in fixed {
             text += &format!("{name}={}\n", escaped(&quoted(value)));
@@ -192,7 +210,7 @@ mod tests {
     const WHOLE: Edge = Edge { technology: "nat44", part: "whole" };
 
     fn hooks(software: &str, edge: Edge, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
-        super::hooks(software, &Box { edge, interfaces: ["left", "right"], owner: "p094 7", kept: KEPT }, known)
+        super::hooks(software, &Box { edge, interfaces: ["left", "right"], owner: "p094 7", apart: "" }, known)
     }
 
     #[test]
