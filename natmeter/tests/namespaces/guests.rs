@@ -134,7 +134,7 @@ const SLOW: [&str; 8] = [
     "measure.phase1-drain=2 s",
 ];
 
-/// Measures boxes of which at least one is a guest of QEMU.
+/// Measures boxes that need time for each frame: a guest of QEMU, or three programs on the cores of this machine.
 fn slowly_measured(folder: &Path, scenario: &str) -> Value {
     counted_by(&|args| natmeter(folder, args), folder, scenario, &SLOW, 500)
 }
@@ -278,7 +278,7 @@ jool_siit -i ce eamt add 203.0.113.0/32 2001:db8:1:3:0:cb00:7100:3/128
     );
     let folder = bed_of([LEFT, RIGHT], &boxes);
     pe_in_namespace(folder.path(), &technology("map-t.toml"));
-    let facts = measured_and_counted(folder.path(), &scenario("map-t.toml"));
+    let facts = slowly_measured(folder.path(), &scenario("map-t.toml"));
     assert_eq!(facts["ce-nat46 host"], "guest:uml");
 }
 
