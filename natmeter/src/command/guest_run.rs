@@ -4,11 +4,11 @@
 use super::guest::cache;
 use crate::bed::machine;
 use crate::cli::{GuestRun, Output};
-use crate::term::{self, out};
+use crate::term::{self, err, out};
 use dut::DutError;
 use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};
 use dut::links::ENDS;
-use port::interface::Interfaces;
+use port::interface::{Interface, Interfaces};
 use port::{Mute, Netns, handover};
 use serde_json::json;
 use std::fs;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &GuestRun, output: Output) -> Result<(), DutError> {
     let keys = args.control.as_ref().map(|control| public_keys(&control.ssh_key)).transpose()?;
     let mut cables = vec![(ENDS[0], &args.left), (ENDS[1], &args.right)];
     cables.extend(args.control.as_ref().map(|control| (sshd::CONTROL, &control.interface)));
-    refuse_dangers(&cables)?;
+    refuse(args.kind, args.cpus, &cables)?;
     let (mut nics, mut mutes) = (Vec::new(), Vec::new());
     for (name, interface) in cables {
         nics.push(nic(args, name, interface, &mut mutes)?);
@@ -49,7 +49,7 @@ fn say(args: &GuestRun, host_key: &str, output: Output) {
         out(&format!("{address} {host_key}\n"));
     }
     if !output.quiet {
-        out("The guest is ready. Ctrl-C ends it.\n");
+        err("The guest is ready. Ctrl-C ends it.\n");
     }
 }
 
@@ -71,16 +71,35 @@ fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mut
     Ok(Nic { name, mac, descriptors })
 }
 
-/// Refuses interfaces that this machine needs itself: a guest takes their frames.
-fn refuse_dangers(cables: &[(&str, &String)]) -> Result<(), DutError> {
+/// Refuses what cannot be a guest of this kind, and interfaces that this machine needs itself: a guest takes their frames.
+fn refuse(kind: Kind, cpus: u32, cables: &[(&str, &String)]) -> Result<(), DutError> {
+    if kind == Kind::Uml && cpus > 1 {
+        return Err(refused("User-Mode Linux has one processor".to_owned(), "run `natmeter guest run qemu …`"));
+    }
+    let mut here = Interfaces::here()?;
     let all = machine::interfaces().map_err(|what| refused(what, "run it as root"))?;
-    for (_, interface) in cables {
+    for (at, (name, interface)) in cables.iter().enumerate() {
+        if let Some((other, _)) = cables[..at].iter().find(|(_, other)| other == interface) {
+            let what = format!("{interface} cannot be both `{other}` and `{name}` of the guest");
+            return Err(refused(what, "name another interface"));
+        }
+        unusable(kind, &here.get(interface)?).map_or(Ok(()), Err)?;
         let found = all.iter().find(|found| found.name == **interface);
         if let Some((_, sentence)) = found.and_then(|found| found.dangers().into_iter().next()) {
             return Err(refused(sentence, "give the guest another interface, such as an end of a veth pair"));
         }
     }
     Ok(())
+}
+
+/// Why an interface cannot be one of a guest of this kind.
+fn unusable(kind: Kind, found: &Interface) -> Option<DutError> {
+    let name = &found.name;
+    if kind == Kind::Qemu && found.kind != "tun" {
+        let what = format!("a guest of QEMU is connected by TAPs, and {name} is no TAP");
+        return Some(refused(what, "make one with `ip tuntap add NAME mode tap`"));
+    }
+    (!found.up).then(|| refused(format!("{name} is down"), "switch it on with `ip link set NAME up`"))
 }
 
 /// The public keys in a file.
@@ -97,4 +116,34 @@ fn public_keys(path: &Path) -> Result<String, DutError> {
 
 fn refused(what: String, way_out: &str) -> DutError {
     DutError::Refused { what, way_out: way_out.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_an_interface_of_a_guest_is_named() {
+        let found = |kind: &str, up| Interface { name: "x".into(), kind: kind.into(), up, ..Interface::default() };
+        let said = |kind, found| unusable(kind, &found).map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(said(Kind::Uml, found("veth", true)), "");
+        assert_eq!(said(Kind::Qemu, found("tun", true)), "");
+        assert!(said(Kind::Qemu, found("veth", true)).contains("x is no TAP"));
+        assert!(said(Kind::Uml, found("veth", false)).starts_with("x is down: switch it on"));
+    }
+
+    #[test]
+    fn only_public_keys_are_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = |text: &str| {
+            let path = folder.path().join("key");
+            fs::write(&path, text).unwrap();
+            public_keys(&path).map_err(|error| error.to_string())
+        };
+        let key = "# mine\nssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICWif2g4jxWwuyh3mVookt1L04Ck75JxN7Xj me\n";
+        assert_eq!(keys(key).unwrap(), key);
+        for wrong in ["", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n"] {
+            assert!(keys(wrong).unwrap_err().contains("key has no public key: name the file with the suffix .pub"));
+        }
+    }
 }
