@@ -3,12 +3,13 @@
 
 use crate::bed::{LEFT, RIGHT};
 use crate::changes::Changes;
+use crate::readings::{self, Readings};
 use crate::software::{Config, Software, conntrack};
 use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, Tool};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 /// One fact of the device under test or of the machine it runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,25 +59,27 @@ fn machine() -> Vec<Fact> {
         facts.push(Fact::new("processor", model));
     }
     facts.push(Fact::new("cores", port::host::cores().len().to_string()));
-    if let Some(memory) = value_in("/proc/meminfo", "MemTotal") {
+    let readings = Readings::below(Path::new("/"), readings::OF_FACTS);
+    if let Some(memory) = readings.value(readings::MEMORY, "MemTotal") {
         facts.push(Fact::new("memory", memory));
     }
-    let governors = governors();
+    let governors: Vec<&str> = readings.governors().into_iter().collect();
     if !governors.is_empty() {
-        let bad = governors.iter().any(|g| g != "performance");
-        let list = governors.into_iter().collect::<Vec<_>>().join(", ");
+        let bad = governors.iter().any(|g| *g != "performance");
+        let list = governors.join(", ");
         let why = "the clock of a core follows its load; fix it with `cpupower frequency-set -g performance`";
         facts.push(Fact::new("governor", list).doubted_if(bad, why));
     }
-    if let Some(smt) = text("/sys/devices/system/cpu/smt/active") {
+    if let Some(smt) = readings.text(readings::SMT_ACTIVE) {
         let why =
             "two threads share a core, so that one slows the other; boot with `nosmt`, or use one thread of each pair";
-        facts.push(Fact::new("simultaneous multithreading", &*smt).doubted_if(smt == "1", why));
+        facts.push(Fact::new("simultaneous multithreading", smt).doubted_if(smt == "1", why));
     }
-    if let Some(source) = text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+    if let Some(source) = readings.text(readings::CLOCK_SOURCE) {
         facts.push(Fact::new("clock source", source));
     }
-    facts.push(Fact::new("mitigations", mitigations().join("; ")));
+    let mitigations: Vec<String> = readings.vulnerabilities().map(|(name, state)| format!("{name}: {state}")).collect();
+    facts.push(Fact::new("mitigations", mitigations.join("; ")));
     facts
 }
 
@@ -130,30 +133,8 @@ fn version(changes: &mut Changes, tool: &Tool) -> Option<Fact> {
     Some(Fact::new(&format!("version of {}", tool.program), line))
 }
 
-fn governors() -> BTreeSet<String> {
-    let governor = |core: usize| text(&format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"));
-    port::host::cores().into_iter().filter_map(governor).collect()
-}
-
-/// Returns the kernel's mitigations of processor vulnerabilities, for those that affect this processor.
-fn mitigations() -> Vec<String> {
-    let Ok(dir) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return Vec::new() };
-    let one = |entry: fs::DirEntry| {
-        let state = fs::read_to_string(entry.path()).ok()?;
-        let state = state.trim();
-        (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().display()))
-    };
-    let mut all: Vec<String> = dir.flatten().filter_map(one).collect();
-    all.sort();
-    all
-}
-
 fn kernel_text(name: &str) -> Option<String> {
-    text(&format!("/proc/sys/kernel/{name}"))
-}
-
-fn text(path: &str) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+    Some(fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().to_owned())
 }
 
 /// Returns the first value of this name in a file of `name : value` lines.

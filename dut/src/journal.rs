@@ -29,7 +29,10 @@ mod restored;
 
 pub use restored::{Restored, failures};
 
+/// The changes of a run.
 const FILE: &str = "machine.journal";
+/// The changes that stay until the user undoes them.
+const KEPT: &str = "doctor.journal";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -76,16 +79,38 @@ impl Journal {
     /// # Errors
     /// When another run has the lock, an existing journal is refused, or its settings cannot be restored.
     pub fn begin(dir: &RunDir, host: &mut dyn Host) -> Result<(Journal, Vec<Restored>), DutError> {
+        let mut journal = Journal::open(dir, FILE)?;
+        let restored = journal.all_restored(host)?;
+        Ok((journal, restored))
+    }
+
+    /// Opens the journal of changes that stay when the process ends, until [`undo_kept`] or [`clean`]. It takes the lock of
+    /// the settings, too. No run restores these changes.
+    ///
+    /// # Errors
+    /// When another process has the lock, or an existing journal is refused.
+    pub fn keep(dir: &RunDir) -> Result<Journal, DutError> {
+        Journal::open(dir, KEPT)
+    }
+
+    fn open(dir: &RunDir, name: &str) -> Result<Journal, DutError> {
         let lock = Lock::take(dir, What::Settings)?;
-        let path = dir.path().join(FILE);
+        let path = dir.path().join(name);
         let Found { file, changes, sound } = load(&path)?;
-        let mut journal = Journal { path, file, sound, changes, _lock: lock };
-        let restored = journal.restore(host);
+        Ok(Journal { path, file, sound, changes, _lock: lock })
+    }
+
+    /// Undoes all changes.
+    ///
+    /// # Errors
+    /// When some cannot be undone; the journal keeps them.
+    fn all_restored(&mut self, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+        let restored = self.restore(host);
         let failures = failures(&restored);
         if failures.is_empty() {
-            return Ok((journal, restored));
+            return Ok(restored);
         }
-        Err(DutError::NotRestored { failures, journal: journal.path.clone() })
+        Err(DutError::NotRestored { failures, journal: self.path.clone() })
     }
 
     /// Writes a setting after its old value is on disk. Returns the number of the change; none if the setting already
@@ -194,17 +219,30 @@ impl Drop for Journal {
     }
 }
 
-/// Restores the settings that a killed run left behind, for `natmeter clean`. Changes only settings of the journal, and
-/// removes lock files that no process holds.
+/// Restores the settings that a killed run left behind, then those that [`Journal::keep`] recorded, for `natmeter clean`.
+/// Changes only settings of the journals, and removes lock files that no process holds.
 ///
 /// # Errors
-/// When a run has the lock, the journal is refused, or settings cannot be restored (then the journal is kept).
+/// When a run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
 pub fn clean(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
     if !dir.path().exists() {
         return Ok(Vec::new());
     }
     let _bed = Lock::take(dir, What::Bed)?;
-    Journal::begin(dir, host).map(|(_, restored)| restored)
+    let (_, mut restored) = Journal::begin(dir, host)?;
+    restored.extend(undo_kept(dir, host)?);
+    Ok(restored)
+}
+
+/// Undoes the changes that [`Journal::keep`] recorded, the last first.
+///
+/// # Errors
+/// Those of [`clean`].
+pub fn undo_kept(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    if fs::symlink_metadata(dir.path().join(KEPT)).is_err() {
+        return Ok(Vec::new());
+    }
+    Journal::keep(dir)?.all_restored(host)
 }
 
 /// Whether a journal exists, of a killed run or of one in progress.

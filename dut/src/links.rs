@@ -1,5 +1,6 @@
-//! Two links between a namespace of the tester and one of a device, for a program that a developer starts as the device: veth
-//! pairs, or TAPs. Both namespaces vanish with natmeter.
+//! The links of a bed that natmeter makes itself: from the tester to the first box, from each box to the next one, and from the
+//! last box to the tester. Each box has a namespace. A link is a veth pair, or a TAP whose queues one of its ends holds. All
+//! namespaces vanish with natmeter.
 
 use crate::DutError;
 use crate::bed::{LEFT, RIGHT, prepared, quiet};
@@ -8,14 +9,27 @@ use crate::host::{Host, Log, Namespace};
 use crate::lock::RunDir;
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP};
-use port::Netns;
+use port::{Netns, PortError, handover};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Names of the device's ends: left, right.
+/// Names of a box's ends: left, right.
 pub const ENDS: [&str; 2] = [LEFT.name, RIGHT.name];
-/// Ethernet addresses of the device's ends: left, right.
-pub fn macs() -> [[u8; 6]; 2] {
-    [LEFT.dut_mac(), RIGHT.dut_mac()]
+
+/// Ethernet addresses of the ends of a box, left and right. It has the number `at` of `count` boxes, from the left and from 0.
+pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
+    [
+        if at == 0 { LEFT.dut_mac() } else { between(at)[1] },
+        if at + 1 == count { RIGHT.dut_mac() } else { between(at + 1)[0] },
+    ]
+}
+
+/// Ethernet addresses of a box's neighbours, left and right: of the tester, or of the box beside it.
+pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
+    [
+        if at == 0 { LEFT.tester_mac() } else { between(at)[0] },
+        if at + 1 == count { RIGHT.tester_mac() } else { between(at + 1)[1] },
+    ]
 }
 
 /// Ethernet addresses of the tester's ends: left, right.
@@ -23,74 +37,162 @@ pub fn tester_macs() -> [[u8; 6]; 2] {
     [LEFT.tester_mac(), RIGHT.tester_mac()]
 }
 
-/// The tester's end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End<'a> {
-    /// The end of a veth pair, with this name.
-    Veth(&'a str),
-    /// The file descriptor of a TAP.
-    Tap,
-    /// A TAP with this name. A guest has its descriptors.
-    OfGuest(&'a str),
+/// Ethernet addresses of both ends of the link on the left of box `at`, which is not the first one.
+fn between(at: usize) -> [[u8; 6]; 2] {
+    [1, 2].map(|end| [0x02, 0, 0, 0, at as u8, end])
 }
 
-/// The links and both namespaces; they vanish when it is dropped.
+/// What holds an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End<'a> {
+    /// A namespace, as an interface with this name.
+    Interface(&'a str),
+    /// A process, as so many queues of a TAP. The interface of the TAP is the other end of the link.
+    Queues(u32),
+}
+
+/// How a box is connected on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// By interfaces in its namespace.
+    Interfaces,
+    /// By so many queues of a TAP on each side.
+    Queues(u32),
+}
+
+impl Connection {
+    fn end(self, side: usize) -> End<'static> {
+        match self {
+            Connection::Interfaces => End::Interface(ENDS[side]),
+            Connection::Queues(queues) => End::Queues(queues),
+        }
+    }
+}
+
+/// The links and all namespaces; they vanish when it is dropped.
 pub struct Links {
-    host: Namespace,
-    _changes: Changes,
+    tester: Netns,
+    boxes: Vec<Netns>,
+    /// Interfaces of the tester, left and right; none where the tester holds queues.
+    interfaces: [Option<String>; 2],
+    _changes: Vec<Changes>,
 }
 
 impl Links {
-    /// Makes the links, left and right, with so many queues of a veth pair.
+    /// Makes the links between the tester's ends, left and right, and the boxes, from left to right. A veth pair has so many
+    /// queues.
     ///
     /// # Errors
-    /// Without the privilege or the programs for it, or for a name that is none of an interface.
-    pub fn make(ends: [End; 2], queues: u32, dir: &RunDir, sink: &Sink) -> Result<Links, DutError> {
+    /// Without the privilege or the programs for it, for a name that is none of an interface, or for a link both of whose ends
+    /// would be queues.
+    pub fn make(
+        ends: [End; 2],
+        boxes: &[Connection],
+        queues: u32,
+        dir: &RunDir,
+        sink: &Sink,
+    ) -> Result<Links, DutError> {
         tool::require(&[IP, ETHTOOL])?;
-        let host = Namespace::new()?;
-        let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
-        let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
-        changes.carry_out(&steps(ends, queues))?;
-        Ok(Links { host, _changes: changes })
+        let tester = Netns::new()?;
+        let namespaces = boxes.iter().map(|_| Netns::new()).collect::<Result<Vec<_>, _>>()?;
+        let mut changes = Vec::new();
+        for part in parts(ends, boxes, queues)? {
+            let near = part.near.map_or(&tester, |at| &namespaces[at]);
+            let host = Namespace::between(near.clone(), namespaces[part.far].clone());
+            let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
+            let mut made = Changes::on(logged, dir.clone(), Arc::clone(sink));
+            made.carry_out(&part.steps)?;
+            changes.push(made);
+        }
+        let interfaces = ends.map(|end| if let End::Interface(name) = end { Some(name.to_owned()) } else { None });
+        Ok(Links { tester, boxes: namespaces, interfaces, _changes: changes })
     }
 
     /// The namespace of the tester's ends.
     pub fn tester(&self) -> &Netns {
-        self.host.at(Target::Tester).expect("a namespace")
+        &self.tester
     }
 
-    /// The namespace of the device's ends.
-    pub fn device(&self) -> &Netns {
-        self.host.at(Target::Dut).expect("a namespace")
+    /// The namespaces of the boxes, from left to right.
+    pub fn boxes(&self) -> &[Netns] {
+        &self.boxes
+    }
+
+    /// Opens the queues of a box that is connected by them: left, right.
+    ///
+    /// # Errors
+    /// When they are open, or there are not so many.
+    pub fn open_queues(&self, at: usize, queues: u32) -> Result<[Vec<OwnedFd>; 2], PortError> {
+        let open = |beside: Option<usize>, side: usize| {
+            let (namespace, name) = match beside.and_then(|beside| self.boxes.get(beside)) {
+                Some(namespace) => (namespace, ENDS[1 - side]),
+                None => (&self.tester, self.interfaces[side].as_deref().unwrap_or_default()),
+            };
+            handover::tap(namespace, name, queues)
+        };
+        Ok([open(at.checked_sub(1), 0)?, open(Some(at + 1), 1)?])
     }
 }
 
-fn steps(ends: [End; 2], queues: u32) -> Vec<Step> {
-    let mut steps = quiet(Target::Dut);
-    steps.extend(quiet(Target::Tester));
-    steps.push(Step::dut("switch the loopback interface on", Action::words("ip link set lo up")));
-    for (side, end) in [LEFT, RIGHT].into_iter().zip(ends) {
-        let why = format!("a link from the tester to the {} of the device", side.name);
-        match end {
-            End::Veth(own) => {
-                steps.push(Step::tester(why, pair(own, side.name, queues)));
-                steps.extend(prepared(Target::Tester, own, side.tester_mac()));
-            }
-            End::Tap => {
-                let add = Action::words(&format!("ip tuntap add {} mode tap", side.name));
-                steps.push(Step::dut(format!("{why}: a TAP, which the tester opens"), add));
-            }
-            End::OfGuest(own) => {
-                let several = if queues > 1 { " multi_queue" } else { "" };
-                let add = Action::words(&format!("ip tuntap add {own} mode tap{several}"));
-                steps.push(Step::tester(format!("{why}: a TAP, whose other end is a guest"), add));
-                steps.extend(prepared(Target::Tester, own, side.tester_mac()));
-                continue;
-            }
+/// Steps in two namespaces: `near`, a box or the tester, as [`Target::Tester`], and the box `far` as [`Target::Dut`].
+struct Part {
+    near: Option<usize>,
+    far: usize,
+    steps: Vec<Step>,
+}
+
+/// All steps, in order.
+fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Part>, DutError> {
+    let mut parts = Vec::new();
+    let count = boxes.len();
+    for (at, connection) in boxes.iter().enumerate() {
+        let mut steps = quiet(Target::Dut);
+        if at == 0 {
+            steps.extend(quiet(Target::Tester));
         }
-        steps.extend(prepared(Target::Dut, side.name, side.dut_mac()));
+        steps.push(Step::dut("switch the loopback interface on", Action::words("ip link set lo up")));
+        let beside = at.checked_sub(1);
+        let (what, near) = match beside {
+            None => ("a link from the tester to the left of the device".to_owned(), left),
+            Some(beside) => (format!("a link from box {at} to box {}", at + 1), boxes[beside].end(1)),
+        };
+        let ends = [(near, neighbours(at, count)[0]), (connection.end(0), macs(at, count)[0])];
+        steps.extend(link(&what, ends, queues)?);
+        parts.push(Part { near: beside, far: at, steps });
     }
-    steps
+    let last = count - 1;
+    let ends = [(right, RIGHT.tester_mac()), (boxes[last].end(1), RIGHT.dut_mac())];
+    let steps = link("a link from the tester to the right of the device", ends, queues)?;
+    parts.push(Part { near: None, far: last, steps });
+    Ok(parts)
+}
+
+/// Steps that make one link between the namespaces of [`Target::Tester`] and [`Target::Dut`], with the Ethernet addresses of both
+/// ends.
+fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
+    let [(near, near_mac), (far, far_mac)] = ends;
+    let tap = |target, name: &str, mac, queues| {
+        let several = if queues > 1 { " multi_queue" } else { "" };
+        let add = Action::words(&format!("ip tuntap add {name} mode tap{several}"));
+        let why = format!("{what}: a TAP, whose queues the other end holds");
+        [vec![Step { target, ..Step::dut(why, add) }], prepared(target, name, mac)].concat()
+    };
+    Ok(match (near, far) {
+        (End::Interface(near), End::Interface(far)) => [
+            vec![Step::tester(what.to_owned(), pair(near, far, queues))],
+            prepared(Target::Tester, near, near_mac),
+            prepared(Target::Dut, far, far_mac),
+        ]
+        .concat(),
+        (End::Interface(near), End::Queues(queues)) => tap(Target::Tester, near, near_mac, queues),
+        (End::Queues(queues), End::Interface(far)) => tap(Target::Dut, far, far_mac, queues),
+        (End::Queues(_), End::Queues(_)) => {
+            return Err(DutError::Refused {
+                what: format!("{what} would be a TAP without an interface: both of its ends are queues"),
+                way_out: "use guest:uml or a namespace for one of both boxes".into(),
+            });
+        }
+    })
 }
 
 /// Makes a veth pair between both namespaces.
@@ -108,12 +210,49 @@ mod tests {
     use super::*;
     use crate::step::listing;
 
+    fn text(ends: [End; 2], boxes: &[Connection], queues: u32) -> String {
+        let shown = |part: Part| {
+            let near = part.near.map_or("the tester".to_owned(), |at| format!("box {}", at + 1));
+            // The settings of a namespace are always the same.
+            let links = part.steps.into_iter().filter(|step| !matches!(step.action, Action::Write { .. }));
+            format!("## {near} and box {}\n{}", part.far + 1, listing(&links.collect::<Vec<_>>()))
+        };
+        parts(ends, boxes, queues).unwrap_or_else(|e| panic!("{e}")).into_iter().map(shown).collect()
+    }
+
+    const TESTER: [End; 2] = [End::Interface("t-left"), End::Interface("t-right")];
+
     #[test]
     fn links_have_queues_and_addresses() {
-        insta::assert_snapshot!(listing(&steps([End::Veth("t-left"), End::Tap], 2)));
-        insta::assert_snapshot!(
-            "a_guest_with_two_queues",
-            listing(&steps([End::OfGuest("t-left"), End::OfGuest("t-right")], 2))
-        );
+        let one = [Connection::Interfaces];
+        insta::assert_snapshot!(listing(&parts(TESTER, &one, 2).unwrap()[0].steps));
+        insta::assert_snapshot!("a_tap_of_the_tester", text([TESTER[0], End::Queues(1)], &one, 2));
+        insta::assert_snapshot!("a_box_with_two_queues", text(TESTER, &[Connection::Queues(2)], 1));
+    }
+
+    #[test]
+    fn boxes_are_connected_in_a_row() {
+        let boxes = [Connection::Interfaces, Connection::Queues(2), Connection::Interfaces];
+        insta::assert_snapshot!(text(TESTER, &boxes, 1));
+    }
+
+    #[test]
+    fn two_boxes_with_queues_cannot_be_neighbours() {
+        let error = parts(TESTER, &[Connection::Queues(1); 2], 1).err().unwrap().to_string();
+        assert!(error.starts_with("a link from box 1 to box 2 would be a TAP without an interface"), "{error}");
+    }
+
+    #[test]
+    fn neighbours_have_each_others_addresses() {
+        for count in 1..4 {
+            let (first, last) = (neighbours(0, count), neighbours(count - 1, count));
+            assert_eq!([first[0], last[1]], tester_macs());
+            for at in 1..count {
+                assert_eq!(
+                    (neighbours(at, count)[0], neighbours(at - 1, count)[1]),
+                    (macs(at - 1, count)[1], macs(at, count)[0])
+                );
+            }
+        }
     }
 }

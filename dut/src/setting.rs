@@ -42,13 +42,68 @@ pub enum Setting {
         /// Number of the core.
         cpu: u32,
     },
+    /// How the clocks of the cores follow the load.
+    CpuFrequency {
+        /// Its path below `/sys/devices/system/cpu`: a governor, `cpufreq/boost` or `intel_pstate/no_turbo`.
+        attribute: String,
+    },
+    /// A parameter of an interface that ethtool sets.
+    EthtoolParameter {
+        /// The interface.
+        interface: String,
+        /// What it is.
+        of: Parameter,
+        /// Of which direction.
+        side: Side,
+    },
+}
+
+/// A parameter that ethtool sets for each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    /// Pause frames: `on` or `off`.
+    Pause,
+    /// Entries of each ring.
+    Ring,
+}
+
+impl Parameter {
+    /// The options of ethtool that show and set it, and the line after which its values in use stand.
+    fn options(self) -> [&'static str; 3] {
+        match self {
+            Parameter::Pause => ["-a", "-A", ""],
+            Parameter::Ring => ["-g", "-G", "Current hardware settings:"],
+        }
+    }
+}
+
+/// A direction of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Received frames.
+    Rx,
+    /// Sent frames.
+    Tx,
+}
+
+impl Side {
+    /// Its name as ethtool writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Rx => "rx",
+            Side::Tx => "tx",
+        }
+    }
 }
 
 /// A name that is not a setting of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
-     /proc/irq/N/smp_affinity_list, /sys/devices/system/cpu/cpuN/online, and features of ethtool"
+     /proc/irq/N/smp_affinity_list, /sys/devices/system/cpu/cpuN/online, the governors and the turbo mode of cores, and \
+     features, rings and pause frames of ethtool"
 )]
 pub struct NotASetting(String);
 
@@ -70,6 +125,8 @@ enum Typed {
     IrqAffinity { irq: u32 },
     Ethtool { interface: String, feature: String },
     CpuOnline { cpu: u32 },
+    CpuFrequency { attribute: String },
+    EthtoolParameter { interface: String, of: Parameter, side: Side },
 }
 
 impl TryFrom<Written> for Setting {
@@ -85,6 +142,10 @@ impl TryFrom<Written> for Setting {
             Written::Typed(Typed::IrqAffinity { irq }) => Setting::IrqAffinity { irq },
             Written::Typed(Typed::Ethtool { interface, feature }) => Setting::Ethtool { interface, feature },
             Written::Typed(Typed::CpuOnline { cpu }) => Setting::CpuOnline { cpu },
+            Written::Typed(Typed::CpuFrequency { attribute }) => Setting::CpuFrequency { attribute },
+            Written::Typed(Typed::EthtoolParameter { interface, of, side }) => {
+                Setting::EthtoolParameter { interface, of, side }
+            }
         };
         if setting.is_sound() { Ok(setting) } else { Err(NotASetting(setting.to_string())) }
     }
@@ -105,8 +166,10 @@ impl Setting {
             })
         } else if let Some(irq) = number(path, "/proc/irq/", "/smp_affinity_list") {
             Some(Setting::IrqAffinity { irq })
+        } else if let Some(cpu) = number(path, CPU, "/online") {
+            Some(Setting::CpuOnline { cpu })
         } else {
-            number(path, "/sys/devices/system/cpu/cpu", "/online").map(|cpu| Setting::CpuOnline { cpu })
+            path.strip_prefix(CPUS).map(|attribute| Setting::CpuFrequency { attribute: attribute.to_owned() })
         };
         // Only the canonical path names a setting; one with a leading zero does not.
         parsed
@@ -120,8 +183,9 @@ impl Setting {
             Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
             Setting::SysfsAttribute { interface, attribute } => Some(format!("/sys/class/net/{interface}/{attribute}")),
             Setting::IrqAffinity { irq } => Some(format!("/proc/irq/{irq}/smp_affinity_list")),
-            Setting::CpuOnline { cpu } => Some(format!("/sys/devices/system/cpu/cpu{cpu}/online")),
-            Setting::Ethtool { .. } => None,
+            Setting::CpuOnline { cpu } => Some(format!("{CPU}{cpu}/online")),
+            Setting::CpuFrequency { attribute } => Some(format!("{CPUS}{attribute}")),
+            Setting::Ethtool { .. } | Setting::EthtoolParameter { .. } => None,
         }
     }
 
@@ -135,23 +199,41 @@ impl Setting {
     /// # Errors
     /// When the setting does not exist or cannot be read.
     pub fn read(&self, host: &mut dyn Host) -> io::Result<String> {
-        let Setting::Ethtool { interface, feature } = self else {
-            return host.read(Target::Machine, &self.path().expect("all others are files"));
+        let (interface, option) = match self {
+            Setting::Ethtool { interface, .. } => (interface, "-k"),
+            Setting::EthtoolParameter { interface, of, .. } => (interface, of.options()[0]),
+            _ => return host.read(Target::Machine, &self.path().expect("all others are files")),
         };
-        let show = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
+        let show = Action::words(&format!("{} {option} {interface}", ETHTOOL.program));
         let output = host.perform(Target::Machine, "read the old value", &show)?;
-        let line =
-            output.stdout.lines().find_map(|line| line.trim().strip_prefix(feature.as_str())?.strip_prefix(": "));
-        let value = line.and_then(|rest| rest.split_ascii_whitespace().next());
-        value
+        self.shown(&output.stdout)
             .map(str::to_owned)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no such feature")))
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no {self}")))
+    }
+
+    /// Returns its value in what ethtool shows.
+    fn shown<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let rest = |line: &'a str, name: &str| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim);
+        match self {
+            Setting::Ethtool { feature, .. } => {
+                text.lines().find_map(|line| rest(line, feature))?.split_ascii_whitespace().next()
+            }
+            Setting::EthtoolParameter { of, side, .. } => {
+                let (_, in_use) = text.split_once(of.options()[2])?;
+                in_use.lines().find_map(|line| rest(line, &side.name().to_uppercase()))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the command that sets `value`, if a program changes the setting.
     pub(crate) fn command(&self, value: &str) -> Option<Action> {
-        let Setting::Ethtool { interface, feature } = self else { return None };
-        let args = ["-K", interface, feature, value].map(str::to_owned).into();
+        let (option, interface, name) = match self {
+            Setting::Ethtool { interface, feature } => ("-K", interface, feature.as_str()),
+            Setting::EthtoolParameter { interface, of, side } => (of.options()[1], interface, side.name()),
+            _ => return None,
+        };
+        let args = [option, interface, name, value].map(str::to_owned).into();
         Some(Action::Command { program: ETHTOOL.program.to_owned(), args, stdin: None })
     }
 
@@ -172,6 +254,12 @@ impl Setting {
             Setting::Sysctl { name } => name.starts_with("net/") && are_names(name),
             Setting::SysfsAttribute { interface, attribute } => is_interface(interface) && are_names(attribute),
             Setting::Ethtool { interface, feature } => is_interface(interface) && is_word(feature),
+            Setting::EthtoolParameter { interface, .. } => is_interface(interface),
+            Setting::CpuFrequency { attribute } => {
+                ["cpufreq/boost", "intel_pstate/no_turbo"].contains(&attribute.as_str())
+                    || number(attribute, POLICY, GOVERNOR)
+                        .is_some_and(|policy| *attribute == format!("{POLICY}{policy}{GOVERNOR}"))
+            }
             Setting::IrqAffinity { .. } | Setting::CpuOnline { .. } => true,
         }
     }
@@ -179,7 +267,14 @@ impl Setting {
     /// Whether a setting of this kind can have this value: one line of text; for ethtool `on` or `off`.
     pub(crate) fn takes(&self, value: &str) -> bool {
         let is_line = value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
-        is_line && (!matches!(self, Setting::Ethtool { .. }) || ["on", "off"].contains(&value))
+        let is_of_kind = match self {
+            Setting::Ethtool { .. } | Setting::EthtoolParameter { of: Parameter::Pause, .. } => {
+                ["on", "off"].contains(&value)
+            }
+            Setting::EthtoolParameter { of: Parameter::Ring, .. } => value.parse::<u32>().is_ok(),
+            _ => true,
+        };
+        is_line && is_of_kind
     }
 }
 
@@ -187,10 +282,24 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Setting::Ethtool { interface, feature } => write!(f, "feature {feature} of interface {interface}"),
+            Setting::EthtoolParameter { interface, of, side } => {
+                let words = match of {
+                    Parameter::Pause => "pause frames",
+                    Parameter::Ring => "ring entries",
+                };
+                write!(f, "{} {words} of interface {interface}", side.name())
+            }
             _ => f.write_str(&self.path().expect("all others are files")),
         }
     }
 }
+
+/// The folder of the cores, and the beginning of each core's own.
+const CPUS: &str = "/sys/devices/system/cpu/";
+const CPU: &str = "/sys/devices/system/cpu/cpu";
+/// The beginning and the end of a governor's path.
+const POLICY: &str = "cpufreq/policy";
+const GOVERNOR: &str = "/scaling_governor";
 
 fn number(path: &str, before: &str, after: &str) -> Option<u32> {
     path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
@@ -229,6 +338,11 @@ mod tests {
             ),
             ("/proc/irq/42/smp_affinity_list", r#"{"irq-affinity":{"irq":42}}"#),
             ("/sys/devices/system/cpu/cpu3/online", r#"{"cpu-online":{"cpu":3}}"#),
+            (
+                "/sys/devices/system/cpu/cpufreq/policy3/scaling_governor",
+                r#"{"cpu-frequency":{"attribute":"cpufreq/policy3/scaling_governor"}}"#,
+            ),
+            ("/sys/devices/system/cpu/cpufreq/boost", r#"{"cpu-frequency":{"attribute":"cpufreq/boost"}}"#),
         ] {
             let setting = Setting::at(path).unwrap();
             assert_eq!((setting.to_string(), serde_json::to_string(&setting).unwrap()), (path.into(), json.into()));
@@ -278,6 +392,9 @@ mod tests {
             "/sys/class/net/an-interface-of-a-long-name/mtu",
             "/sys/devices/system/cpu/cpu0/../cpu1/online",
             "/sys/devices/system/cpu/online",
+            "/sys/devices/system/cpu/cpufreq/policy03/scaling_governor",
+            "/sys/devices/system/cpu/cpufreq/policy3/../boost",
+            "/sys/devices/system/cpu/cpu3/microcode/reload",
             "/sys/kernel/uevent_helper",
         ] {
             let error = Setting::at(path).unwrap_err().to_string();
@@ -294,9 +411,32 @@ mod tests {
             r#"{"ethtool":{"interface":"-s","feature":"rx"}}"#,
             r#"{"ethtool":{"interface":"eth0","feature":"rx off; reboot"}}"#,
             r#"{"ethtool":{"interface":"eth0","feature":"--flash"}}"#,
+            r#"{"cpu-frequency":{"attribute":"../../../kernel/uevent_helper"}}"#,
+            r#"{"ethtool-parameter":{"interface":"--help","of":"ring","side":"rx"}}"#,
             r#"{"command":{"program":"sh"}}"#,
         ] {
             assert!(serde_json::from_str::<Setting>(json).is_err(), "{json}");
+        }
+    }
+
+    /// Output of ethtool 6.1 for an ixgbe card.
+    #[test]
+    fn rings_and_pause_frames_are_read_from_ethtool() {
+        let rings = "Ring parameters for enp5s0f0:\nPre-set maximums:\nRX:\t\t4096\nRX Mini:\tn/a\nTX:\t\t4096\n\
+                     Current hardware settings:\nRX:\t\t512\nRX Mini:\tn/a\nRX Jumbo:\tn/a\nTX:\t\t256\n";
+        let pause = "Pause parameters for enp5s0f0:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n";
+        for (of, side, text, value, new) in [
+            (Parameter::Ring, Side::Rx, rings, "512", "ethtool -G enp5s0f0 rx 4096"),
+            (Parameter::Ring, Side::Tx, rings, "256", "ethtool -G enp5s0f0 tx 4096"),
+            (Parameter::Pause, Side::Rx, pause, "on", "ethtool -A enp5s0f0 rx off"),
+            (Parameter::Pause, Side::Tx, pause, "off", "ethtool -A enp5s0f0 tx off"),
+        ] {
+            let setting = Setting::EthtoolParameter { interface: "enp5s0f0".into(), of, side };
+            assert_eq!(setting.shown(text), Some(value));
+            assert_eq!(setting.set(new.rsplit(' ').next().unwrap()).to_string(), new);
+            assert!(setting.takes(value) && !setting.takes("-1") && !setting.takes("x"));
+            let json = serde_json::to_string(&setting).unwrap();
+            assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), setting);
         }
     }
 

@@ -32,6 +32,9 @@ pub const KNOT: Tool = Tool { program: "knotd", package: "knot", version: &["--v
 /// The DNS64 server.
 pub const UNBOUND: Tool = Tool { program: "unbound", package: "unbound", version: &["-V"] };
 
+/// Samples call stacks.
+pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &["--version"] };
+
 /// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 

@@ -1,6 +1,6 @@
 //! The device under test as the engine uses it: what the engine may ask of it, before, between, beside and after phases.
 
-use method::trial::{Buckets, Disruption};
+use method::trial::{Buckets, Disruption, Profile, Profiler};
 use method::{Count, Nanos, TrialError};
 use std::time::Instant;
 use wire::PortRange;
@@ -60,6 +60,15 @@ pub trait Device: Send {
     fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         Err(TrialError::NotMeasurable("this device does not tell the CPU times of its cores".to_owned()))
     }
+    /// Starts to sample the call stacks of the device, until [`Profiling::finish`].
+    ///
+    /// # Errors
+    /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device cannot be profiled.
+    fn profile(&mut self, _profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+        Err(TrialError::NotMeasurable(
+            "this device cannot be profiled: `profile` needs a device of this machine's kernel".to_owned(),
+        ))
+    }
     /// Returns the memory of the connection tracking table now; none if the device does not tell it.
     ///
     /// # Errors
@@ -117,6 +126,15 @@ pub trait CpuTimes: Send {
     /// # Errors
     /// As [`Device::clear`].
     fn read(&mut self) -> Result<Vec<CoreTime>, TrialError>;
+}
+
+/// Samples call stacks, beside a trial. Dropped, it stops.
+pub trait Profiling {
+    /// Stops, and returns the samples between two moments.
+    ///
+    /// # Errors
+    /// As [`Device::clear`].
+    fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError>;
 }
 
 /// CPU time of one core or worker, since some time in the past.

@@ -8,7 +8,7 @@ use crate::observe::Extra;
 use crate::phase::{Phase, PhaseOutcome, Stage};
 use crate::service;
 use crate::store::StateTable;
-use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Sampler, Stamps, Warmed};
+use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, Warmed};
 use method::{
     Count, Direction, HostNoise, Leg, Load, Loop, Nanos, Order, PhaseKind, Rate, ResponderTable, Spoiler, StoreFacts,
     TrialError, TrialOutcome, TrialSpec, Trials, Verdict,
@@ -112,9 +112,10 @@ impl Engine {
         self.rest(self.settings.settle)?;
         self.allow(self.lasts(spec));
         self.marks.clear();
-        let outcome = match spec.options.sampler {
-            Some(sampler) => self.sampled(spec, sampler),
-            None => self.carry_out(spec),
+        let outcome = match (spec.options.sampler, spec.options.profiler) {
+            (Some(sampler), _) => self.sampled(spec, sampler),
+            (None, Some(profiler)) => self.profiled(spec, profiler),
+            (None, None) => self.carry_out(spec),
         };
         self.device.rest();
         let mut outcome = outcome?;
@@ -154,6 +155,17 @@ impl Engine {
         let (mut outcome, cpu) = (outcome?, cpu?);
         let (phase1, phase2) = (mark(Kind::Establish), mark(Kind::Data).unwrap_or_default());
         outcome.observed.cpu = vec![CpuIdle { phase1, phase2, ..cpu }];
+        Ok(outcome)
+    }
+
+    /// Carries a trial out with a profiler beside it. Only the samples of the data count.
+    fn profiled(&mut self, spec: &TrialSpec, profiler: Profiler) -> Result<TrialOutcome, TrialError> {
+        let profiling = self.device.profile(profiler)?;
+        let mut outcome = self.carry_out(spec)?;
+        // A warm-up comes before the data.
+        if let Some((_, [from, to])) = self.marks.iter().rfind(|(kind, _)| *kind == Kind::Data) {
+            outcome.observed.profile = Some(profiling.finish(*from, *to)?);
+        }
         Ok(outcome)
     }
 

@@ -29,7 +29,7 @@ mod tasks;
 pub mod tcp;
 mod window;
 
-pub use device::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, NoDevice};
+pub use device::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, NoDevice, Profiling};
 pub use engine::{Engine, EngineError, Settings};
 pub use lane::Lane;
 pub use service::{Served, Service};

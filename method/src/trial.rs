@@ -8,6 +8,7 @@ mod named;
 mod observed;
 mod options;
 mod popularity;
+mod profile;
 mod queries;
 
 use crate::units::{Count, Nanos, Rate};
@@ -17,6 +18,7 @@ pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};
 pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
 pub use popularity::{Exponent, Popularity};
+pub use profile::{CoreSamples, Profile, Profiler};
 pub use queries::{Answers, Queries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

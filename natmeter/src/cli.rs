@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use dut::guest;
 use record::report;
 use scenario::Options;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
@@ -118,9 +119,11 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
     Selftest(SelftestArgs),
-    /// Restore the settings that a killed run left changed
+    /// Restore the settings that a killed run, or `natmeter doctor --fix`, left changed
     #[command(after_help = "Example: natmeter clean")]
     Clean,
+    /// Look at this machine, the ports of a test bed and its boxes for what spoils results, and mend it
+    Doctor(DoctorArgs),
     /// Describe and check a test bed: two ports of this machine, and the box between them
     #[command(subcommand)]
     Bed(BedCommand),
@@ -206,6 +209,24 @@ pub struct SelftestArgs {
     /// Options about other runs.
     #[command(flatten)]
     pub turn: Turn,
+}
+
+/// `natmeter doctor`
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "Examples:
+  natmeter doctor --bed bed.toml
+  sudo natmeter doctor --bed bed.toml --fix
+  sudo natmeter doctor --undo")]
+pub struct DoctorArgs {
+    /// Bed file, to look at its ports, and at boxes that ssh reaches
+    #[arg(long, value_name = "FILE")]
+    pub bed: Option<PathBuf>,
+    /// Change the settings of this machine that can change without a boot, until --undo or `natmeter clean`
+    #[arg(long, conflicts_with = "undo")]
+    pub fix: bool,
+    /// Restore the settings that --fix has changed
+    #[arg(long, conflicts_with = "bed")]
+    pub undo: bool,
 }
 
 /// `natmeter schema KIND`
@@ -383,12 +404,64 @@ pub enum GuestCommand {
         #[command(flatten)]
         guests: Guests,
     },
+    /// Boot a guest whose interfaces are those of this namespace, and wait for its end; a box for a bed with `on = "ssh:…"`
+    #[command(after_help = "Example: natmeter guest run --left g-left --right g-right --control g-control \\\n  \
+        --address 10.0.0.2/24 --ssh-key ~/.ssh/id_ed25519.pub")]
+    Run(GuestRun),
     /// Remove all built guests
     Clean {
         /// Where guests are.
         #[command(flatten)]
         guests: Guests,
     },
+}
+
+/// `natmeter guest run`
+#[derive(Args, Debug)]
+pub struct GuestRun {
+    /// What runs its kernel
+    #[arg(default_value = "uml", value_parser = guest_kind)]
+    pub kind: guest::Kind,
+    /// Interface whose frames are those of the guest's interface `left`; for QEMU a TAP
+    #[arg(long, value_name = "INTERFACE")]
+    pub left: String,
+    /// The same for its interface `right`
+    #[arg(long, value_name = "INTERFACE")]
+    pub right: String,
+    /// How it takes commands.
+    #[command(flatten)]
+    pub control: Option<Control>,
+    /// Processors; User-Mode Linux has one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub cpus: u32,
+    /// Memory in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
+    pub memory: u32,
+    /// Where guests are.
+    #[command(flatten)]
+    pub guests: Guests,
+}
+
+/// How a guest takes commands by ssh.
+#[derive(Args, Debug)]
+#[group(requires_all = ["interface", "address", "ssh_key"])]
+pub struct Control {
+    /// The same for its interface `control`, through which it takes commands by ssh
+    #[arg(long = "control", value_name = "INTERFACE", required = false)]
+    pub interface: String,
+    /// Address of `control` with its prefix length
+    #[arg(long, value_name = "ADDRESS/LENGTH", value_parser = with_length, required = false)]
+    pub address: (IpAddr, u8),
+    /// File with the public keys that may log in as root
+    #[arg(long, value_name = "FILE", required = false)]
+    pub ssh_key: PathBuf,
+}
+
+/// An address with its prefix length.
+fn with_length(text: &str) -> Result<(IpAddr, u8), String> {
+    let parts = text.split_once('/').and_then(|(address, length)| Some((address.parse().ok()?, length.parse().ok()?)));
+    let fits = |&(address, length): &(IpAddr, u8)| length <= if address.is_ipv4() { 32 } else { 128 };
+    parts.filter(fits).ok_or_else(|| "write an address with its prefix length, such as 10.0.0.2/24".to_owned())
 }
 
 fn guest_kind(name: &str) -> Result<guest::Kind, String> {
@@ -496,6 +569,7 @@ impl Command {
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
+            Command::Doctor(_) => "doctor",
             Command::Bed(_) => "bed",
             Command::Gateway(_) => "gateway",
             Command::Check(_) => "check",

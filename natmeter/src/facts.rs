@@ -1,8 +1,10 @@
 //! Facts of the tester's machine, and the doubts that follow from them.
 
 use crate::build_info;
+use dut::readings::{self, Readings};
 use record::folder::{self, Facts};
 use std::fs::read_to_string;
+use std::path::Path;
 
 /// Kernel, processor, memory, governor, mitigations, load. Reads files only.
 pub fn of_this_machine() -> Facts {
@@ -12,19 +14,27 @@ pub fn of_this_machine() -> Facts {
             facts.tester.insert(name.to_owned(), value.trim().to_owned());
         }
     };
+    let readings = Readings::below(Path::new("/"), readings::OF_FACTS);
+    let text = |path: &str| readings.text(path).map(str::to_owned);
     let uname = rustix::system::uname();
     note("kernel", Some(format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())));
     note("architecture", Some(uname.machine().to_string_lossy().into_owned()));
     note("cpu", cpu_model());
     let cores: Vec<String> = port::host::cores().iter().map(usize::to_string).collect();
     note("cores", Some(cores.join(", ")));
-    note("memory", line_of("/proc/meminfo", "MemTotal:"));
-    note("governor", read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok());
-    note("smt", read_to_string("/sys/devices/system/cpu/smt/control").ok());
-    note("clock source", read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok());
-    note("mitigations", mitigations());
+    note("memory", readings.value(readings::MEMORY, "MemTotal").map(str::to_owned));
+    note(
+        "governor",
+        Some(readings.governors())
+            .filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().collect::<Vec<_>>().join(", ")),
+    );
+    note("smt", readings.smt_control().map(str::to_owned));
+    note("clock source", text(readings::CLOCK_SOURCE));
+    let active = |all: Vec<&str>| if all.is_empty() { "none active".to_owned() } else { all.join(", ") };
+    note("mitigations", readings.mitigations().map(active));
     note("huge pages", read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok());
-    note("load at the start", read_to_string("/proc/loadavg").ok());
+    note("load at the start", text(readings::LOAD));
     note("natmeter", Some(env!("CARGO_PKG_VERSION").to_owned()));
     note(folder::BUILD, Some(build_info::BUILD.to_owned()));
     facts.doubts = doubts(&facts);
@@ -52,10 +62,6 @@ fn doubts(facts: &Facts) -> Vec<String> {
     doubts
 }
 
-fn line_of(path: &str, key: &str) -> Option<String> {
-    read_to_string(path).ok()?.lines().find_map(|l| l.strip_prefix(key).map(|v| v.trim().to_owned()))
-}
-
 fn cpu_model() -> Option<String> {
     let text = read_to_string("/proc/cpuinfo").ok()?;
     let value = |key: &str| {
@@ -63,17 +69,4 @@ fn cpu_model() -> Option<String> {
     };
     // aarch64 gives numbers instead of a name.
     value("model name").or_else(|| value("CPU part").map(|part| format!("aarch64 part {part}")))
-}
-
-fn mitigations() -> Option<String> {
-    let mut active: Vec<String> = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
-        .ok()?
-        .flatten()
-        .filter_map(|e| {
-            let text = read_to_string(e.path()).ok()?;
-            text.starts_with("Mitigation").then(|| e.file_name().to_string_lossy().into_owned())
-        })
-        .collect();
-    active.sort();
-    Some(if active.is_empty() { "none active".to_owned() } else { active.join(", ") })
 }

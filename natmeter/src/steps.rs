@@ -70,7 +70,11 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
         }
     }
     for (role, keys) in &bed.boxes {
-        let config = boxes::config_of(bed, role, keys, None, boxes::values(scenario, role, point));
+        let of_point = boxes::of_point(scenario, role, point).map_err(|error| DutError::Refused {
+            what: error.to_string(),
+            way_out: "correct the table of the technology".to_owned(),
+        })?;
+        let config = boxes::config_of(bed, (role, keys), None, of_point);
         let of_box = |o: &Order| format!("{:<60}  # {role}: {}\n", o.action.to_string(), o.why);
         text.extend(dut::external::plan(&config)?.iter().map(of_box));
     }

@@ -220,9 +220,20 @@ fn a_report_follows_json_and_format() {
 /// Each command shows an example of its own.
 #[test]
 fn every_command_has_an_example() {
-    for command in
-        ["run", "resume", "report", "calibrate", "selftest", "clean", "gateway", "check", "plan", "list", "completions"]
-    {
+    for command in [
+        "run",
+        "resume",
+        "report",
+        "calibrate",
+        "selftest",
+        "clean",
+        "doctor",
+        "gateway",
+        "check",
+        "plan",
+        "list",
+        "completions",
+    ] {
         let help = stdout(&natmeter(&[command, "--help"]));
         let examples = help.split_once("Example").map_or("", |(_, examples)| examples);
         assert!(examples.contains(&format!("natmeter {command}")), "{help}");

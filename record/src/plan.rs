@@ -1,6 +1,7 @@
 //! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
+use method::metric::LOCK_WAIT;
 use method::{Count, Nanos, procedure};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
@@ -134,7 +135,9 @@ impl Plan {
     fn add_point(&mut self, scenario: &Scenario, point: &Point) {
         let scenario = &*point.of(scenario);
         for metric in metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics) {
-            self.measurements.extend((1..=scenario.measure.repetitions).map(|repetition| Measurement {
+            // One profile of a point is enough: it is no figure that is compared.
+            let repetitions = if metric == LOCK_WAIT.key { 1 } else { scenario.measure.repetitions };
+            self.measurements.extend((1..=repetitions).map(|repetition| Measurement {
                 point: point.clone(),
                 metric: metric.to_owned(),
                 repetition,
@@ -152,6 +155,7 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
     let is_other = dut.technology().is_some() || dut.forwarded_ipv6().is_some();
     for metric in metrics {
         let metric = match (dut.is_stateful(), metric.as_str()) {
+            (_, metric) if metric == LOCK_WAIT.key && !dut.can_be_profiled() => continue,
             (true, BASELINE) => continue,
             (true, other) => other,
             (false, "throughput") if is_other => "throughput",

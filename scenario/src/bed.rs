@@ -2,9 +2,11 @@
 //! because a scenario describes the experiment. Read like a scenario, so that mistakes are shown in the same way.
 
 mod place;
+pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
+pub use software::Software;
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::ScenarioError;
@@ -92,32 +94,6 @@ const ZERO_COPY: &[Choice<ZeroCopy>] = &[
     ("never", ZeroCopy::Never, ""),
 ];
 
-/// The software of a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BoxSoftware {
-    /// What the user or hooks configure.
-    External,
-    /// Stateful NAT44 by nft.
-    Nftables,
-    /// IPv4 forwarding.
-    LinuxForwarding,
-    /// IPv6 forwarding.
-    LinuxIpv6Forwarding,
-    /// Stateful NAT64 by Jool.
-    Jool,
-    /// SIIT by Jool, with explicit address maps.
-    JoolSiit,
-}
-
-const SOFTWARE: &[Choice<BoxSoftware>] = &[
-    ("external", BoxSoftware::External, ""),
-    ("nftables", BoxSoftware::Nftables, ""),
-    ("linux-forwarding", BoxSoftware::LinuxForwarding, ""),
-    ("linux-ipv6-forwarding", BoxSoftware::LinuxIpv6Forwarding, ""),
-    ("jool", BoxSoftware::Jool, ""),
-    ("jool-siit", BoxSoftware::JoolSiit, ""),
-];
-
 /// Silence that test frames with the operator's own addresses need: longer than the interval of most protocols of switches.
 const LEAST_SILENCE: Nanos = Nanos::from_secs(10);
 
@@ -170,11 +146,10 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
     pub struct BoxKeys {
-        /// Its software: `external` is what you or your hooks configure; `nftables` (NAT44), `linux-forwarding`,
-        /// `linux-ipv6-forwarding`, `jool` (NAT64) and `jool-siit` (SIIT with `eam`) are configured and restored by natmeter.
-        software: BoxSoftware = "software", choice(SOFTWARE), or("external");
+        /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
+        software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
-        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest; not needed with `external`");
+        interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest or namespace; not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
         /// virtual machine that natmeter boots: `guest:uml` (also `guest`) or `guest:qemu`.
         on: On = "on", place(), or("local");
@@ -337,7 +312,7 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
 /// What does not fit together.
 fn rules(bed: &Bed) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (side, port) in bed.ports() {
+    for ((side, port), beside) in bed.ports().into_iter().zip(bed.beside()) {
         let path = |key: &str| format!("bed.{side}.{key}");
         // natmeter knows the ends that it makes itself.
         let is_made = bed.makes_links();
@@ -346,8 +321,8 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             let fault = fault.at(path("io"), "needs [dut] on = \"namespace\"");
             faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp\""));
         }
-        if bed.guest().is_some() {
-            faults.extend(wrong_beside_a_guest(side, port));
+        if beside.has_network() {
+            faults.extend(wrong_beside(beside, side, port));
         }
         if port.io == PortIo::Tap && port.queues > 1 {
             let fault = Fault::new("natmeter's TAP has one queue").at(path("queues"), "more").at(path("io"), "a TAP");
@@ -399,25 +374,25 @@ fn rules(bed: &Bed) -> Vec<Fault> {
     }
     for (role, keys) in &bed.boxes {
         let table = if *role == "dut" { "dut".to_owned() } else { format!("dut.{role}") };
-        let is_guest = matches!(keys.on, On::Guest(_));
-        if is_guest && bed.boxes.len() > 1 {
-            let fault = Fault::new("a guest is the only box of its bed").at(format!("{table}.on"), "one of several");
-            faults.push(fault.instead("describe both edges in [dut], or use other hosts"));
+        if bed.makes_links() && !keys.is_made() {
+            let fault = Fault::new("natmeter makes the links between all boxes of a bed, or none of them");
+            let fault = fault.at(At::key(table.clone()), "natmeter cannot make the links of this box");
+            faults.push(fault.instead("write on = \"guest\" or \"namespace\" for this box, too, or for none"));
         }
         if keys.on == On::Guest(GuestKind::Uml) && keys.guest_cpus > 1 {
             let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
             faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
         }
-        if is_guest && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
-            let fault = Fault::new("the interfaces of a guest are `left` and `right`");
+        if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
+            let fault = Fault::new("the interfaces of a box that natmeter makes are `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
-        if keys.software != BoxSoftware::External && keys.interfaces.len() != 2 && !is_guest {
+        if keys.software.is_some() && keys.interfaces.len() != 2 && !keys.is_made() {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
         }
-        if keys.software != BoxSoftware::External && (keys.prepare.is_some() || keys.restore.is_some()) {
+        if keys.software.is_some() && (keys.prepare.is_some() || keys.restore.is_some()) {
             let fault = Fault::new("natmeter configures and restores this box itself");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("remove `prepare` and `restore`, or write software = \"external\""));
@@ -428,25 +403,34 @@ fn rules(bed: &Bed) -> Vec<Fault> {
             faults.push(fault.instead("add on = \"namespace\", or start the program in `prepare`"));
         }
     }
+    for pair in bed.boxes.windows(2) {
+        let [(left, of_left), (right, of_right)] = pair else { continue };
+        if [of_left, of_right].iter().all(|keys| keys.guest() == Some(GuestKind::Qemu)) {
+            let fault =
+                Fault::new("two guests of QEMU cannot be connected to each other: each needs the interface of a TAP");
+            let fault = fault.at(format!("dut.{left}.on"), "QEMU").at(format!("dut.{right}.on"), "QEMU");
+            faults.push(fault.instead("write on = \"guest:uml\" or \"namespace\" for one of both"));
+        }
+    }
     faults
 }
 
-/// What a port cannot be if the box is a guest.
-fn wrong_beside_a_guest(side: &str, port: &PortKeys) -> Vec<Fault> {
+/// What a port cannot be if natmeter gives the box beside it its network.
+fn wrong_beside(beside: &BoxKeys, side: &str, port: &PortKeys) -> Vec<Fault> {
     let path = |key: &str| format!("bed.{side}.{key}");
     let mut faults = Vec::new();
-    if port.io == PortIo::Tap {
+    if port.io == PortIo::Tap && beside.guest().is_some() {
         let fault = Fault::new("natmeter makes the link of a guest itself").at(path("io"), "a TAP");
         faults.push(fault.instead("write io = \"af-packet\" or \"af-xdp-generic\""));
     }
     if port.gateway.is_none() {
-        let fault = Fault::new(format!("the guest has no address on the {side}"));
+        let fault = Fault::new(format!("the box that natmeter configures has no address on the {side}"));
         let fault = fault.at(At::key(format!("bed.{side}")), "this port");
-        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the guest this address"));
+        faults.push(fault.instead("add gateway = \"198.18.0.1\": natmeter gives the box this address"));
     }
     if port.mac.is_some() || port.vlan.is_some() {
         let key = if port.mac.is_some() { "mac" } else { "vlan" };
-        let fault = Fault::new(format!("natmeter makes the link of a guest itself, without `{key}`"));
+        let fault = Fault::new(format!("natmeter makes the link of this box itself, without `{key}`"));
         faults.push(fault.at(path(key), "cannot be chosen").instead(format!("remove `{key}`")));
     }
     faults
@@ -498,12 +482,13 @@ impl Bed {
 
     /// Whether natmeter makes the links itself, for a box in a namespace or a guest.
     pub fn makes_links(&self) -> bool {
-        self.boxes.iter().any(|(_, keys)| matches!(keys.on, On::Namespace | On::Guest(_)))
+        self.boxes.iter().any(|(_, keys)| keys.is_made())
     }
 
-    /// The box that is a guest, if one is.
-    pub fn guest(&self) -> Option<(GuestKind, &BoxKeys)> {
-        self.boxes.iter().find_map(|(_, keys)| if let On::Guest(kind) = keys.on { Some((kind, keys)) } else { None })
+    /// The box beside each port: left, right.
+    fn beside(&self) -> [&BoxKeys; 2] {
+        let last = self.boxes.len() - 1;
+        [0, last].map(|at| &self.boxes[at].1)
     }
 
     /// Lanes of the tester: one a queue, on the side that has more.
@@ -555,9 +540,24 @@ impl BoxKeys {
     pub fn both_interfaces(&self) -> Option<[&str; 2]> {
         match &self.interfaces[..] {
             [left, right] => Some([left, right]),
-            _ if matches!(self.on, On::Guest(_)) => Some(["left", "right"]),
+            _ if self.is_made() => Some(["left", "right"]),
             _ => None,
         }
+    }
+
+    /// What runs its kernel, if it is a guest.
+    pub fn guest(&self) -> Option<GuestKind> {
+        if let On::Guest(kind) = self.on { Some(kind) } else { None }
+    }
+
+    /// Whether natmeter gives it addresses and routes.
+    pub fn has_network(&self) -> bool {
+        self.guest().is_some() || (self.on == On::Namespace && self.software.is_some())
+    }
+
+    /// Whether natmeter makes it and its links.
+    fn is_made(&self) -> bool {
+        matches!(self.on, On::Namespace | On::Guest(_))
     }
 
     /// Whether a hook or a program of the user configures it for each point.
@@ -572,16 +572,7 @@ impl BoxKeys {
 
     /// Whether a hook or natmeter empties its table.
     pub fn clears(&self) -> bool {
-        self.clear.is_some() || matches!(self.software, BoxSoftware::Nftables | BoxSoftware::Jool)
-    }
-
-    /// The name of the software that natmeter configures; `None` for other software.
-    pub fn configured_software(&self) -> Option<&'static str> {
-        SOFTWARE
-            .iter()
-            .find(|(_, software, _)| *software == self.software)
-            .map(|(name, ..)| *name)
-            .filter(|name| *name != "external")
+        self.clear.is_some() || self.software.is_some_and(Software::keeps)
     }
 }
 
@@ -642,6 +633,36 @@ mod tests {
             let text = RACK.replace(from, to);
             assert_ne!(text, RACK);
             let said = bed(&text).unwrap_err();
+            assert!(said.contains(says), "{says}: {said}");
+        }
+    }
+
+    /// A bed with two boxes at these places.
+    fn two_boxes(ce: &str, pe: &str) -> Result<Bed, String> {
+        let port = |side: &str, net: u8| {
+            format!(
+                "[bed.{side}]\ninterface = \"{side}\"\naddresses = \"198.{net}.0.2/24\"\ngateway = \"198.{net}.0.1\"\n"
+            )
+        };
+        bed(&format!("{}{}[dut.ce]\n{ce}\n[dut.pe]\n{pe}\n", port("left", 18), port("right", 19)))
+    }
+
+    #[test]
+    fn boxes_may_be_guests_and_namespaces_in_a_row() {
+        let places = ["on = \"guest\"", "on = \"guest:qemu\"", "on = \"namespace\""];
+        for (ce, pe) in places
+            .iter()
+            .flat_map(|ce| places.map(|pe| (*ce, pe)))
+            .filter(|(ce, pe)| *ce != places[1] || *pe != places[1])
+        {
+            two_boxes(ce, pe).unwrap_or_else(|said| panic!("{ce} {pe}: {said}"));
+        }
+        for (ce, pe, says) in [
+            (places[1], places[1], "two guests of QEMU cannot be connected to each other"),
+            (places[0], "", "natmeter makes the links between all boxes of a bed, or none of them"),
+            ("on = \"ssh:p095\"", places[2], "natmeter makes the links between all boxes of a bed, or none of them"),
+        ] {
+            let said = two_boxes(ce, pe).unwrap_err();
             assert!(said.contains(says), "{says}: {said}");
         }
     }

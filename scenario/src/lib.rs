@@ -40,7 +40,7 @@ pub use key::{Complaints, did_you_mean};
 pub use point::Point;
 pub use procedure::{
     BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
-    OverloadScalability, Pdv, Procedures, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
+    OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
@@ -213,6 +213,11 @@ impl Dut {
             Dut::Resolver => false,
             Dut::Simulated { .. } => true,
         }
+    }
+
+    /// Whether the call stacks of its cores can be sampled.
+    pub fn can_be_profiled(&self) -> bool {
+        matches!(self, Dut::Kernel { .. } | Dut::Simulated { .. })
     }
 
     /// The faults and limits that are injected into it, if it forwards frames.

@@ -22,6 +22,7 @@ use key::{
     override_value,
 };
 use method::Count;
+use method::metric::LOCK_WAIT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -399,7 +400,7 @@ impl Reading<'_, '_> {
         let mut conforming =
             Scenario { measure: full?, procedures: full_procedures?, time_limit: None, full: true, ..scenario.clone() };
         conforming.sweep.connections = full_connections;
-        Some((with_ranges(scenario), with_ranges(conforming)))
+        Some((with_ranges(with_profile(scenario)), with_ranges(with_profile(conforming))))
     }
 
     /// Which port ranges the scenario leaves to the number of connections.
@@ -561,6 +562,15 @@ impl Reading<'_, '_> {
             _ => Link::Veth { io: self.sections.table::<Veth>(kind)?.io },
         })
     }
+}
+
+/// A scenario with the metric that `profile = true` adds.
+fn with_profile(mut scenario: Scenario) -> Scenario {
+    let measure = &mut scenario.measure;
+    if measure.profile && !measure.metrics.iter().any(|key| key == LOCK_WAIT.key) {
+        measure.metrics.push(LOCK_WAIT.key.to_owned());
+    }
+    scenario
 }
 
 /// A scenario with the port ranges of its largest number of connections.

@@ -327,6 +327,9 @@ key::table! {
         keep_table: bool = "keep-table", yes_or_no(), or("false").conforms();
         /// What comes before each phase 1 if nothing empties the table of a box of a bed.
         without_clear: WithoutClear = "without-clear", choice(WITHOUT_CLEAR), or("wait");
+        /// Whether one more trial at the throughput of each point shows where the device spends its time: adds the metric `lock_wait`,
+        /// which `[measure.profiling]` describes.
+        profile: bool = "profile", yes_or_no(), or("false");
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
         /// Preparing phases 1 run at this rate, so that the establishment rate need not be measured; the device must set up every

@@ -72,6 +72,8 @@ key::table! {
         bucket_octets: u64 = "bucket-octets", number(1..=1 << 20), or("8");
         /// Idle share of each of its cores at its capacity.
         idle_ppm: Vec<u32> = "idle", list(share_or_none()), computed("one core without idle time");
+        /// Share of its working time in which it waits for locks.
+        waiting_ppm: u32 = "lock-waiting", share_or_none(), or("0 %");
         /// Time for which a reset stops it; it forgets its connections.
         reset_time: Nanos = "reset-time", duration(Nanos(0)..=HOUR), or("500 ms");
         /// Time for which a failover stops it.

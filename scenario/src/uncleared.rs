@@ -4,7 +4,7 @@
 use crate::{Dut, Scenario};
 use key::kind::Choice;
 use method::{Count, Nanos};
-use tech::Flows;
+use tech::{Flows, Plays};
 use wire::PortRange;
 
 /// What comes before each phase 1 if nothing empties the table of a box.
@@ -36,6 +36,17 @@ impl Dut {
         let state = self.technology().and_then(|(_, technology)| technology.state());
         state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
     }
+
+    /// Whether the box with this role may keep connections. In each technology one of both edges is stateless.
+    fn has_state_in(&self, role: &str) -> bool {
+        let Some((_, technology)) = self.technology() else { return true };
+        match role {
+            "ce" | "ce-nat44" => technology.is_stateful(Plays::Ce),
+            "ce-nat46" => false,
+            "pe" => technology.is_stateful(Plays::Pe),
+            _ => true,
+        }
+    }
 }
 
 impl Scenario {
@@ -43,7 +54,7 @@ impl Scenario {
     /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
         let bed = self.bed.as_ref().filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
-        let clears = bed.boxes.iter().all(|(_, keys)| keys.clears());
+        let clears = bed.boxes.iter().all(|(role, keys)| keys.clears() || !dut.has_state_in(role));
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }

@@ -7,8 +7,10 @@ use crate::gateway::{Answers, Built, Job, why};
 use crate::laboratory::is_for_laboratories;
 use crate::nat::{Pool, statics};
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::rows::{b4_in_row, b4s};
 use crate::state::State;
+use crate::table::Open;
 use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
 use crate::tunnel::TunnelEnd;
@@ -108,6 +110,10 @@ impl Technology for DsLite {
             Plays::Pe => [Answers::v6(self.aftr), pool],
             Plays::Dual => [Answers::default(), pool],
         }
+    }
+    fn customers(&self, plays: Plays, flows: &Flows, _: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        let n = if plays == Plays::Pe { flows.subscribers } else { 1 };
+        Ok((0..n.into()).map(|i| CustomerRow::tunnel(b4_in_row(self.b4, i), self.aftr)).collect())
     }
     fn subscribers(&self, plays: Plays, customers: u64) -> u64 {
         // One B4 is one softwire, with all that is behind it.

@@ -7,6 +7,7 @@ use crate::ds_lite::grows_out;
 use crate::gateway::{Answers, Built, Job, TableLoad, why};
 use crate::laboratory::is_for_laboratories;
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::rows::{b4_in_row, b4s};
 use crate::softwire::SoftwireKeys;
 use crate::table::{Open, in_file};
@@ -238,6 +239,22 @@ impl Technology for Lw4o6 {
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let left = if plays == Plays::Pe { Answers::v6(self.keys.lwaftr) } else { Answers::default() };
         [left, Answers::default()]
+    }
+
+    fn customers(&self, plays: Plays, flows: &Flows, open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        let softwires = match (&self.table, plays) {
+            (_, Plays::Ce | Plays::Dual) => vec![self.own_softwire(open)?],
+            (Source::File(path), Plays::Pe) => self.played(path, flows.subscribers.into(), open)?,
+            (Source::Row(row), Plays::Pe) => {
+                (0..flows.subscribers.into()).map(|i| row.softwire(i)).collect::<Result<_, _>>()?
+            }
+        };
+        let row = |s: &Softwire| CustomerRow {
+            ipv4: Some(Prefix4 { addr: s.ipv4, len: 32 }),
+            ports: s.ports,
+            ..CustomerRow::tunnel(s.b4, s.own.unwrap_or(self.keys.lwaftr))
+        };
+        Ok(softwires.iter().map(row).collect())
     }
 
     fn steering(&self, plays: Plays, workers: usize, open: Open<'_>) -> [Steering; 2] {

@@ -7,6 +7,7 @@ use crate::gateway::{TableLoad, why};
 use crate::laboratory::overlap;
 use crate::lw4o6::{listed, seen, sharing};
 use crate::parts::Plays;
+use crate::row::CustomerRow;
 use crate::technology::{Outside, Ports};
 use crate::tester::Flows;
 use key::kind::{any_number, any_prefix4, maybe, number, prefix6, yes_or_no};
@@ -210,6 +211,23 @@ impl Map {
             return Err(format!("{n} subscribers, but the rules have room for {} customers", all.count()));
         }
         Ok(found)
+    }
+
+    /// The customers of a part, with this provider edge.
+    pub(crate) fn customer_rows(
+        &self,
+        plays: Plays,
+        flows: &Flows,
+        provider: Prefix6,
+    ) -> Result<Vec<CustomerRow>, String> {
+        let all = if plays == Plays::Pe { self.customers(flows.subscribers)? } else { vec![self.customer()?] };
+        let row = |c: &Customer| CustomerRow {
+            ipv6: Prefix6 { addr: c.address, len: 128 },
+            provider,
+            ipv4: Some(c.ipv4),
+            ports: c.ports,
+        };
+        Ok(all.iter().map(row).collect())
     }
 
     /// What edges are made of.

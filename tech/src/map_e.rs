@@ -4,6 +4,7 @@ use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::softwire::SoftwireKeys;
 use crate::table::Open;
 use crate::technology::{Entry, Technology, steering_of_edge};
@@ -81,6 +82,9 @@ impl Technology for MapE {
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let left = if plays == Plays::Pe { Answers::v6(self.keys.br) } else { Answers::default() };
         [left, Answers::default()]
+    }
+    fn customers(&self, plays: Plays, flows: &Flows, _: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        self.map.customer_rows(plays, flows, Prefix6 { addr: self.keys.br, len: 128 })
     }
     fn steering(&self, plays: Plays, workers: usize, _: Open<'_>) -> [Steering; 2] {
         steering_of_edge(self, plays, self.map.customer().ok().map(|own| own.ports), 60, workers)

@@ -6,6 +6,7 @@ use crate::gateway::{Built, Job, why};
 use crate::map::{self, CeKeys, Map, MapEdges};
 use crate::nat::{Inside, Static};
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::rows::behind;
 use crate::state::State;
 use crate::table::Open;
@@ -115,6 +116,9 @@ impl Technology for MapT {
     }
     fn is_stateful(&self, plays: Plays) -> bool {
         plays != Plays::Pe
+    }
+    fn customers(&self, plays: Plays, flows: &Flows, _: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        self.map.customer_rows(plays, flows, self.keys.dmr)
     }
     fn steering(&self, plays: Plays, workers: usize, _: Open<'_>) -> [Steering; 2] {
         steering_of_edge(self, plays, self.map.customer().ok().map(|own| own.ports), 40, workers)

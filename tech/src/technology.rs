@@ -4,6 +4,7 @@
 use crate::axis::Fit;
 use crate::gateway::{Answers, Built, Job};
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::state::{State, TEST_TIMEOUT};
 use crate::table::Open;
 use crate::tester::{Flows, Setting};
@@ -168,6 +169,15 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// IPv4 addresses.
     fn networks(&self) -> Option<[Prefix6; 2]> {
         None
+    }
+
+    /// The customers of this part, as rows that a device is configured with: that of a customer edge, or those that the tester
+    /// plays in front of a provider edge; none where nothing but the technology's keys is needed.
+    ///
+    /// # Errors
+    /// Parameters that do not fit each other or the flows, or a file that cannot be used.
+    fn customers(&self, _plays: Plays, _flows: &Flows, _open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        Ok(Vec::new())
     }
 
     /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.

@@ -6,7 +6,9 @@ use crate::gateway::{Answers, Built, Job, why};
 use crate::nat::Inside;
 use crate::nat64::{Embedding, Nat};
 use crate::parts::{Names, Plays};
+use crate::row::{CustomerRow, embedded};
 use crate::rows::{behind, subscribers};
+use crate::table::Open;
 use crate::technology::{Entry, Outside, Technology};
 use crate::tester::{Flows, Setting};
 use crate::translator::embeds_nothing;
@@ -76,6 +78,9 @@ impl Technology for Xlat464 {
     fn answers(&self, plays: Plays) -> [Answers; 2] {
         let pool = if plays == Plays::Ce { Answers::default() } else { Answers::v4(&self.nat.pool.pool) };
         [Answers::default(), pool]
+    }
+    fn customers(&self, _: Plays, flows: &Flows, _: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        embedded(flows, self.embedding.first(), self.clat)
     }
 
     fn build(&self, job: &Job<'_>) -> Result<Built, String> {

@@ -32,12 +32,16 @@ impl AddrRange {
         let differing = self.first.to_bits() ^ self.last().to_bits();
         Prefix4 { addr: self.first, len: differing.leading_zeros() as u8 }
     }
+    /// The fewest prefixes that hold these addresses, and no others.
+    pub fn prefixes(&self) -> Vec<Prefix4> {
+        prefixes(self.first.to_bits().into(), u64::from(self.last().to_bits()) + 1)
+    }
     /// The fewest prefixes that hold these addresses but for `hole`, and no others.
     pub fn prefixes_without(&self, hole: Ipv4Addr) -> Vec<Prefix4> {
-        let [first, last, hole_at] = [self.first, self.last(), hole].map(|a| u64::from(a.to_bits()));
         if !self.contains(hole) {
-            return prefixes(first, last + 1);
+            return self.prefixes();
         }
+        let [first, last, hole_at] = [self.first, self.last(), hole].map(|a| u64::from(a.to_bits()));
         let mut all = prefixes(first, hole_at);
         all.extend(prefixes(hole_at + 1, last + 1));
         all

@@ -65,6 +65,12 @@ impl PortSet {
         (run << m << self.len | u32::from(self.psid) << m | j & ((1 << m) - 1)) as u16
     }
 
+    /// First and last port of each contiguous block, in ascending order.
+    pub fn blocks(self) -> impl Iterator<Item = (u16, u16)> {
+        let size = 1 << self.low_bits();
+        (0..self.count() / size).map(move |i| (self.nth(i * size), self.nth(i * size + size - 1)))
+    }
+
     /// The PSID that a port belongs to under this offset and length; `None` for ports that belong to no set.
     #[inline(always)]
     pub fn psid_of(self, port: u16) -> Option<u16> {
@@ -104,6 +110,9 @@ mod tests {
         let ports: Vec<u16> = (0..8).map(|j| s.nth(j)).collect();
         assert_eq!(ports, [1232, 1233, 1234, 1235, 2256, 2257, 2258, 2259]);
         assert_eq!(s.nth(s.count() - 1), 64723);
+        let blocks: Vec<(u16, u16)> = s.blocks().collect();
+        assert_eq!((blocks.len(), blocks[0], blocks[62]), (63, (1232, 1235), (64720, 64723)));
+        assert_eq!(PortSet::ALL.blocks().collect::<Vec<_>>(), [(0, 65535)]);
     }
 
     /// RFC 7597, section 5.1: three bits without offset give 8,192 ports; PSID 3 has 24,576 to 32,767.

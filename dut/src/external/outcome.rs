@@ -60,7 +60,8 @@ pub(super) fn failure(hook: Hook, on: &On, line: &str, ran: &Ran, outcome: &str)
     DutError::Hook(Box::new(FailedHook {
         hook: hook.name(),
         on: on.to_string(),
-        command: line.to_owned(),
+        // A script of natmeter's own is long, and in the record of commands.
+        command: line.split_once('\n').map_or_else(|| line.to_owned(), |(first, _)| format!("{first} …")),
         outcome: outcome.to_owned(),
         lines: FailedHook::last_lines(&[&ran.output.stdout, &ran.output.stderr]),
         undone: Vec::new(),

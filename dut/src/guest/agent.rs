@@ -14,6 +14,10 @@ const READY: &[u8] = b"ready\n";
 /// Time beyond a command's limit after which the guest itself hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Octets of a script or an input that are sent at once: the serial port of User-Mode Linux stops for good after a line of about
+/// 8 KiB.
+const AT_ONCE: usize = 1024;
+
 /// Longest line of the guest.
 const LINE: usize = 256;
 
@@ -59,6 +63,24 @@ impl Agent {
     /// # Errors
     /// When the guest ends, or does not answer in time. A script that fails or exceeds its time is not an error here.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
+        if script.len().max(input.len()) <= AT_ONCE {
+            return self.exchange(script, input, limits);
+        }
+        let files = [("/run/.long-script", script.as_bytes()), ("/run/.long-input", input)];
+        for (file, octets) in files {
+            self.exchange(&format!(": >{file}"), b"", limits)?;
+            for part in octets.chunks(AT_ONCE) {
+                let ran = self.exchange(&format!("cat >>{file}"), part, limits)?;
+                if !ran.output.ok() {
+                    return Ok(ran);
+                }
+            }
+        }
+        self.exchange("exec /bin/sh /run/.long-script </run/.long-input", b"", limits)
+    }
+
+    /// Sends one request, and receives its answer.
+    fn exchange(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
         let begun = Instant::now();
         let end = begun + limits.time + PATIENCE;
         self.stream.set_write_timeout(Some(limits.time + PATIENCE))?;
@@ -157,6 +179,19 @@ mod tests {
         let mut request = String::new();
         guest.read_to_string(&mut request).unwrap();
         assert_eq!(request, "7 ZmFsc2U= -\n");
+    }
+
+    /// The parts of a long script and a long input go before it.
+    #[test]
+    fn what_is_long_is_sent_in_parts() {
+        let (mut agent, mut guest) = said(&"0 0 0 0\n".repeat(8));
+        let ran = agent.run(&"x".repeat(2 * AT_ONCE + 1), &[b'y'; AT_ONCE + 1], &LIMITS).unwrap();
+        assert!(ran.output.ok());
+        drop(agent);
+        let mut requests = String::new();
+        guest.read_to_string(&mut requests).unwrap();
+        assert_eq!(requests.lines().count(), 8);
+        assert!(requests.lines().all(|line| line.len() < 2 * AT_ONCE));
     }
 
     #[test]

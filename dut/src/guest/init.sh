@@ -21,7 +21,7 @@ for which in all default; do
         sysctl -qw net.ipv6.conf.$which.$key 2>/dev/null
     done
 done
-for link in "left $left" "right $right"; do
+for link in "left $nic_left" "right $nic_right" "control $nic_control"; do
     set -- $link
     for file in /sys/class/net/*/address; do
         read -r address <"$file"

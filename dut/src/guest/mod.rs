@@ -16,6 +16,7 @@ pub mod network;
 mod qemu;
 mod recipe;
 pub mod running;
+pub mod sshd;
 mod uml;
 
 pub use cache::{Cache, Image};

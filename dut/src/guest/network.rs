@@ -1,48 +1,62 @@
-//! The network of a guest: addresses of its two interfaces, and routes to the tester's addresses. The tester is the next
-//! hop on both sides, so that the guest has one neighbour on each.
+//! The network of a guest or a namespace: addresses of its two interfaces, and routes through one next hop on each side: the tester,
+//! or the box beside it.
 
 use crate::bed::{shown, words};
+use crate::bed6;
 use crate::links;
 use crate::step::{Action, Step};
 use std::net::IpAddr;
 
-/// One side of a guest.
+/// One side of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The guest's address, with the length of its prefix.
-    pub guest: (IpAddr, u8),
-    /// The tester's address in the same network.
-    pub tester: IpAddr,
-    /// Networks of the tester behind it.
+    /// The box's address, with the length of its prefix.
+    pub own: (IpAddr, u8),
+    /// The next hop's address in the same network.
+    pub next: IpAddr,
+    /// Networks behind it.
     pub networks: Vec<String>,
+    /// What the next hop is: the tester or a box.
+    pub of: &'static str,
+    /// Ethernet address of the next hop.
+    pub next_mac: [u8; 6],
+}
+
+/// Returns the steps that let a namespace of natmeter's links use IPv6, without frames of its own.
+pub fn with_ipv6() -> Vec<Step> {
+    let allow = |which: &str| {
+        let name = format!("net/ipv6/conf/{which}/disable_ipv6");
+        Step::dut("IPv6 for the software of the box", Action::sysctl(&name, 0)).where_present()
+    };
+    bed6::quiet().into_iter().chain(["all", "default"].map(allow)).collect()
 }
 
 /// Returns the steps for both sides, left and right, in order. Everything else leaves on the right, or on the side that
 /// has this version of IP.
 pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (side, (name, mac)) in sides.iter().zip(links::ENDS.into_iter().zip(links::tester_macs())) {
-        let (address, length) = side.guest;
-        let tester = side.tester.to_string();
+    for (side, name) in sides.iter().zip(links::ENDS) {
+        let (address, length) = side.own;
+        let (next, of) = (side.next.to_string(), side.of);
         let no_detection = if address.is_ipv6() { "nodad" } else { "" };
         steps.push(Step::dut(
             format!("the {name} address of the DUT"),
-            words(&["ip addr add", &format!("{address}/{length}"), "dev", name, no_detection]),
+            words(&["ip addr replace", &format!("{address}/{length}"), "dev", name, no_detection]),
         ));
         steps.push(Step::dut(
-            format!("a permanent neighbour entry for the tester on the {name}, so that the DUT does not ask for it"),
-            words(&["ip neigh replace", &tester, "lladdr", &shown(mac), "nud permanent dev", name]),
+            format!("a permanent neighbour entry for {of} on the {name}, so that the DUT does not ask for it"),
+            words(&["ip neigh replace", &next, "lladdr", &shown(side.next_mac), "nud permanent dev", name]),
         ));
         for network in &side.networks {
             let why = format!("a route to the addresses of the tester on the {name}, through one next hop");
-            steps.push(Step::dut(why, words(&["ip route replace", network, "via", &tester, "dev", name])));
+            steps.push(Step::dut(why, words(&["ip route replace", network, "via", &next, "dev", name])));
         }
     }
     for is_ipv6 in [false, true] {
-        let mut of_version = sides.iter().zip(links::ENDS).rev().filter(|(side, _)| side.tester.is_ipv6() == is_ipv6);
+        let mut of_version = sides.iter().zip(links::ENDS).rev().filter(|(side, _)| side.next.is_ipv6() == is_ipv6);
         if let Some((side, name)) = of_version.next() {
-            let (version, tester) = (if is_ipv6 { "IPv6" } else { "IPv4" }, side.tester.to_string());
-            let action: Action = words(&["ip route replace default via", &tester, "dev", name]);
+            let (version, next) = (if is_ipv6 { "IPv6" } else { "IPv4" }, side.next.to_string());
+            let action: Action = words(&["ip route replace default via", &next, "dev", name]);
             steps.push(Step::dut(format!("every other {version} packet leaves on the {name}"), action));
         }
     }
@@ -56,14 +70,16 @@ mod tests {
 
     #[test]
     fn addresses_and_routes_of_both_sides() {
-        let side = |guest: &str, length, tester: &str, networks: &[&str]| Side {
-            guest: (guest.parse().unwrap(), length),
-            tester: tester.parse().unwrap(),
+        let side = |at: usize, own: &str, length, next: &str, networks: &[&str]| Side {
+            own: (own.parse().unwrap(), length),
+            next: next.parse().unwrap(),
             networks: networks.iter().map(|&n| n.to_owned()).collect(),
+            of: "the tester",
+            next_mac: links::tester_macs()[at],
         };
-        let left = side("198.18.0.1", 24, "198.18.0.2", &["198.18.0.4/30"]);
-        let right = side("198.19.0.1", 24, "198.19.0.2", &[]);
-        let six = side("2001:2:0:1800::2", 64, "2001:2:0:1800::1", &[]);
+        let left = side(0, "198.18.0.1", 24, "198.18.0.2", &["198.18.0.4/30"]);
+        let right = side(1, "198.19.0.1", 24, "198.19.0.2", &[]);
+        let six = side(0, "2001:2:0:1800::2", 64, "2001:2:0:1800::1", &[]);
         insta::assert_snapshot!("nat44", listing(&steps(&[left, right.clone()])));
         insta::assert_snapshot!("nat64", listing(&steps(&[six, right])));
     }

@@ -15,11 +15,28 @@ pub(super) const PROGRAMS: &[&str] = &[
     "ethtool",
     "jool-tools",
     "procps",
+    "openssh-server",
+    // For ssh-keygen.
+    "openssh-client",
 ];
 
-/// Folders of the packages that no program of a guest reads.
-pub(super) const UNUSED: &[&str] =
-    &["usr/share", "usr/include", "usr/lib/x86_64-linux-gnu/gconv", "usr/lib/locale", "lib/systemd", "var"];
+/// Folders and files of the packages that no program of a guest reads.
+pub(super) const UNUSED: &[&str] = &[
+    "usr/share",
+    "usr/include",
+    "usr/lib/x86_64-linux-gnu/gconv",
+    "usr/lib/locale",
+    "usr/lib/openssh",
+    "usr/bin/ssh",
+    "usr/bin/ssh-add",
+    "usr/bin/ssh-agent",
+    "usr/bin/ssh-keyscan",
+    "usr/bin/scp",
+    "usr/bin/sftp",
+    "etc/ssh/moduli",
+    "lib/systemd",
+    "var",
+];
 
 /// Modules of the kernel that a guest may load: folders and files of its tree.
 pub(super) const MODULES: &[&str] = &[

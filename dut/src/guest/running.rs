@@ -90,9 +90,9 @@ pub(super) struct NicPart {
 }
 
 impl Parts {
-    /// Variables of the first process, as arguments of the kernel.
+    /// Variables of the first process, as arguments of the kernel. User-Mode Linux takes all that begin with `con` for its own.
     pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
-        self.nics.iter().map(|nic| format!("{}={}", nic.name, nic.mac))
+        self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
     }
 }
 
@@ -195,6 +195,12 @@ impl Guest {
     /// Whether it runs.
     pub fn is_running(&mut self) -> bool {
         self.lives.is_some() && matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits until it ends by itself, and says how.
+    pub fn wait(&mut self) -> DutError {
+        let _ = self.child.wait();
+        self.failure("ended by itself".into())
     }
 
     /// The last lines of its console.

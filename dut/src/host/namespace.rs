@@ -24,7 +24,12 @@ impl Namespace {
     /// # Errors
     /// Without the privilege to create namespaces.
     pub fn new() -> Result<Namespace, PortError> {
-        Ok(Namespace { dut: Netns::new()?, tester: Netns::new()?, server: None, machine: Here::new() })
+        Ok(Namespace::between(Netns::new()?, Netns::new()?))
+    }
+
+    /// The same of these namespaces: what stands for the tester, and what for the DUT.
+    pub fn between(tester: Netns, dut: Netns) -> Namespace {
+        Namespace { dut, tester, server: None, machine: Here::new() }
     }
 
     /// Creates one more, for a server behind the DUT.

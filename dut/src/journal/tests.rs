@@ -316,3 +316,38 @@ fn an_invalid_line_is_shown_and_no_setting_is_changed() {
     assert_eq!(m.get(MAX), "1000000");
     assert!(is_left(&m.dir));
 }
+
+/// Changes that stay are in a journal of their own: a run does not undo them, and `clean` undoes those of the run first.
+#[test]
+fn changes_that_stay_survive_a_run_and_are_undone_by_clean() {
+    let mut m = Machine::new();
+    let mut kept = Journal::keep(&m.dir).unwrap();
+    m.write(&mut kept, MAX, "500000");
+    drop(kept);
+    let mut run = m.begin();
+    m.write(&mut run, MAX, "1000000");
+    drop(run.restore(&mut m.host));
+    drop(run);
+    assert_eq!(m.get(MAX), "500000", "the run restores what it found");
+    let mut run = m.begin();
+    m.write(&mut run, MAX, "1000000");
+    m.kill(run);
+    assert_eq!(m.clean().len(), 2);
+    assert_eq!(m.get(MAX), "262144");
+    assert!(!m.dir.path().exists());
+}
+
+#[test]
+fn changes_that_stay_are_undone_once() {
+    let mut m = Machine::new();
+    let mut kept = Journal::keep(&m.dir).unwrap();
+    m.write(&mut kept, MAX, "500000");
+    m.kill(kept);
+    let mut kept = Journal::keep(&m.dir).unwrap();
+    m.write(&mut kept, HASH, "131072");
+    drop(kept);
+    assert_eq!(undo_kept(&m.dir, &mut m.host).unwrap().len(), 2);
+    assert_eq!((m.get(MAX), m.get(HASH)), ("262144".into(), "65536".into()));
+    assert_eq!(undo_kept(&m.dir, &mut m.host).unwrap(), []);
+    assert!(!m.dir.path().exists());
+}

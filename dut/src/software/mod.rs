@@ -1,12 +1,12 @@
 //! The software that a device under test can run, one file each: its name, the programs that it needs, and the steps
 //! that bring it into a known state. The steps are independent of the host that carries them out.
 
+pub mod boxes;
 pub mod conntrack;
 pub mod iptables;
 pub mod linux_forwarding;
 pub mod linux_ipv6_forwarding;
 pub mod nftables;
-pub mod remote;
 
 use crate::DutError;
 use crate::bed::RIGHT;

@@ -38,6 +38,17 @@ pub const CPU_IDLE: Metric = Metric {
     definition: "The median of the idle shares of the device's busiest core, sampled in a trial at the throughput.",
 };
 
+/// The time that waits for locks.
+pub const LOCK_WAIT: Metric = Metric {
+    key: "lock_wait",
+    title: "Time that waits for locks",
+    unit: Unit::PartsPerMillion,
+    reference: "METHODOLOGY.md, profile",
+    origin: Origin::Measured { repetitions: 1 },
+    higher_is_better: false,
+    definition: "The share of the device's working time that waits for locks, of samples in a trial at the throughput.",
+};
+
 /// How long a reset interrupts forwarding.
 pub const RESET: Metric = Metric {
     key: "reset",

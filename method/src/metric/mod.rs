@@ -8,7 +8,7 @@ mod tcp;
 mod timing;
 
 use crate::procedure;
-pub use device::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+pub use device::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 pub use dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
 pub use overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OVERLOAD_SCALABILITY};
 pub use tcp::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
@@ -153,6 +153,7 @@ pub const METRICS: &[Metric] = &[
     device::PARTS[6],
     device::PARTS[7],
     device::PARTS[8],
+    LOCK_WAIT,
     RESET,
     device::PARTS[9],
     device::PARTS[10],

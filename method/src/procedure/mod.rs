@@ -17,6 +17,7 @@ pub mod frame_loss;
 mod keep;
 pub mod mlr;
 pub mod overload;
+pub mod profiling;
 pub mod recovery;
 mod result;
 mod strict;
@@ -79,6 +80,7 @@ pub const PROCEDURES: &[Procedure] = &[
     tear_down::PROCEDURE,
     tear_down::MEMORY,
     cpu_idle::PROCEDURE,
+    profiling::PROCEDURE,
     disruption::RESET,
     disruption::FAILOVER,
     overload::PROCEDURE,

@@ -4,10 +4,11 @@
 use super::SimulatedDut;
 use crate::ratio::Ratio;
 use crate::trial::{
-    Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Leg, Losses, Sampler, Survivors, TableMemory, TearDown,
-    TrialSpec,
+    Acted, Action, Buckets, CoreSamples, CpuIdle, Disruption, Emptied, Leg, Losses, Profile, Profiler, Sampler,
+    Survivors, TableMemory, TearDown, TrialSpec,
 };
 use crate::units::{Count, Nanos, Rate};
+use std::collections::BTreeMap;
 
 /// Injected properties of the device's control side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct ControlTruth {
     pub buckets: (Count, u64),
     /// Idle share of each core at its capacity.
     pub idle: Vec<Ratio>,
+    /// Share of its working time that waits for locks.
+    pub waiting: Ratio,
     /// For how long a reset stops it.
     pub reset: Nanos,
     /// For how long a failover stops it, Left to Right and Right to Left.
@@ -43,6 +46,7 @@ impl Default for ControlTruth {
             entry_bytes: 320,
             buckets: (65_536, 8),
             idle: vec![Ratio::ZERO],
+            waiting: Ratio::ZERO,
             reset: Nanos::from_millis(500),
             failover: [Nanos::from_millis(100), Nanos::from_millis(100)],
             survive: Ratio::ONE,
@@ -138,6 +142,25 @@ impl SimulatedDut {
         let cores = cores.map(|(at, idle)| (format!("core {at}"), vec![share(idle); ends.len()])).collect();
         let phase1 = (start.0 > 0).then_some([Nanos(0), start]);
         CpuIdle { of: sampler.of, ends, phase1, phase2: [start, end], cores }
+    }
+}
+
+impl SimulatedDut {
+    /// The call stacks of its one core, which is never idle.
+    pub(super) fn profile(&self, spec: &TrialSpec, profiler: Profiler) -> Profile {
+        let all = Rate(profiler.frequency.into()).frames_in(spec.send_time());
+        let waiting = self.truth.control.waiting.floor_of(all);
+        let stacks = [("core 0;simulation;forward", all - waiting), ("core 0;simulation;forward;spin_lock", waiting)];
+        Profile {
+            event: "simulation".to_owned(),
+            frequency: profiler.frequency,
+            time: spec.send_time(),
+            cores: BTreeMap::from([("core 0".to_owned(), CoreSamples { all, waiting })]),
+            parts: BTreeMap::from([("forwarding".to_owned(), all)]),
+            tester: 0,
+            others: 0,
+            stacks: stacks.into_iter().map(|(stack, samples)| (stack.to_owned(), samples)).collect(),
+        }
     }
 }
 

@@ -32,6 +32,7 @@ impl SimulatedDut {
         }
         observed.action = self.acted(spec);
         observed.cpu = spec.options.sampler.map(|sampler| self.cpu(spec, sampler)).into_iter().collect();
+        observed.profile = spec.options.profiler.map(|profiler| self.profile(spec, profiler));
         observed.emptied = spec.options.tear_down.map(|of| self.emptied(of));
         observed.memory = spec.options.memory.then(|| self.memory());
         observed

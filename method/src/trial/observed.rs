@@ -1,6 +1,6 @@
 //! What a trial with options observed, beside its counters.
 
-use super::{Acted, Answers, CpuIdle, Emptied, TableMemory};
+use super::{Acted, Answers, CpuIdle, Emptied, Profile, TableMemory};
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct Observed {
     /// The idle times of the sampled cores: of one box in a trial, of all in a result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu: Vec<CpuIdle>,
+    /// Where the device spent its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// The times to empty the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,

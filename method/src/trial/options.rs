@@ -1,7 +1,7 @@
 //! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
 //! section 26.1.
 
-use super::{Action, Pace, Popularity, Queries, Sampler, TearDown};
+use super::{Action, Pace, Popularity, Profiler, Queries, Sampler, TearDown};
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos, Rate};
 use schemars::JsonSchema;
@@ -42,6 +42,9 @@ pub struct TrialOptions {
     /// CPU times of the device that are sampled beside the trial; they are in [`super::Observed::cpu`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampler: Option<Sampler>,
+    /// Call stacks of the device that are sampled beside the trial; they are in [`super::Observed::profile`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profiler: Option<Profiler>,
     /// The table is emptied after the trial; the times are in [`super::Observed::emptied`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tear_down: Option<TearDown>,

@@ -3,10 +3,11 @@
 use method::procedure::churn::Limits;
 use method::procedure::cpu_idle::{self, Limit, Sampling};
 use method::procedure::disruption::{self, Outage};
+use method::procedure::profiling::{self, Profiling};
 use method::procedure::tear_down::{self, Emptying};
 use method::procedure::{Bottleneck, Phase2};
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
-use method::trial::{Action, Disruption};
+use method::trial::{Action, CoreSamples, Disruption};
 use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 
 fn settings() -> SearchSettings {
@@ -174,4 +175,24 @@ fn the_idle_times_name_the_bottleneck() {
     assert_eq!(named(&[600_000, 600_000], Limit::Device), Bottleneck::Contention);
     assert_eq!(named(&[0, 0], Limit::Tester), Bottleneck::Tester);
     assert_eq!(named(&[600_000], Limit::Unknown), Bottleneck::Unknown);
+}
+
+/// A device of which a known share of the time waits for locks.
+#[test]
+fn the_share_of_time_that_waits_for_locks_is_measured() {
+    let profiling = Profiling { rate: Rate(1_000_000), duration: Nanos::from_secs(10), frequency: 1_000 };
+    let profiled = |waiting| {
+        let mut device = device(ControlTruth { waiting, ..ControlTruth::default() });
+        profiling::measure(&mut device, &settings(), Some(phase2(1_000)), profiling, &mut |_| ())
+    };
+    let result = profiled(Ratio::from_ppm(125_000)).unwrap();
+    assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(125_000)));
+    let profile = result.observed.profile.unwrap();
+    assert_eq!(profile.samples(), CoreSamples { all: 10_000, waiting: 1_250 });
+    assert_eq!(profile.functions(), [("forward", 8_750), ("spin_lock", 1_250)]);
+    assert_eq!(profiled(Ratio::ZERO).unwrap().rate, Rate(0));
+    let profiling = Profiling { frequency: 0, ..profiling };
+    let mut device = device(ControlTruth::default());
+    let error = profiling::measure(&mut device, &settings(), Some(phase2(1_000)), profiling, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, TrialError::NotMeasurable(why) if why.contains("longer trial")));
 }

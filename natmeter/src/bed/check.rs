@@ -316,8 +316,8 @@ impl Check<'_> {
                 self.say(line(name, Grade::NotRun, given.join(", ")));
                 continue;
             }
-            let values = boxes::values(scenario, role, &first_point(scenario));
-            let answered = boxes::ask(bed, role, keys, values, process);
+            let answered = boxes::of_point(scenario, role, &first_point(scenario))
+                .and_then(|of_point| boxes::ask(bed, (role, keys), of_point, process));
             self.say(match answered {
                 Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),
                 Err(error) => line(name, Grade::Bad, error.to_string()),

@@ -1,6 +1,6 @@
-//! `natmeter guest`: builds, lists, tries and removes guests.
+//! `natmeter guest`: builds, lists, tries, runs and removes guests.
 
-use super::failed;
+use super::{failed, guest_run};
 use crate::cli::{GuestCommand, Guests, Output};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
@@ -21,12 +21,13 @@ pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
         GuestCommand::Build { kind, guests } => build(*kind, guests, output),
         GuestCommand::List { guests } => list(guests, output),
         GuestCommand::Shell { kind, command, guests } => shell(*kind, command.as_deref(), guests),
+        GuestCommand::Run(args) => guest_run::run(args, output).map(|()| Exit::Done),
         GuestCommand::Clean { guests } => clean(guests),
     };
     done.unwrap_or_else(failed)
 }
 
-fn cache(guests: &Guests) -> Result<Cache, DutError> {
+pub(super) fn cache(guests: &Guests) -> Result<Cache, DutError> {
     guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
 }
 

@@ -5,8 +5,10 @@ mod calibrate;
 mod check;
 mod clean;
 mod completions;
+mod doctor;
 mod gateway;
 mod guest;
+mod guest_run;
 mod list;
 mod load;
 mod man_pages;
@@ -46,6 +48,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),
+        Some(Command::Doctor(args)) => doctor::doctor(&args, output),
         Some(Command::Bed(command)) => Ok(bed::bed(&command, output)),
         Some(Command::Guest(command)) => Ok(guest::guest(&command, output)),
         Some(Command::Gateway(args)) => Ok(gateway::gateway(&args, output)),

@@ -1,7 +1,7 @@
 //! Predicted time of procedures that look at the device or act on it.
 
 use super::{Guess, phase1};
-use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use method::{Nanos, Rate};
 use scenario::{Dut, Point, Scenario};
 
@@ -33,6 +33,9 @@ pub(super) fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess:
     }
     if metric == CPU_IDLE.key {
         return Some((of(&[longest]), boxes(scenario, point)));
+    }
+    if metric == LOCK_WAIT.key {
+        return Some((of(&[longest]), 1));
     }
     let is_disruption = [RESET.key, FAILOVER.key].contains(&metric);
     is_disruption.then(|| (of(&[longest, rate.min(SURVEY).time_for(n).0]), 1))

@@ -1,15 +1,18 @@
 //! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
 //! and count their tables, and restore them.
 
+use super::files::open;
+use super::place::Place;
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
-use dut::software::remote;
+use dut::software::boxes::{self, Edge};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow};
 use method::trial::Disruption;
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
+use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
 use std::path::PathBuf;
@@ -20,7 +23,7 @@ use wire::PortRange;
 /// The boxes of a bed at a point.
 pub struct Boxes {
     running: Vec<External>,
-    /// Names and words of the bed file.
+    /// Facts of the bed file, and those that natmeter found.
     facts: FactTable,
     counts: bool,
 }
@@ -33,17 +36,19 @@ pub fn prepare(
     scenario: &Scenario,
     bed: &Bed,
     point: &Point,
-    device: Option<&On>,
+    place: &Place,
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false };
-    for (role, keys) in &bed.boxes {
-        let config = config_of(bed, role, keys, device.cloned(), values(scenario, role, point));
+    for (at, (role, keys)) in bed.boxes.iter().enumerate() {
+        let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
         let sink = process.commands.sink(role);
-        boxes.running.push(External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?);
+        let running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
         boxes.counts |= config.hooks.count.is_some();
-        let facts = keys.facts.iter().flatten();
-        boxes.facts.extend(facts.map(|(name, words)| (named(role, name), words.clone())));
+        let own = keys.facts.iter().flatten().cloned();
+        let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
+        boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        boxes.running.push(running);
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
@@ -68,17 +73,16 @@ fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
 }
 
 /// The name of a fact about one of several boxes.
-fn named(role: &str, name: &str) -> String {
+pub(super) fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
 /// What one box is told. `device` is the place that natmeter made for it, if it made one.
 pub fn config_of(
     bed: &Bed,
-    role: &str,
-    keys: &BoxKeys,
+    (role, keys): (&str, &BoxKeys),
     device: Option<On>,
-    values: Vec<(String, String)>,
+    OfPoint { asked, values }: OfPoint,
 ) -> ExternalConfig {
     let on = match (&keys.on, device) {
         (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
@@ -87,8 +91,18 @@ pub fn config_of(
     };
     let BoxKeys { prepare, clear, count, cores, restore, alive, memory, reset, failover, .. } = keys.clone();
     let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
-    let hooks = match (keys.configured_software(), keys.both_interfaces()) {
-        (Some(software), Some([_, right])) => joined(remote::hooks(software, right, &owner()).unwrap_or_default(), own),
+    let hooks = match (keys.software, keys.both_interfaces()) {
+        (Some(software), Some(interfaces)) => {
+            let edge = Edge { technology: asked.technology, part: asked.part() };
+            let known = |name: &str| values.iter().any(|(there, _)| there == name);
+            // Boxes in namespaces share the file system of this machine.
+            let apart = match &on {
+                On::Namespace(_) => format!("-{}-{role}", std::process::id()),
+                On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
+            };
+            let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart };
+            joined(boxes::hooks(software.name, &of_box, &known).unwrap_or_default(), own)
+        }
         _ => own,
     };
     ExternalConfig {
@@ -107,12 +121,11 @@ pub fn config_of(
 /// If a hook fails, or the box cannot be reached.
 pub fn ask(
     bed: &Bed,
-    role: &str,
-    keys: &BoxKeys,
-    values: Vec<(String, String)>,
+    (role, keys): (&str, &BoxKeys),
+    of_point: OfPoint,
     process: &Process,
 ) -> Result<String, RigError> {
-    let config = config_of(bed, role, keys, None, values);
+    let config = config_of(bed, (role, keys), None, of_point);
     let Hooks { alive, count, .. } = config.hooks;
     let config = ExternalConfig { hooks: Hooks { alive, count, ..Hooks::default() }, ..config };
     let sink = process.commands.sink(role);
@@ -152,6 +165,29 @@ pub fn folder(bed: &Bed) -> PathBuf {
 /// The file with which ssh is configured, if the bed names one.
 pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
+}
+
+/// What a box must be at a point.
+pub struct OfPoint {
+    /// Technology and edge.
+    asked: Asked,
+    /// The placeholders of its hooks.
+    values: Vec<(String, String)>,
+}
+
+/// Returns what the box with this role must be at a point.
+///
+/// # Errors
+/// If a file of the technology cannot be used.
+pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
+    let asked = Asked::of(&scenario.duts[point.dut], role);
+    let mut values = values(scenario, role, point);
+    if let (Some((_, technology)), Some(edge)) = (scenario.duts[point.dut].technology(), asked.edge) {
+        let rows = technology.customers(edge, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
+        let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        values.push(("customers".to_owned(), rows.join("\n")));
+    }
+    Ok(OfPoint { asked, values })
 }
 
 /// The placeholders of a box at a point: the axes, and the technology's parameters.
@@ -196,11 +232,7 @@ type Teardown = Box<dyn FnOnce() -> Vec<String>>;
 impl Boxes {
     /// What a report says about the boxes.
     pub fn facts(&self) -> FactTable {
-        let mut facts = self.facts.clone();
-        for running in &self.running {
-            facts.extend(running.facts().into_iter().map(|fact| (fact.name, fact.value)));
-        }
-        facts
+        self.facts.clone()
     }
 
     /// Doubts about results on them.

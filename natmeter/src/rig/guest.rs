@@ -1,17 +1,17 @@
-//! The guest of a bed: boots it on the ends of natmeter's links, and gives it its network.
+//! A box that natmeter makes: boots a guest on the ends of natmeter's links, and gives a guest or a namespace its network.
 
 use super::RigError;
 use dut::changes::Changes;
 use dut::guest::network::{self, Side};
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
-use dut::host::{Host, Log};
-use dut::links::{self, Links};
+use dut::host::{Host, Log, Namespace};
+use dut::links;
 use dut::{RunDir, Sink};
-use port::{Mute, handover};
+use port::{Mute, Netns, handover};
 use record::folder::FactTable;
-use scenario::bed::{Bed, BoxKeys, GuestKind, PortKeys};
+use scenario::bed::{Bed, BoxKeys, GuestKind};
 use scenario::{Point, Scenario};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -28,6 +28,16 @@ pub struct Booted {
     _mutes: Vec<Mute>,
 }
 
+/// The ends of natmeter's links at which a guest is.
+pub struct Ends<'a> {
+    /// The namespace with its interfaces, if it has any on this machine.
+    pub namespace: &'a Netns,
+    /// Its Ethernet addresses: left, right.
+    pub macs: [[u8; 6]; 2],
+    /// The queues of its TAPs, left and right, if it has TAPs.
+    pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
+}
+
 /// The kind of a guest that a bed file names.
 pub fn kind_of(kind: GuestKind) -> Kind {
     match kind {
@@ -37,27 +47,26 @@ pub fn kind_of(kind: GuestKind) -> Kind {
 }
 
 impl Booted {
-    /// Boots the latest built guest. `taps` are the queues of its TAPs, left and right, if it has TAPs.
+    /// Boots the latest built guest.
     ///
     /// # Errors
     /// If none is built, it does not boot, or a step in it fails.
     pub fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
-        links: &Links,
-        taps: &[Vec<OwnedFd>],
+        ends: &Ends<'_>,
         network: &[Side; 2],
         sink: &Sink,
     ) -> Result<Booted, RigError> {
         let image = Cache::of_this_user()?.latest(kind_of(kind))?;
         let mut mutes = Vec::new();
         let mut nics = Vec::new();
-        for (at, (name, mac)) in links::ENDS.into_iter().zip(links::macs()).enumerate() {
-            let descriptors = match kind {
-                GuestKind::Uml => {
-                    mutes.push(Mute::attach(links.device(), name, true)?);
-                    vec![handover::packet_socket(links.device(), name)?]
+        for (at, (name, mac)) in links::ENDS.into_iter().zip(ends.macs).enumerate() {
+            let descriptors = match ends.queues {
+                None => {
+                    mutes.push(Mute::attach(ends.namespace, name, true)?);
+                    vec![handover::packet_socket(ends.namespace, name)?]
                 }
-                GuestKind::Qemu => copies(&taps[at])?,
+                Some(queues) => copies(&queues[at])?,
             };
             nics.push(Nic { name, mac, descriptors });
         }
@@ -96,21 +105,57 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Addresses and routes of a guest at a point.
-pub fn network(scenario: &Scenario, bed: &Bed, point: &Point) -> [Side; 2] {
+/// Gives a namespace of natmeter's links its network.
+///
+/// # Errors
+/// If a step fails.
+pub fn configure(namespace: &Netns, network: &[Side; 2], sink: &Sink) -> Result<(), RigError> {
+    let host = Namespace::between(Netns::current()?, namespace.clone());
+    let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
+    let steps = [network::with_ipv6(), network::steps(network)].concat();
+    // What the steps change ends with the namespace.
+    Ok(Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&steps)?)
+}
+
+/// Addresses and routes of a box at a point. It is box number `at` of the bed, from the left and from 0.
+pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Side; 2] {
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
-    let flows = &scenario.traffic.flows;
-    let side = |at: usize, keys: &PortKeys| {
-        let gateway = keys.gateway.expect("a bed with a guest has `gateway` of both ports");
-        // A bed file in which no network has both addresses is refused.
-        let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
-        let (tester, length) = own.copied().unwrap_or((gateway, 32));
-        let networks = match (tester, six) {
-            (IpAddr::V4(own), _) => flows.ends()[at].prefixes_without(own).iter().map(ToString::to_string).collect(),
-            (IpAddr::V6(_), Some(networks)) => vec![networks[at].to_string()],
-            (IpAddr::V6(_), None) => Vec::new(),
+    let neighbours = [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())];
+    let macs = links::neighbours(at, bed.boxes.len());
+    [0, 1].map(|side| {
+        let (own, next, of) = match neighbours[side] {
+            None => beside_tester(bed, side),
+            Some(neighbour) => {
+                let ends = between(bed.boxes[at.min(neighbour)].0, bed.boxes[at.max(neighbour)].0);
+                (ends[1 - side], ends[side].0, bed.boxes[neighbour].0)
+            }
         };
-        Side { guest: (gateway, length), tester, networks }
-    };
-    [side(0, &bed.left), side(1, &bed.right)]
+        let networks = match (next, six) {
+            (IpAddr::V4(next), _) if neighbours[side].is_none() => {
+                scenario.traffic.flows.ends()[side].prefixes_without(next).iter().map(ToString::to_string).collect()
+            }
+            (IpAddr::V6(_), Some(networks)) => vec![networks[side].to_string()],
+            _ => Vec::new(),
+        };
+        Side { own, next, networks, of, next_mac: macs[side] }
+    })
+}
+
+/// The box's address and the tester's on one side.
+fn beside_tester(bed: &Bed, side: usize) -> ((IpAddr, u8), IpAddr, &'static str) {
+    let keys = bed.ports()[side].1;
+    let gateway = keys.gateway.expect("a port beside such a box has `gateway`");
+    // A bed file in which no network has both addresses is refused.
+    let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
+    let (tester, length) = own.copied().unwrap_or((gateway, 32));
+    ((gateway, length), tester, "the tester")
+}
+
+/// The addresses at both ends of the link between two boxes: IPv6 as between the edges of the embedded gateway (RFC 5180,
+/// section 8), or IPv4 (RFC 7335) between the NAT44 and the NAT46 of a customer edge.
+fn between(left: &str, right: &str) -> [(IpAddr, u8); 2] {
+    if (left, right) == ("ce-nat44", "ce-nat46") {
+        return [2, 1].map(|host| (Ipv4Addr::new(192, 0, 0, host).into(), 29));
+    }
+    [1, 2].map(|host| (Ipv6Addr::new(0x2001, 2, 0, 0x100, 0, 0, 0, host).into(), 64))
 }

@@ -12,7 +12,9 @@ use dut::bed::{LEFT, RIGHT};
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
-use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow};
+use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
+use method::metric::LOCK_WAIT;
+use method::trial::Profiler;
 use method::{Loop, Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
@@ -114,6 +116,9 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 /// # Errors
 /// The first unsupported device, and the remedy.
 pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
+    if scenario.measures(LOCK_WAIT.key) {
+        dut::perf::see_that_it_works(root)?;
+    }
     for point in points {
         let scenario = &*point.of(scenario);
         if let Some(between) = dns::between(scenario, point) {
@@ -325,6 +330,11 @@ impl Device for Kernel {
             ));
         }
         Ok(Box::new(OfCores(self.cores.clone())))
+    }
+    /// A device that shares the tester's core is profiled with the tester.
+    fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+        let shared = port::host::cores();
+        super::profile::of_cores(if self.cores.is_empty() { &shared } else { &self.cores }, profiler)
     }
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
         let used = with(&self.running, |device| Ok(device.memory()))?;

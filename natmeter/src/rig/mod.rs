@@ -14,6 +14,7 @@ pub mod loops;
 pub mod null;
 pub mod place;
 pub mod ports;
+mod profile;
 pub mod silence;
 mod simulated;
 pub mod technology;

@@ -1,13 +1,13 @@
-//! Where the ports of a bed are: the user's interfaces in this namespace, or ends that natmeter makes for a guest or for a program
-//! that a developer starts as the device.
+//! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that natmeter makes for boxes in guests
+//! and namespaces.
 
 use super::{Process, RigError, boxes, guest};
 use crate::bed::{machine, management};
-use dut::links::{self, End, Links};
+use dut::links::{self, Connection, End, Links};
 use dut::{On, RunDir, started::Started};
-use port::{Netns, handover};
+use port::Netns;
 use record::folder::FactTable;
-use scenario::bed::{Bed, GuestKind, PortIo, PortKeys};
+use scenario::bed::{self, Bed, BoxKeys, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
 use wire::Mac;
@@ -15,11 +15,12 @@ use wire::Mac;
 /// The ports' namespace, and what stands in it.
 pub struct Place {
     tester: Netns,
-    // The program and the guest end before their links go.
+    // The programs and the guests end before their links go.
     programs: Vec<Started>,
-    guest: Option<guest::Booted>,
-    /// The queues of TAPs whose other end is a guest, left and right: without them the interfaces have no carrier.
-    taps: Vec<Vec<OwnedFd>>,
+    /// One for each box that is a guest, by the box's number.
+    guests: Vec<(usize, guest::Booted)>,
+    /// The queues of each box that has TAPs, left and right: without them the interfaces have no carrier.
+    queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
     links: Option<Links>,
 }
 
@@ -29,33 +30,25 @@ impl Place {
     /// # Errors
     /// If the links cannot be made, or if something speaks against test frames through the user's interfaces.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
+        let place = |tester, queues, links| Place { tester, programs: Vec::new(), guests: Vec::new(), queues, links };
         if !bed.makes_links() {
             refuse_dangers(bed)?;
-            return Ok(Place {
-                tester: Netns::current()?,
-                programs: Vec::new(),
-                guest: None,
-                taps: Vec::new(),
-                links: None,
-            });
+            return Ok(place(Netns::current()?, Vec::new(), None));
         }
-        let of_qemu = bed.guest().filter(|(kind, _)| *kind == GuestKind::Qemu).map(|(_, keys)| keys.guest_cpus);
         let ends = [&bed.left, &bed.right].map(|port| match port.io {
-            PortIo::Tap => End::Tap,
-            _ if of_qemu.is_some() => End::OfGuest(&port.interface),
-            _ => End::Veth(&port.interface),
+            PortIo::Tap => End::Queues(1),
+            _ => End::Interface(&port.interface),
         });
-        let links = Links::make(
-            ends,
-            of_qemu.unwrap_or(bed.lanes()),
-            &RunDir::of_this_user(),
-            &process.commands.sink("links"),
-        )?;
-        let taps = of_qemu.map_or(Ok(Vec::new()), |queues| {
-            let ports = [&bed.left, &bed.right];
-            ports.into_iter().map(|port| handover::tap(links.tester(), &port.interface, queues)).collect()
-        })?;
-        Ok(Place { tester: links.tester().clone(), programs: Vec::new(), guest: None, taps, links: Some(links) })
+        let connections: Vec<Connection> = bed.boxes.iter().map(|(_, keys)| connection(keys)).collect();
+        let sink = process.commands.sink("links");
+        let links = Links::make(ends, &connections, bed.lanes(), &RunDir::of_this_user(), &sink)?;
+        let mut queues = Vec::new();
+        for (at, connection) in connections.into_iter().enumerate() {
+            if let Connection::Queues(number) = connection {
+                queues.push((at, links.open_queues(at, number)?));
+            }
+        }
+        Ok(place(links.tester().clone(), queues, Some(links)))
     }
 
     /// The namespace of the tester's ends.
@@ -63,43 +56,61 @@ impl Place {
         &self.tester
     }
 
-    /// The namespace or the guest of the device, if natmeter made it.
-    pub fn device(&self) -> Option<On> {
-        let namespace = || self.links.as_ref().map(|links| On::Namespace(links.device().clone()));
-        self.guest.as_ref().map(|guest| On::Guest(guest.running.clone())).or_else(namespace)
+    /// The namespace or the guest of a box, if natmeter made it.
+    pub fn device(&self, at: usize) -> Option<On> {
+        let namespace = || self.links.as_ref().map(|links| On::Namespace(links.boxes()[at].clone()));
+        let guest = self.guests.iter().find(|(number, _)| *number == at);
+        guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
     }
 
-    /// Boots the guest of a bed, if it has one, and gives it addresses and routes for a point.
+    /// Boots the guests of a bed, and gives them and the namespaces that natmeter configures addresses and routes for a point.
     ///
     /// # Errors
-    /// If no guest is built, it does not boot, or a step in it fails.
+    /// If no guest is built, one does not boot, or a step in it fails.
     pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
-        if let (Some(of_guest), Some(links)) = (bed.guest(), &self.links) {
-            // The old one ends first.
-            self.guest = None;
-            let network = guest::network(scenario, bed, point);
-            let sink = process.commands.sink(bed.boxes[0].0);
-            self.guest = Some(guest::Booted::boot(of_guest, links, &self.taps, &network, &sink)?);
+        let Some(links) = &self.links else { return Ok(()) };
+        // The old ones end first.
+        self.guests.clear();
+        for (at, (role, keys)) in bed.boxes.iter().enumerate() {
+            if !keys.has_network() {
+                continue;
+            }
+            let (network, sink) = (guest::network(scenario, bed, point, at), process.commands.sink(role));
+            let bed::On::Guest(kind) = keys.on else {
+                guest::configure(&links.boxes()[at], &network, &sink)?;
+                continue;
+            };
+            let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
+            let ends = guest::Ends { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
+            self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())
     }
 
-    /// What a report says about the guest.
-    pub fn facts(&self) -> FactTable {
-        self.guest.as_ref().map(|guest| guest.facts.clone()).unwrap_or_default()
+    /// What a report says about the guests.
+    pub fn facts(&self, bed: &Bed) -> FactTable {
+        let of_guest = |(at, guest): &(usize, guest::Booted)| {
+            let role = bed.boxes[*at].0;
+            guest.facts.clone().into_iter().map(move |(name, words)| (boxes::named(role, &name), words))
+        };
+        self.guests.iter().flat_map(of_guest).collect()
     }
 
     /// Namespace and name of the interface of a port. That of a TAP is the device's end.
     pub fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
-        match &self.links {
-            Some(links) if keys.io == PortIo::Tap => (links.device(), links::ENDS[usize::from(side == "right")]),
+        let is_right = side == "right";
+        match self.links.as_ref().map(Links::boxes) {
+            Some([first, .., last]) if keys.io == PortIo::Tap => {
+                (if is_right { last } else { first }, links::ENDS[usize::from(is_right)])
+            }
+            Some([only]) if keys.io == PortIo::Tap => (only, links::ENDS[usize::from(is_right)]),
             _ => (&self.tester, &keys.interface),
         }
     }
 
-    /// The Ethernet addresses of the device's ends, if natmeter made them: left, right.
+    /// The Ethernet addresses of the ends of the boxes beside the tester, if natmeter made them: left, right.
     pub fn macs(&self) -> Option<[Mac; 2]> {
-        self.links.as_ref().map(|_| links::macs().map(Mac))
+        self.links.as_ref().map(|_| links::macs(0, 1).map(Mac))
     }
 
     /// Starts the programs of the boxes.
@@ -113,14 +124,12 @@ impl Place {
         process: &Process,
     ) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
-        for (role, keys) in &bed.boxes {
+        for ((role, keys), namespace) in bed.boxes.iter().zip(links.boxes()) {
             let Some(line) = &keys.start else { continue };
             let mut values = values(role);
-            values.extend(
-                ["left", "right"].into_iter().zip(links::ENDS).map(|(side, end)| (side.to_owned(), end.to_owned())),
-            );
+            values.extend(links::ENDS.map(|end| (end.to_owned(), end.to_owned())));
             let sink = process.commands.sink(role);
-            self.programs.push(Started::spawn(line, &values, links.device(), &boxes::folder(bed), &sink)?);
+            self.programs.push(Started::spawn(line, &values, namespace, &boxes::folder(bed), &sink)?);
         }
         Ok(())
     }
@@ -128,6 +137,14 @@ impl Place {
     /// How a program ended by itself, if one did.
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
+    }
+}
+
+/// How a box is connected to natmeter's links.
+fn connection(keys: &BoxKeys) -> Connection {
+    match keys.on {
+        bed::On::Guest(GuestKind::Qemu) => Connection::Queues(keys.guest_cpus),
+        _ => Connection::Interfaces,
     }
 }
 

@@ -459,7 +459,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
         silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
     }
     place.boot(scenario, bed, point, process)?;
-    let boxes = boxes::prepare(scenario, bed, point, place.device().as_ref(), process)?;
+    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
     // A TAP has a carrier only while the tester has it open.
     let mut opened = open(scenario, bed, &place, process)?;
     place.start(bed, |role| boxes::values(scenario, role, point), process)?;
@@ -472,7 +472,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     let mut wires = Wires::of(scenario, process.clock);
     let mut facts = opened.facts.clone();
     facts.extend(boxes.facts());
-    facts.extend(place.facts());
+    facts.extend(place.facts(bed));
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
     if !bed.keys.allow_addresses.is_empty() {

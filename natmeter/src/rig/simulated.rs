@@ -53,6 +53,7 @@ fn control(keys: &Simulated, frame: usize) -> ControlTruth {
         entry_bytes: keys.entry_octets,
         buckets: (keys.buckets, keys.bucket_octets),
         idle: idle.iter().map(|ppm| share(*ppm)).collect(),
+        waiting: share(keys.waiting_ppm),
         reset: keys.reset_time,
         failover: [keys.failover_time, keys.reverse_failover_time.unwrap_or(keys.failover_time)],
         survive: share(keys.survive_ppm),

@@ -6,6 +6,7 @@ use method::procedure::capacity::{self, Limits};
 use method::procedure::cpu_idle::{Limit, Sampling};
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::disruption::{self, Outage};
+use method::procedure::profiling::{self, Profiling};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, churn, cpu_idle, dns, establishment, frame_loss, overload, tcp, tear_down, throughput,
@@ -280,6 +281,18 @@ const KNOWN: &[Known] = &[
             };
             let mut device = controlled(ControlTruth { idle, ..ControlTruth::default() });
             cpu_idle::measure(&mut device, &settings(), Some(HELD), sampling, &mut |_| ())
+        },
+    },
+    Known {
+        metric: "lock_wait",
+        device: "waits for locks in 12.5 % of its time",
+        truth: Some(125_000),
+        unit: "ppm",
+        error: (0, 0),
+        measure: || {
+            let profiling = Profiling { rate: CAPACITY, duration: Nanos::from_secs(10), frequency: 1_000 };
+            let mut device = controlled(ControlTruth { waiting: Ratio::from_ppm(125_000), ..ControlTruth::default() });
+            profiling::measure(&mut device, &settings(), Some(HELD), profiling, &mut |_| ())
         },
     },
     Known {

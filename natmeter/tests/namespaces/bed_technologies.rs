@@ -7,7 +7,7 @@ use port::Netns;
 use serde_json::Value;
 
 /// The technology's table of a scenario.
-fn technology(scenario: &str) -> String {
+pub(super) fn technology(scenario: &str) -> String {
     let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
     let from = text.find("[technology").unwrap();
     let upto = text[from..].find("\n[traffic").or_else(|| text[from..].find("\n[sweep")).unwrap();

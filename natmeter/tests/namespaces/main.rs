@@ -9,12 +9,15 @@ mod bed_technologies;
 mod beds;
 mod device;
 mod dns;
+mod doctor;
 mod guests;
 #[path = "../../../dut/tests/lab/mod.rs"]
 #[allow(dead_code, reason = "the suite of `dut` uses more of it")]
 mod lab;
 mod operation;
+mod profile;
 mod routers;
+mod software;
 mod traffic;
 mod tun;
 mod vlan;

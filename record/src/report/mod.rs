@@ -7,6 +7,7 @@ mod csv;
 mod evidence;
 mod facts;
 mod figure;
+mod flame;
 mod html;
 mod json;
 mod limits;

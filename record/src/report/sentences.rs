@@ -3,7 +3,7 @@
 
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
-use super::{Report, evidence, facts, limits, parts};
+use super::{Report, evidence, facts, limits, parts, section};
 use crate::visit::CHANGE;
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
@@ -115,6 +115,7 @@ fn all_found(report: &Report) -> Vec<String> {
             _ => sentences.push(limit),
         }
     }
+    sentences.extend(section::of_profiles(report));
     sentences
 }
 

@@ -117,7 +117,7 @@ const LETTER: f64 = 12.0;
 const LEGEND_LINE: f64 = 20.0;
 
 /// Estimated width of a text: narrow enough to keep labels together, wide enough to keep them apart.
-fn text_width(text: &str) -> f64 {
+pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 

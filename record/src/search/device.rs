@@ -7,6 +7,7 @@ use method::metric::is_throughput;
 use method::procedure::churn::Limits;
 use method::procedure::cpu_idle::{self, Limit, Sampling};
 use method::procedure::disruption::{self, Outage};
+use method::procedure::profiling::{self, Profiling};
 use method::procedure::tear_down::{self, Emptying};
 use method::procedure::{Phase2, Progress, SearchResult};
 use method::trial::{Action, Disruption};
@@ -19,6 +20,7 @@ pub(super) enum DeviceJob {
     TearDown(Emptying),
     Memory,
     CpuIdle { duration: Nanos, interval: Nanos, boxes: u32 },
+    Profile { duration: Nanos, frequency: u32 },
     Outage { action: Action, duration: Nanos, off: Nanos, churn: Option<Churned> },
 }
 
@@ -40,6 +42,9 @@ impl DeviceJob {
             key if key == cpu_idle::PROCEDURE.key => {
                 let boxes = scenario.duts.get(m.point.dut).map_or(1, |dut| boxes(dut, scenario));
                 DeviceJob::CpuIdle { duration: of.cpu_idle.duration, interval: of.cpu_idle.interval, boxes }
+            }
+            key if key == profiling::PROCEDURE.key => {
+                DeviceJob::Profile { duration: of.profiling.duration, frequency: of.profiling.frequency }
             }
             key if key == disruption::RESET.key => {
                 let action = Action { what: Disruption::Reset, at: of.reset.at };
@@ -103,6 +108,10 @@ impl Search<'_> {
             DeviceJob::CpuIdle { duration, interval, boxes } => {
                 let sampling = Sampling { rate: self.throughput()?, limit: self.limit, duration, interval, boxes };
                 cpu_idle::measure(trials, settings, self.phase2()?, sampling, watch)
+            }
+            DeviceJob::Profile { duration, frequency } => {
+                let profiling = Profiling { rate: self.throughput()?, duration, frequency };
+                profiling::measure(trials, settings, self.phase2()?, profiling, watch)
             }
             DeviceJob::Outage { action, duration, off, churn } => {
                 let of_churn = churn.map(|churn| (churn.arrivals, churn.limits));

@@ -45,6 +45,18 @@ key::table! {
 }
 
 key::table! {
+    /// The trial beside which the call stacks of the device are sampled (`profile`).
+    pub struct Profiling {
+        /// Length of the trial.
+        duration: Nanos = "duration", duration(LENGTHS), or("10 s");
+        /// Samples of each core per second.
+        frequency: u32 = "frequency", number(1..=10_000), or("999");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+key::table! {
     /// The trial in which the hook `reset` of the device runs (RFC 6201).
     pub struct Reset {
         /// Length of the trial; the device must be back before its end.

@@ -11,7 +11,7 @@ mod tcp;
 mod timing;
 
 pub use churn::Churn;
-pub use device::{CpuIdle, Failover, Reset, TearDown};
+pub use device::{CpuIdle, Failover, Profiling, Reset, TearDown};
 pub use dns::{Dns, MOST_NAMES, MOST_QUERY_PORTS, WARM_NAMES};
 pub use frame_loss::FrameLoss;
 pub use overload::OverloadScalability;
@@ -23,7 +23,7 @@ use crate::Scenario;
 use key::quantity::WrittenRate;
 use key::{Chapter, Sections};
 use method::Nanos;
-use method::procedure::{back_to_back, cpu_idle, delay, disruption, recovery};
+use method::procedure::{back_to_back, cpu_idle, delay, disruption, profiling, recovery};
 
 /// Declares the tables, by their names in the file.
 macro_rules! procedures {
@@ -77,6 +77,8 @@ procedures! {
     tear_down: TearDown = "tear-down";
     /// CPU idle time.
     cpu_idle: CpuIdle = "cpu-idle";
+    /// Profile.
+    profiling: Profiling = "profiling";
     /// Reset.
     reset: Reset = "reset";
     /// Failover.
@@ -100,6 +102,7 @@ impl Procedures {
             key if key == back_to_back::PROCEDURE.key => self.back_to_back.rate,
             key if key == recovery::PROCEDURE.key => self.system_recovery.rate,
             key if key == cpu_idle::PROCEDURE.key => self.cpu_idle.rate,
+            key if key == profiling::PROCEDURE.key => self.profiling.rate,
             key if key == disruption::RESET.key => self.reset.rate,
             key if key == disruption::FAILOVER.key => self.failover.rate,
             _ => None,
@@ -117,6 +120,7 @@ impl Procedures {
                 Some(Nanos(self.system_recovery.overload.0 + self.system_recovery.after.0))
             }
             key if key == cpu_idle::PROCEDURE.key => Some(self.cpu_idle.duration),
+            key if key == profiling::PROCEDURE.key => Some(self.profiling.duration),
             key if key == disruption::RESET.key => Some(self.reset.duration),
             key if key == disruption::FAILOVER.key => Some(self.failover.duration),
             _ => None,

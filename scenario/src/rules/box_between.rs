@@ -1,7 +1,8 @@
 //! What a scenario asks of the box between two ports, and which hook serves it.
 
-use super::{Check, technology_path};
+use super::{Check, dut_at, technology_path};
 use crate::Dut;
+use crate::bed::software::{self, Asked};
 use crate::bed::{Bed, BoxKeys};
 use crate::quantity::show_time;
 use key::{At, Fault};
@@ -15,7 +16,37 @@ impl Check<'_> {
     pub(super) fn box_between(&mut self) {
         let Some(bed) = &self.scenario.bed else { return self.cores_without_boxes() };
         self.hooks(bed);
+        self.software_of_boxes(bed);
         self.addresses_of_box(bed);
+    }
+
+    /// The software that natmeter configures does what the scenario asks of its box.
+    fn software_of_boxes(&mut self, bed: &Bed) {
+        let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
+        let pairs = external.flat_map(|dut| bed.boxes.iter().map(move |(role, keys)| (dut, *role, keys)));
+        for (dut, role, keys) in pairs {
+            let asked = Asked::of(dut, role);
+            let Some(software) = keys.software.filter(|software| software.doing(asked).is_none()) else { continue };
+            let able: Vec<&str> =
+                software::KNOWN.iter().filter(|known| known.doing(asked).is_some()).map(|known| known.name).collect();
+            let part = asked
+                .edge
+                .and_then(|_| dut.technology())
+                .map_or(asked.technology, |(_, technology)| technology.names().name(asked.edge.unwrap_or_default()));
+            let fault = Fault::new(format!("the software `{}` of the box `{role}` is no {part}", software.name));
+            let at =
+                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
+            self.faults.push(
+                fault.at(at, "asked for here").instead(match (asked.part(), &able[..]) {
+                    ("dual", _) => {
+                        "describe the edges in [dut.ce] and [dut.pe] of the bed file, or write plays = \"ce\" or \"pe\""
+                            .into()
+                    }
+                    (_, []) => "configure the box with hooks: software = \"external\" in the bed file".to_owned(),
+                    (_, able) => format!("write software = \"{}\" in the bed file", able.join("\" or \"")),
+                }),
+            );
+        }
     }
 
     /// Only a bed has several boxes.

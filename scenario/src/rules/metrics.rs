@@ -8,7 +8,7 @@ use crate::quantity::{show_grouped, show_time};
 use crate::search::show;
 use crate::{Dut, Method, Scenario};
 use key::{Fault, did_you_mean};
-use method::metric::{self, CHURN_RATE, Metric, Origin};
+use method::metric::{self, CHURN_RATE, LOCK_WAIT, Metric, Origin};
 use method::procedure::{self, Procedure};
 use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 
@@ -41,6 +41,15 @@ impl Check<'_> {
             match key.as_str() {
                 "throughput" if stateful && !established && self.scenario.measure.phase1_rate.is_none() => {
                     self.fault(without_phase1_rate(path, metrics, key));
+                }
+                key if key == LOCK_WAIT.key && !self.scenario.duts.iter().any(Dut::can_be_profiled) => {
+                    let at = if self.scenario.measure.profile { self.measure("profile") } else { path };
+                    let fault = Fault::new("only a device of this machine's kernel can be profiled");
+                    self.fault(
+                        fault.at(at, "no device is one").instead(
+                            "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding]",
+                        ),
+                    );
                 }
                 "throughput" => {}
                 "ipv4_forwarding_throughput" if stateless => {}

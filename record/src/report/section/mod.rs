@@ -6,12 +6,15 @@ mod dns;
 mod foreground;
 mod frame_loss;
 mod overload;
+mod profile;
 mod tcp;
 mod timing;
 
 use super::Report;
 use super::figure::Figure;
 use super::table::Table;
+
+pub(super) use profile::sentences as of_profiles;
 
 /// One part.
 pub(super) struct Section {
@@ -34,6 +37,7 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     overload::section,
     device::tear_down,
     device::cpu_idle,
+    profile::section,
     device::disruptions,
     dns::section,
 ];

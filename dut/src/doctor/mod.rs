@@ -1,0 +1,222 @@
+//! The pre-flight of a machine that measures, of its ports, and of a box: settings and load that spoil results, why, and
+//! what mends each. Each finding is one row of the table in `rows.rs`. Settings that can change at run time are changed
+//! under a journal of their own (`fix.rs`); settings of the boot are only printed.
+
+mod fix;
+mod rows;
+
+use crate::host::Host;
+use crate::readings::Readings;
+use crate::setting::Setting;
+use crate::step::{Action, Target};
+use port::interface::LinkFacts;
+use serde::Serialize;
+use std::io;
+
+pub use fix::{Changed, fix};
+pub use rows::FILES;
+use rows::{Mend, ROWS, Read, Row, Want};
+
+/// What a finding means for results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// It may weaken results.
+    Look,
+    /// It spoils results.
+    Bad,
+}
+
+impl Verdict {
+    /// Returns its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Look => "look",
+            Verdict::Bad => "bad",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Machine or port: `tester`, `left port t-left`, `box dut`.
+    pub at: String,
+    /// What was looked at.
+    pub name: &'static str,
+    /// What was found.
+    pub value: String,
+    /// What it means.
+    pub verdict: Verdict,
+    /// Why it matters; empty if it is as it should be.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub why: &'static str,
+    /// Command lines, or advice, that mend it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mend: Vec<String>,
+    /// Whether `mend` is a parameter of the kernel's command line, which takes effect at the next boot.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_boot: bool,
+    /// Settings of this machine that [`fix()`] changes, with the values that it gives them.
+    #[serde(skip)]
+    pub settings: Vec<(Setting, String)>,
+}
+
+/// A port of the tester.
+#[derive(Clone, Debug, Default)]
+pub struct Port {
+    /// `left` or `right`.
+    pub side: &'static str,
+    /// Its link.
+    pub facts: LinkFacts,
+    /// Queues that the bed file wants.
+    pub queues: u32,
+    /// What `ethtool -g` prints: its rings.
+    pub rings: String,
+    /// What `ethtool -n … rx-flow-hash` prints for UDP over IPv4 and over IPv6.
+    pub hash: String,
+    /// What `ethtool -x` prints: the queue of each hash value.
+    pub indirection: String,
+}
+
+impl Port {
+    /// Reads what ethtool knows of a port.
+    pub fn of(side: &'static str, facts: LinkFacts, queues: u32, host: &mut dyn Host) -> Port {
+        let mut ask = |options: &str| {
+            let words = options.replacen("{}", &facts.name, 1);
+            let action = Action::words(&format!("{} {words}", crate::tool::ETHTOOL.program));
+            let answer = host.perform(Target::Machine, "look at the port", &action);
+            answer.map(|output| output.stdout).unwrap_or_default()
+        };
+        let rings = ask("-g {}");
+        // The spread over queues matters only if there are several.
+        let several = facts.rx_queues > 1;
+        let mut if_several = |options| if several { ask(options) } else { String::new() };
+        let hash = [if_several("-n {} rx-flow-hash udp4"), if_several("-n {} rx-flow-hash udp6")].concat();
+        let indirection = if_several("-x {}");
+        Port { side, facts, queues, rings, hash, indirection }
+    }
+}
+
+/// Which rows look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Tester,
+    Box,
+    Port,
+}
+
+/// Looks at the machine that measures.
+pub fn tester(readings: &Readings) -> Vec<Finding> {
+    examine(Of::Tester, "tester", readings, &Port::default())
+}
+
+/// Looks at a port of the machine that measures.
+pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
+    examine(Of::Port, &format!("{} port {}", port.side, port.facts.name), readings, port)
+}
+
+/// Looks at a box, the device under test, that a host reaches. No finding has settings: natmeter changes none of a box.
+///
+/// # Errors
+/// When the host cannot be reached.
+pub fn of_box(role: &str, host: &mut dyn Host) -> io::Result<Vec<Finding>> {
+    let readings = Readings::over(host, FILES)?;
+    let mut findings = examine(Of::Box, &format!("box {role}"), &readings, &Port::default());
+    findings.iter_mut().for_each(|finding| finding.settings.clear());
+    Ok(findings)
+}
+
+fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {
+    let rows = ROWS.iter().filter(|row| row.of.contains(&of));
+    rows.filter_map(|row| row.finding(at, readings, port)).collect()
+}
+
+impl Row {
+    /// Returns the finding; none if the machine does not show what the row looks at.
+    fn finding(&self, at: &str, readings: &Readings, port: &Port) -> Option<Finding> {
+        let seen = self.seen(readings, port);
+        if seen.is_empty() {
+            return None;
+        }
+        let wrong: Vec<&(String, String)> = seen.iter().filter(|(_, value)| !self.want.takes(value)).collect();
+        let finding = Finding {
+            at: at.to_owned(),
+            name: self.name,
+            value: Row::in_words(&seen),
+            verdict: if wrong.is_empty() { Verdict::Ok } else { self.verdict },
+            why: if wrong.is_empty() { "" } else { self.why },
+            mend: Vec::new(),
+            at_boot: false,
+            settings: Vec::new(),
+        };
+        if wrong.is_empty() { Some(finding) } else { Some(self.mended(finding, &wrong, readings, port)) }
+    }
+
+    /// Returns the values that the row looks at, each with its file; without file if it is made of several.
+    fn seen(&self, readings: &Readings, port: &Port) -> Vec<(String, String)> {
+        let alone = |value: Option<String>| value.map(|value| (String::new(), value)).into_iter().collect();
+        match self.read {
+            Read::Files(patterns) => patterns
+                .iter()
+                .flat_map(|pattern| {
+                    let pattern = pattern.replace("{port}", &port.facts.name);
+                    let of_pattern: Vec<_> =
+                        readings.all(&pattern).map(|(path, value)| (path.to_owned(), value.to_owned())).collect();
+                    of_pattern
+                })
+                .collect(),
+            Read::Machine(value) => alone(value(readings)),
+            Read::Port(value) => alone(value(port)),
+        }
+    }
+
+    /// Returns the values once each; with the names of their files if these differ.
+    fn in_words(seen: &[(String, String)]) -> String {
+        let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
+        let named: Vec<(&str, &str)> = seen.iter().map(|(path, value)| (&path[name(path)..], value.as_str())).collect();
+        let differ = named.iter().any(|(name, _)| *name != named[0].0);
+        let mut words: Vec<String> = Vec::new();
+        for (name, value) in named {
+            let word = if differ { format!("{name} {value}") } else { value.to_owned() };
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(", ")
+    }
+
+    fn mended(&self, finding: Finding, wrong: &[&(String, String)], readings: &Readings, port: &Port) -> Finding {
+        let settings: Vec<(Setting, String)> = match self.mend {
+            Mend::Write(value) => {
+                wrong.iter().filter_map(|(path, _)| Some((Setting::at(path).ok()?, value.to_owned()))).collect()
+            }
+            Mend::Set(settings) => settings(readings, port),
+            Mend::Do(_) | Mend::Boot(_) => Vec::new(),
+        };
+        let words = |text: &str| vec![text.replace("{port}", &port.facts.name)];
+        let mend = match self.mend {
+            Mend::Do(text) | Mend::Boot(text) => words(text),
+            _ => settings.iter().map(|(setting, value)| setting.set(value.as_str()).to_string()).collect(),
+        };
+        Finding { mend, at_boot: matches!(self.mend, Mend::Boot(_)), settings, ..finding }
+    }
+}
+
+impl Want {
+    fn takes(&self, value: &str) -> bool {
+        // A number may have its unit behind it.
+        let number = || value.split(' ').next().and_then(|number| number.parse::<f64>().ok());
+        match self {
+            Want::One(words) => words.contains(&value),
+            Want::AtLeast(least) => number().is_some_and(|number| number >= *least),
+            Want::AtMost(most) => number().is_some_and(|number| number <= *most),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,436 @@
+//! The table of what the doctor looks at: one row for each finding.
+
+use super::{Of, Port, Verdict};
+use crate::readings::{CLOCK_SOURCE, GOVERNORS, LOAD, MEMORY, MITIGATIONS, Readings, SMT_ACTIVE};
+use crate::setting::{Parameter, Setting, Side};
+use crate::software::conntrack;
+use std::collections::BTreeMap;
+
+/// One thing to look at.
+pub(super) struct Row {
+    pub name: &'static str,
+    pub of: &'static [Of],
+    pub read: Read,
+    pub want: Want,
+    /// The verdict on any other value.
+    pub verdict: Verdict,
+    /// Why another value matters.
+    pub why: &'static str,
+    pub mend: Mend,
+}
+
+/// Where the value is.
+pub(super) enum Read {
+    /// In files; `{port}` stands for the interface.
+    Files(&'static [&'static str]),
+    /// In several files of the machine.
+    Machine(fn(&Readings) -> Option<String>),
+    /// In the facts of a port.
+    Port(fn(&Port) -> Option<String>),
+}
+
+/// What the value should be.
+pub(super) enum Want {
+    One(&'static [&'static str]),
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// What mends it.
+pub(super) enum Mend {
+    /// This value in each file that has another one.
+    Write(&'static str),
+    /// These settings.
+    Set(fn(&Readings, &Port) -> Vec<(Setting, String)>),
+    /// Something that only the user can do.
+    Do(&'static str),
+    /// A parameter of the kernel's command line.
+    Boot(&'static str),
+}
+
+const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
+const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+const PRESSURE: &str = "/proc/pressure/cpu";
+const NAMES: &str = "/proc/*/comm";
+const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
+const UDP: &[&str] =
+    &["/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "/proc/sys/net/netfilter/nf_conntrack_udp_timeout_stream"];
+const NEIGHBOURS: &[&str] =
+    &["/proc/sys/net/ipv4/neigh/default/gc_thresh3", "/proc/sys/net/ipv6/neigh/default/gc_thresh3"];
+
+/// The files of all rows. A `*` stands for any part of one name.
+pub const FILES: &[&str] = &[
+    GOVERNORS,
+    NO_TURBO,
+    BOOST,
+    SMT_ACTIVE,
+    CLOCK_SOURCE,
+    MITIGATIONS,
+    ISOLATED,
+    ONLINE,
+    MEMORY,
+    LOAD,
+    PRESSURE,
+    NAMES,
+    BACKLOG,
+    conntrack::MAX,
+    conntrack::BUCKETS,
+    UDP[0],
+    UDP[1],
+    NEIGHBOURS[0],
+    NEIGHBOURS[1],
+    "/proc/sys/net/ipv6/conf/*/accept_ra",
+    "/proc/sys/net/ipv6/conf/*/autoconf",
+    "/proc/sys/net/ipv6/conf/*/router_solicitations",
+];
+
+const MACHINES: &[Of] = &[Of::Tester, Of::Box];
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "cores",
+        of: &[Of::Tester],
+        read: Read::Machine(|of| Some(cores(of.text(ONLINE)?).to_string())),
+        want: Want::AtLeast(2.0),
+        verdict: Verdict::Look,
+        why: "Tester and device take turns on one core.",
+        mend: Mend::Do("use a machine with more cores"),
+    },
+    Row {
+        name: "frequency governor",
+        of: MACHINES,
+        read: Read::Files(&[GOVERNORS]),
+        want: Want::One(&["performance"]),
+        verdict: Verdict::Bad,
+        why: "The clock of a core follows its load, so that rates depend on what ran before.",
+        mend: Mend::Write("performance"),
+    },
+    Row {
+        name: "turbo switched off",
+        of: MACHINES,
+        read: Read::Files(&[NO_TURBO]),
+        want: Want::One(&["1"]),
+        verdict: Verdict::Look,
+        why: "With turbo, the clock depends on temperature and on the number of busy cores.",
+        mend: Mend::Write("1"),
+    },
+    Row {
+        name: "turbo",
+        of: MACHINES,
+        read: Read::Files(&[BOOST]),
+        want: Want::One(&["0"]),
+        verdict: Verdict::Look,
+        why: "With turbo, the clock depends on temperature and on the number of busy cores.",
+        mend: Mend::Write("0"),
+    },
+    Row {
+        name: "multithreading",
+        of: MACHINES,
+        read: Read::Files(&[SMT_ACTIVE]),
+        want: Want::One(&["0"]),
+        verdict: Verdict::Look,
+        why: "Two threads share a core, so that one slows the other.",
+        mend: Mend::Boot("nosmt"),
+    },
+    Row {
+        name: "mitigations",
+        of: MACHINES,
+        read: Read::Machine(mitigations),
+        want: Want::One(&["none active"]),
+        verdict: Verdict::Look,
+        why: "They lower rates; compare only machines with the same ones. Switch them off only where nothing but measurements runs.",
+        mend: Mend::Boot("mitigations=off"),
+    },
+    Row {
+        name: "clock source",
+        of: MACHINES,
+        read: Read::Files(&[CLOCK_SOURCE]),
+        want: Want::One(&["tsc", "kvm-clock", "arch_sys_counter"]),
+        verdict: Verdict::Bad,
+        why: "Reading this clock takes long; a tester reads it for every batch.",
+        mend: Mend::Boot("clocksource=tsc tsc=reliable"),
+    },
+    Row {
+        name: "isolated cores",
+        of: &[Of::Tester],
+        read: Read::Machine(|of| Some(cores(of.text(ISOLATED)?).to_string())),
+        want: Want::AtLeast(1.0),
+        verdict: Verdict::Look,
+        why: "The kernel runs other programs and timers on the cores of the tester. Start natmeter with `taskset -c 2-5` then.",
+        mend: Mend::Boot("isolcpus=2-5 nohz_full=2-5 rcu_nocbs=2-5"),
+    },
+    Row {
+        name: "irqbalance",
+        of: MACHINES,
+        read: Read::Machine(irqbalance),
+        want: Want::One(&["not running"]),
+        verdict: Verdict::Look,
+        why: "It moves the interrupts of cards to other cores during trials.",
+        mend: Mend::Do("systemctl stop irqbalance"),
+    },
+    Row {
+        name: "load",
+        of: MACHINES,
+        read: Read::Machine(|of| Some(format!("{} processes on average", of.load()?))),
+        want: Want::AtMost(0.5),
+        verdict: Verdict::Look,
+        why: "Other programs take time from the cores, so that trials become invalid.",
+        mend: Mend::Do("stop other programs (top shows them)"),
+    },
+    Row {
+        name: "processor pressure",
+        of: MACHINES,
+        read: Read::Machine(pressure),
+        want: Want::AtMost(5.0),
+        verdict: Verdict::Look,
+        why: "In this part of the last 10 s some program waited for a core.",
+        mend: Mend::Do("stop other programs (top shows them)"),
+    },
+    Row {
+        name: "free memory",
+        of: MACHINES,
+        read: Read::Machine(|of| {
+            let kilobytes: u64 = of.value(MEMORY, "MemAvailable")?.split(' ').next()?.parse().ok()?;
+            Some(format!("{} MiB", kilobytes >> 10))
+        }),
+        want: Want::AtLeast(1024.0),
+        verdict: Verdict::Look,
+        why: "Tables of many connections need memory; a machine that swaps measures its disk.",
+        mend: Mend::Do("stop other programs; `natmeter plan FILE` predicts the memory of a scenario"),
+    },
+    Row {
+        name: "receive backlog",
+        of: MACHINES,
+        read: Read::Files(&[BACKLOG]),
+        want: Want::AtLeast(10_000.0),
+        verdict: Verdict::Look,
+        why: "Frames wait in this queue for a busy core; 1,000 entries overflow within milliseconds.",
+        mend: Mend::Write("10000"),
+    },
+    Row {
+        name: "connections per hash bucket",
+        of: MACHINES,
+        read: Read::Machine(|of| {
+            let (most, buckets) = (of.number(conntrack::MAX)?, of.number(conntrack::BUCKETS)?.max(1));
+            Some(format!("{:.1} if the table is full: {most} in {buckets}", most as f64 / buckets as f64))
+        }),
+        want: Want::AtMost(1.0),
+        verdict: Verdict::Look,
+        why: "Long chains lower every rate of connection tracking. natmeter sets this for its own kernel devices.",
+        mend: Mend::Set(|of, _| {
+            let most = of.number(conntrack::MAX).map(|most| most.to_string());
+            most.map(|most| (conntrack::buckets(), most)).into_iter().collect()
+        }),
+    },
+    Row {
+        name: "timeouts of UDP, in s",
+        of: &[Of::Box],
+        read: Read::Files(UDP),
+        want: Want::AtLeast(120.0),
+        verdict: Verdict::Look,
+        why: "Connections of phase 1 must outlive phase 1, the pause and a trial of 60 s.",
+        mend: Mend::Write("300"),
+    },
+    Row {
+        name: "entries of neighbour tables",
+        of: MACHINES,
+        read: Read::Files(NEIGHBOURS),
+        want: Want::AtLeast(1024.0),
+        verdict: Verdict::Look,
+        why: "Addresses on a link beyond this number are not resolved, so that their frames are lost.",
+        mend: Mend::Write("8192"),
+    },
+    Row {
+        name: "MTU",
+        of: &[Of::Port],
+        read: Read::Port(|port| Some(port.facts.mtu.to_string())),
+        want: Want::AtLeast(1500.0),
+        verdict: Verdict::Bad,
+        why: "Frames of 1518 octets do not pass.",
+        mend: Mend::Set(|_, port| {
+            let interface = port.facts.name.clone();
+            vec![(Setting::SysfsAttribute { interface, attribute: "mtu".to_owned() }, "1500".to_owned())]
+        }),
+    },
+    Row {
+        name: "generic receive offload",
+        of: &[Of::Port],
+        read: Read::Port(|port| port.facts.gro.map(on_off)),
+        want: Want::One(&["off"]),
+        verdict: Verdict::Bad,
+        why: "The kernel joins received frames, so that they cannot be counted.",
+        mend: Mend::Set(|_, port| feature(port, "generic-receive-offload")),
+    },
+    Row {
+        name: "large receive offload",
+        of: &[Of::Port],
+        read: Read::Port(|port| port.facts.lro.map(on_off)),
+        want: Want::One(&["off"]),
+        verdict: Verdict::Bad,
+        why: "The card joins received frames, so that they cannot be counted.",
+        mend: Mend::Set(|_, port| feature(port, "large-receive-offload")),
+    },
+    Row {
+        name: "removal of VLAN tags",
+        of: &[Of::Port],
+        read: Read::Port(|port| port.facts.rxvlan.map(on_off)),
+        want: Want::One(&["off"]),
+        verdict: Verdict::Look,
+        why: "The card takes tags out of received frames; with `vlan` in the bed file they are missing.",
+        mend: Mend::Set(|_, port| feature(port, "rx-vlan-offload")),
+    },
+    Row {
+        name: "pause frames (rx, tx)",
+        of: &[Of::Port],
+        read: Read::Port(|port| Some(format!("{}, {}", on_off(port.facts.rx_pause?), on_off(port.facts.tx_pause?)))),
+        want: Want::One(&["off, off"]),
+        verdict: Verdict::Bad,
+        why: "A device that is full stops the tester instead of losing frames: throughput looks too high.",
+        mend: Mend::Set(pause),
+    },
+    Row {
+        name: "rings (rx, tx)",
+        of: &[Of::Port],
+        read: Read::Port(|port| {
+            let [rx, tx] = [Side::Rx, Side::Tx].map(|side| ring(port, side));
+            let ([rx, most_rx], [tx, most_tx]) = (rx?, tx?);
+            Some(format!(
+                "{} % of the largest: {rx} of {most_rx}, {tx} of {most_tx}",
+                (rx * 100 / most_rx).min(tx * 100 / most_tx)
+            ))
+        }),
+        want: Want::AtLeast(100.0),
+        verdict: Verdict::Look,
+        why: "Small rings overflow while the kernel preempts the tester.",
+        mend: Mend::Set(rings),
+    },
+    Row {
+        name: "queues",
+        of: &[Of::Port],
+        read: Read::Port(|port| {
+            let (rx, tx) = (port.facts.rx_queues, port.facts.tx_queues);
+            let share = rx.min(tx) * 100 / port.queues.max(1);
+            Some(format!("{share} % of what the bed file wants: {rx} receive, {tx} transmit, {} wanted", port.queues))
+        }),
+        want: Want::AtLeast(100.0),
+        verdict: Verdict::Bad,
+        why: "Each lane of the tester needs one queue of each port.",
+        mend: Mend::Do("ethtool -L {port} combined N, with the `queues` of the bed file"),
+    },
+    Row {
+        name: "fields of the queue hash",
+        of: &[Of::Port],
+        read: Read::Port(hash_fields),
+        want: Want::One(&["addresses and ports"]),
+        verdict: Verdict::Bad,
+        why: "Without ports, all connections between two addresses arrive at one queue.",
+        mend: Mend::Do("ethtool -N {port} rx-flow-hash udp4 sdfn; ethtool -N {port} rx-flow-hash udp6 sdfn"),
+    },
+    Row {
+        name: "spread of hash values",
+        of: &[Of::Port],
+        read: Read::Port(spread),
+        want: Want::AtLeast(50.0),
+        verdict: Verdict::Bad,
+        why: "A queue with fewer hash values than others receives fewer frames.",
+        mend: Mend::Do("ethtool -X {port} equal N, with the number of queues in use"),
+    },
+    Row {
+        name: "IPv6 autoconfiguration",
+        of: &[Of::Port],
+        read: Read::Files(&[
+            "/proc/sys/net/ipv6/conf/{port}/accept_ra",
+            "/proc/sys/net/ipv6/conf/{port}/autoconf",
+            "/proc/sys/net/ipv6/conf/{port}/router_solicitations",
+        ]),
+        want: Want::One(&["0"]),
+        verdict: Verdict::Look,
+        why: "The kernel asks for routers and takes addresses and routes from their answers.",
+        mend: Mend::Write("0"),
+    },
+];
+
+fn on_off(is_on: bool) -> String {
+    if is_on { "on" } else { "off" }.to_owned()
+}
+
+/// The number of cores in a list such as `0-3,8`.
+fn cores(list: &str) -> u64 {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let of_range = |range: &str| match range.split_once('-') {
+        Some((first, last)) => Some(number(last)?.saturating_sub(number(first)?) + 1),
+        None => number(range).map(|_| 1),
+    };
+    list.split(',').filter_map(of_range).sum()
+}
+
+fn mitigations(of: &Readings) -> Option<String> {
+    let active = of.mitigations()?.len();
+    Some(if active == 0 { "none active".to_owned() } else { format!("{active} active") })
+}
+
+fn irqbalance(of: &Readings) -> Option<String> {
+    let mut names = of.all(NAMES).map(|(_, name)| name).peekable();
+    names.peek()?;
+    Some(if names.any(|name| name == "irqbalance") { "running" } else { "not running" }.to_owned())
+}
+
+/// The share of the last 10 s in which some program waited for a core (Linux, Documentation/accounting/psi.rst).
+fn pressure(of: &Readings) -> Option<String> {
+    let share = of.text(PRESSURE)?.strip_prefix("some avg10=")?.split(' ').next()?;
+    Some(format!("{share} %"))
+}
+
+fn feature(port: &Port, name: &str) -> Vec<(Setting, String)> {
+    vec![(Setting::Ethtool { interface: port.facts.name.clone(), feature: name.to_owned() }, "off".to_owned())]
+}
+
+fn parameter(port: &Port, of: Parameter, side: Side) -> Setting {
+    Setting::EthtoolParameter { interface: port.facts.name.clone(), of, side }
+}
+
+fn pause(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
+    let sides = [(Side::Rx, port.facts.rx_pause), (Side::Tx, port.facts.tx_pause)];
+    let on = sides.into_iter().filter(|(_, is_on)| *is_on == Some(true));
+    on.map(|(side, _)| (parameter(port, Parameter::Pause, side), "off".to_owned())).collect()
+}
+
+fn rings(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
+    let sides = [Side::Rx, Side::Tx].into_iter().filter_map(|side| Some((side, ring(port, side)?)));
+    let small = sides.filter(|(_, [now, most])| now < most);
+    small.map(|(side, [_, most])| (parameter(port, Parameter::Ring, side), most.to_string())).collect()
+}
+
+/// The entries of a ring: in use, and at most; none if the driver has no rings.
+fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
+    let (most, in_use) = port.rings.split_once("Current hardware settings:")?;
+    let name = format!("{}:", side.name().to_uppercase());
+    let entries =
+        |text: &str| text.lines().find_map(|line| line.trim().strip_prefix(&name)?.trim().parse::<u64>().ok());
+    Some([entries(in_use)?, entries(most).filter(|most| *most > 0)?])
+}
+
+/// Whether the hash over UDP covers the ports, as `ethtool -n` says; none if the driver does not tell.
+fn hash_fields(port: &Port) -> Option<String> {
+    let ports = port.hash.matches("L4 bytes 0 & 1").count().min(port.hash.matches("L4 bytes 2 & 3").count());
+    let flows = port.hash.matches("use these fields").count();
+    (flows > 0).then(|| if ports >= flows { "addresses and ports" } else { "not all ports" }.to_owned())
+}
+
+/// The hash values of the queue with the fewest, in percent of an even share, as `ethtool -x` lists them.
+fn spread(port: &Port) -> Option<String> {
+    let table = port.indirection.lines().filter_map(|line| line.trim().split_once(':'));
+    let table = table.filter(|(at, _)| at.parse::<u32>().is_ok());
+    let mut values = BTreeMap::new();
+    for queue in table.flat_map(|(_, queues)| queues.split_ascii_whitespace()) {
+        *values.entry(queue.parse::<u32>().ok()?).or_insert(0_u64) += 1;
+    }
+    let (queues, total) = (u64::from(port.queues.max(1)), values.values().sum::<u64>());
+    if total == 0 {
+        return None;
+    }
+    let fewest = (0..port.queues).map(|queue| values.get(&queue).copied().unwrap_or(0)).min()?;
+    Some(format!("{} % of an even share at the emptiest queue", fewest * queues * 100 / total))
+}

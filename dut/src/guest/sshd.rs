@@ -1,0 +1,29 @@
+//! A guest that takes commands by ssh, like a machine of its own: through an interface that is not tested.
+
+use super::Guest;
+use crate::DutError;
+use crate::host::runner::Limits;
+use crate::step::quoted;
+use std::net::IpAddr;
+
+/// The guest's interface that takes the commands.
+pub const CONTROL: &str = "control";
+
+const SCRIPT: &str = include_str!("sshd.sh");
+
+/// Gives the interface `control` of a guest an address with its prefix length, and starts sshd there, for root with one of these
+/// public keys (lines of an `authorized_keys` file). Returns sshd's own public key.
+///
+/// # Errors
+/// When the guest ended, or a step in it fails.
+pub fn start(guest: &mut Guest, (address, length): (IpAddr, u8), keys: &str) -> Result<String, DutError> {
+    let script = format!("set -- {}\n{SCRIPT}", quoted(&format!("{address}/{length}")));
+    let output = guest.run(&script, keys.as_bytes(), &Limits::STEP)?.output;
+    if output.ok() {
+        return Ok(output.stdout.trim().to_owned());
+    }
+    Err(DutError::Refused {
+        what: format!("sshd does not start in the guest: {}", output.stderr.trim()),
+        way_out: "build the guest again with `natmeter guest build`".into(),
+    })
+}

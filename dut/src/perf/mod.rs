@@ -1,0 +1,148 @@
+//! Samples the call stacks of cores of this machine with Linux perf. The samples go into memory, so that nothing is left
+//! on a disk. perf ends with natmeter, also after a kill: it records for as long as a program waits for the end of its
+//! input, whose other end only natmeter has.
+
+mod kernel;
+pub mod script;
+
+use crate::DutError;
+use crate::tool;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::time::{ClockId, clock_gettime};
+use script::{Script, Stacks};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What takes a sample: the kernel's clock of each core, because virtual machines often have no counters of cycles.
+pub const EVENT: &str = "cpu-clock";
+
+/// The kernel's limit on users other than root; above 0 they cannot sample a core.
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+/// perf needs some 100 ms to start.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Checks, before a run, that perf is installed and that this user may sample cores.
+///
+/// # Errors
+/// The package to install, or what to do without root.
+pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
+    tool::require(&[tool::PERF])?;
+    let paranoid = fs::read_to_string(PARANOID).unwrap_or_default();
+    let may = paranoid.trim().parse::<i32>().is_ok_and(|level| level <= 0);
+    if is_root || may {
+        return Ok(());
+    }
+    Err(DutError::Refused {
+        what: format!(
+            "`profile` samples the cores of the device, which {PARANOID} ({}) allows only to root",
+            paranoid.trim()
+        ),
+        way_out: "run natmeter as root, or without `profile`".to_owned(),
+    })
+}
+
+/// A recording in progress.
+pub struct Recording {
+    /// Ends when its input is closed.
+    perf: Child,
+    data: File,
+    began: Instant,
+    /// The same moment on the clock of the samples, in nanoseconds.
+    began_at: u64,
+}
+
+impl Recording {
+    /// Starts to sample these cores, so often per second.
+    ///
+    /// # Errors
+    /// When perf is missing or cannot be started.
+    pub fn start(cores: &[usize], frequency: u32) -> io::Result<Recording> {
+        let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
+        let data = File::from(memfd_create("natmeter-profile", MemfdFlags::CLOEXEC)?);
+        let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+        let perf = Command::new(perf)
+            .args(["record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-e", EVENT, "-o", "-"])
+            .args(["-C", &cores.join(","), "-F", &frequency.to_string(), "--", "cat"])
+            .env("PATH", tool::search_path())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(data.try_clone()?)
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let now = clock_gettime(ClockId::Monotonic);
+        let began_at = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+        let mut recording = Recording { perf, data, began: Instant::now(), began_at };
+        recording.wait_for_start()?;
+        Ok(recording)
+    }
+
+    /// Waits until perf writes: it has opened its events then.
+    fn wait_for_start(&mut self) -> io::Result<()> {
+        while self.data.metadata()?.len() == 0 && self.began.elapsed() < PATIENCE {
+            if let Some(status) = self.perf.try_wait()? {
+                return Err(io::Error::other(format!("`perf record` ended ({status}): {}", self.said()?)));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Reads what perf said, until it ends.
+    fn said(&mut self) -> io::Result<String> {
+        let mut said = String::new();
+        if let Some(mut stderr) = self.perf.stderr.take() {
+            stderr.read_to_string(&mut said)?;
+        }
+        Ok(said.trim().to_owned())
+    }
+
+    /// Stops, and returns the stacks of the samples between two moments, at most `most` different ones of each core.
+    ///
+    /// # Errors
+    /// When perf failed, with its own words.
+    pub fn finish(mut self, from: Instant, to: Instant, most: usize) -> io::Result<Stacks> {
+        drop(self.perf.stdin.take());
+        let said = self.said()?;
+        if !self.perf.wait()?.success() {
+            return Err(io::Error::other(format!("`perf record` failed: {said}")));
+        }
+        let at = |moment: Instant| self.began_at + moment.saturating_duration_since(self.began).as_nanos() as u64;
+        let mut script = Script::between(at(from), at(to), std::process::id());
+        self.data.rewind()?;
+        read(self.data.try_clone()?, &mut script)?;
+        Ok(script.stacks(most))
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        drop(self.perf.stdin.take());
+        let _ = self.perf.wait();
+    }
+}
+
+/// Lets perf print the samples.
+fn read(data: File, script: &mut Script) -> io::Result<()> {
+    let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
+    let mut printing = Command::new(perf)
+        .args(["script", "-i", "-", "--ns", "-F", "comm,pid,cpu,time,ip,sym"])
+        .env("PATH", tool::search_path())
+        .env("LC_ALL", "C")
+        .stdin(data)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    let mut lines = BufReader::new(printing.stdout.take().expect("it is a pipe"));
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        script.line(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    if printing.wait()?.success() { Ok(()) } else { Err(io::Error::other("`perf script` failed")) }
+}

@@ -1,0 +1,3 @@
+settings='net.ipv4.ip_forward=1'
+add() { :; }
+remove() { :; }

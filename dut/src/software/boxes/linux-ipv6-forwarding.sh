@@ -1,0 +1,3 @@
+settings='net.ipv6.conf.all.forwarding=1'
+add() { :; }
+remove() { :; }

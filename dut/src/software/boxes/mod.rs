@@ -1,0 +1,257 @@
+//! The software of a box as hooks: shell scripts that bring it into a known state there and restore it. The host keeps the old
+//! values of its settings in a file until they are restored, so that a later run or `clean` finds them.
+//!
+//! A script is one file beside this one. It sets `settings`, which `frame.sh` keeps and restores, and has the functions `add`
+//! and `remove`; `clear` and `count` if it keeps connections. Values of the point are variables of the shell.
+
+use crate::external::Hooks;
+use crate::software::conntrack::SLACK;
+use crate::step::quoted;
+
+const FRAME: &str = include_str!("frame.sh");
+const CONNTRACK: &str = include_str!("conntrack.sh");
+
+/// A script, and what it needs.
+struct Script {
+    /// Name of the software.
+    name: &'static str,
+    /// Functions of the shell.
+    text: &'static str,
+    /// Assignments before it.
+    preset: &'static str,
+    /// Whether its connections are entries of the kernel's connection tracking table.
+    tracks: bool,
+    /// Values of the point, by the names of placeholders; a `?` after one that a technology may lack.
+    values: &'static [&'static str],
+    /// Whether it keeps connections, of a technology and an edge.
+    keeps: fn(&Edge) -> bool,
+    /// Folder of its files until the next start of the box.
+    run: &'static str,
+}
+
+/// Of a software that keeps no connections, for a Linux box.
+const LINUX: Script =
+    Script { name: "", text: "", preset: "", tracks: false, values: &[], keeps: |_| false, run: "/run" };
+
+/// The technology and the part of it that a box is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The technology's name.
+    pub technology: &'static str,
+    /// `ce`, `pe`, or `whole` of a technology without edges.
+    pub part: &'static str,
+}
+
+const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports"];
+
+const SCRIPTS: &[Script] = &[
+    Script { name: "linux-forwarding", text: include_str!("linux-forwarding.sh"), ..LINUX },
+    Script { name: "linux-ipv6-forwarding", text: include_str!("linux-ipv6-forwarding.sh"), ..LINUX },
+    Script { name: "nftables", text: include_str!("nftables.sh"), tracks: true, values: NAT, keeps: |_| true, ..LINUX },
+    Script {
+        name: "nft-flowtable",
+        text: include_str!("nft-flowtable.sh"),
+        tracks: true,
+        values: NAT,
+        keeps: |_| true,
+        ..LINUX
+    },
+    Script {
+        name: "iptables-legacy",
+        text: include_str!("iptables.sh"),
+        preset: "program=iptables-legacy\n",
+        tracks: true,
+        values: NAT,
+        keeps: |_| true,
+        ..LINUX
+    },
+    Script {
+        name: "iptables-nft",
+        text: include_str!("iptables.sh"),
+        preset: "program=iptables-nft\n",
+        tracks: true,
+        values: NAT,
+        keeps: |_| true,
+        ..LINUX
+    },
+    Script {
+        name: "jool",
+        text: include_str!("jool.sh"),
+        values: &["pref64", "pool", "pool-ports", "udp-timeout"],
+        keeps: |_| true,
+        ..LINUX
+    },
+    Script {
+        name: "jool-siit",
+        text: include_str!("jool-siit.sh"),
+        values: &["pref64?", "eam?", "customers?"],
+        ..LINUX
+    },
+    Script {
+        name: "ip6tnl",
+        text: include_str!("ip6tnl.sh"),
+        tracks: true,
+        values: &["connections", "udp-timeout", "pool?", "pool-ports?", "customers"],
+        keeps: |edge| matches!((edge.technology, edge.part), ("ds-lite", "pe") | ("lw4o6" | "map-e", "ce")),
+        ..LINUX
+    },
+    Script { name: "tayga", text: include_str!("tayga.sh"), values: &["pref64", "customers"], ..LINUX },
+    Script {
+        name: "vpp",
+        text: include_str!("vpp.sh"),
+        values: &[
+            "connections",
+            "udp-timeout",
+            "pool?",
+            "pref64?",
+            "aftr?",
+            "br?",
+            "dmr?",
+            "ipv4-prefix?",
+            "ipv6-prefix?",
+            "ea-bits?",
+            "psid-offset?",
+            "psid-length?",
+            "customers?",
+        ],
+        keeps: |edge| matches!(edge.technology, "nat44" | "nat64" | "464xlat" | "ds-lite"),
+        ..LINUX
+    },
+    Script {
+        name: "openbsd-pf",
+        text: include_str!("openbsd-pf.sh"),
+        values: &["connections", "udp-timeout", "pool", "pref64"],
+        keeps: |_| true,
+        run: "/var/run",
+        ..LINUX
+    },
+];
+
+/// Names of all software that natmeter configures on a box.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SCRIPTS.iter().map(|script| script.name)
+}
+
+/// A box that a software is configured on.
+#[derive(Clone, Copy, Debug)]
+pub struct Box<'a> {
+    /// Technology and part.
+    pub edge: Edge,
+    /// Its interfaces, left and right.
+    pub interfaces: [&'a str; 2],
+    /// Names this tester; hooks do not touch a box that another tester configured.
+    pub owner: &'a str,
+    /// Ends the names of its files where several boxes share a file system.
+    pub apart: &'a str,
+}
+
+/// Returns the hooks of a software on a box. Placeholders stand for values of the point; `known` says which it has. The hook
+/// `prepare` leaves the script on the box for the others.
+pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
+    let script = SCRIPTS.iter().find(|script| script.name == software)?;
+    let kept = script.kept(on);
+    let file = quoted(&format!("{kept}.sh"));
+    let [kept, owner] = [&kept, on.owner].map(|text| escaped(&quoted(text)));
+    let mark = escaped(&quoted(&format!("# {}", on.owner)));
+    // The old values of another run must stay the old ones.
+    let prepare = format!(
+        "(set -C; echo {mark} >{kept}) 2>/dev/null || {{{{ echo {kept}: another run has configured this box\\; end it, or run \
+         natmeter clean there >&2; exit 1; }}}}\ncat >{file} <<'natmeter'\n{}natmeter\nsh {file} prepare",
+        script.with_values(on, known)
+    );
+    let keeps = (script.keeps)(&on.edge);
+    Some(Hooks {
+        prepare: Some(prepare),
+        clear: keeps.then(|| format!("sh {file} clear")),
+        count: keeps.then(|| format!("sh {file} count")),
+        // After a restart of the box there is nothing to restore.
+        restore: Some(format!("test ! -e {file} || sh {file} restore {owner}")),
+        ..Hooks::default()
+    })
+}
+
+impl Script {
+    /// Where the box keeps what `restore` needs.
+    fn kept(&self, on: &Box) -> String {
+        format!("{}/natmeter-dut{}", self.run, on.apart)
+    }
+
+    /// The text of the script with its frame, behind the values of the point.
+    fn with_values(&self, on: &Box, known: &dyn Fn(&str) -> bool) -> String {
+        let [left, right] = on.interfaces;
+        let Edge { technology, part } = on.edge;
+        let kept = self.kept(on);
+        let fixed = [("kept", &*kept), ("technology", technology), ("edge", part), ("left", left), ("right", right)];
+        let mut text = "set -e\n".to_owned();
+        for (name, value) in fixed {
+            text += &format!("{name}={}\n", escaped(&quoted(value)));
+        }
+        for name in self.values {
+            let (name, optional) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
+            let value = if optional && !known(name) { String::new() } else { format!("{{{name}}}") };
+            text += &format!("{}={value}\n", name.replace('-', "_"));
+        }
+        if self.tracks {
+            text += &format!("slack={SLACK}\n{}", escaped(CONNTRACK));
+        }
+        text + self.preset + &escaped(self.text) + &escaped(FRAME)
+    }
+}
+
+/// Braces of the shell beside those of placeholders.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: Edge = Edge { technology: "nat44", part: "whole" };
+
+    fn hooks(software: &str, edge: Edge, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
+        super::hooks(software, &Box { edge, interfaces: ["left", "right"], owner: "p094 7", apart: "" }, known)
+    }
+
+    #[test]
+    fn a_script_stands_behind_its_values_and_before_its_frame() {
+        let Hooks { prepare, clear, count, restore, .. } = hooks("nftables", WHOLE, &|_| true).unwrap();
+        let all = [("prepare", prepare), ("clear", clear), ("count", count), ("restore", restore)];
+        insta::assert_snapshot!(all.map(|(name, line)| format!("== {name}\n{}", line.unwrap())).join("\n"));
+        assert!(hooks("windows", WHOLE, &|_| true).is_none());
+    }
+
+    #[test]
+    fn only_edges_with_connections_have_them_counted_and_cleared() {
+        let counts =
+            |software, technology, part| hooks(software, Edge { technology, part }, &|_| true).unwrap().count.is_some();
+        let found = [
+            counts("ip6tnl", "ds-lite", "ce"),
+            counts("ip6tnl", "ds-lite", "pe"),
+            counts("ip6tnl", "lw4o6", "ce"),
+            counts("ip6tnl", "lw4o6", "pe"),
+            counts("ip6tnl", "map-e", "ce"),
+            counts("jool-siit", "464xlat", "ce"),
+            counts("jool", "464xlat", "pe"),
+        ];
+        assert_eq!(found, [false, true, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_value_that_the_technology_lacks_is_empty() {
+        let text = hooks("jool-siit", WHOLE, &|name| name != "pref64").unwrap().prepare.unwrap();
+        assert!(text.contains("\npref64=\neam={eam}\n"), "{text}");
+    }
+
+    /// A shell takes each script as it is.
+    #[test]
+    fn scripts_are_shell() {
+        for script in SCRIPTS {
+            let text = hooks(script.name, WHOLE, &|_| true).unwrap().prepare.unwrap();
+            let names = script.values.iter().map(|name| (name.trim_end_matches('?').to_owned(), "1".to_owned()));
+            let filled = crate::external::fill(&text, &names.collect::<Vec<_>>()).unwrap();
+            let checked = std::process::Command::new("sh").args(["-n", "-c", &filled]).output().unwrap();
+            assert!(checked.status.success(), "{}: {}", script.name, String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+# FD.io VPP runs, and owns both interfaces, which are up and have addresses, routes and neighbours; its command line does the rest.
+settings=''
+# vppctl succeeds although a command fails, and prints why.
+vpp() {
+  said=$(vppctl "$@")
+  case $said in *rror* | *ailed* | *nknown*) echo "vppctl $*: $said" >&2; return 1 ;; esac
+  echo "$said"
+}
+add() {
+  case $technology-$edge in
+  nat44-whole)
+    vpp nat44 plugin enable sessions $((connections + connections / 4 + 1024))
+    vpp nat44 add address "${pool%-*}" - "${pool#*-}"
+    vpp set interface nat44 in "$left" out "$right"
+    vpp set nat timeout udp "$udp_timeout" ;;
+  nat64-whole | 464xlat-pe)
+    vpp nat64 plugin enable bib-buckets 16384 bib-memory 268435456 st-buckets 32768 st-memory 536870912
+    vpp nat64 add prefix "$pref64"
+    vpp nat64 add pool address "${pool%-*}" - "${pool#*-}"
+    vpp set interface nat64 in "$left"
+    vpp set interface nat64 out "$right" ;;
+  ds-lite-pe)
+    vpp dslite set aftr-tunnel-endpoint-address "$aftr"
+    vpp dslite add pool address "$pool" ;;
+  map-e-pe | map-t-pe) map_domain ;;
+  lw4o6-pe) bindings ;;
+  esac
+}
+# One mapping rule: a domain. Its EA bits, PSID offset and length are those of the technology.
+map_domain() {
+  source=${br:+$br/128}
+  vpp map add domain ip4-pfx "$ipv4_prefix" ip6-pfx "$ipv6_prefix" ip6-src "${source:-$dmr}" ea-bits-len "$ea_bits" \
+    psid-offset "${psid_offset:-6}" psid-len $((ea_bits - 32 + ${ipv4_prefix#*/}))
+  vpp map params security-check enable fragments on
+  for interface in "$left" "$right"; do
+    if [ "$technology" = map-t ]; then vpp map interface "$interface" map-t; else vpp map interface "$interface"; fi
+  done
+}
+# A domain for each public address, and a rule for each PSID.
+bindings() {
+  index=-1 last=
+  echo "$customers" | while read -r own pe four ports; do
+    if [ "$four" != "$last" ]; then
+      index=$((index + 1)) last=$four psid=0
+      vpp map add domain ip4-pfx "$four" ip6-pfx ::/0 ip6-src "${pe%/*}" ea-bits-len 0 psid-offset "${psid_offset:-0}" \
+        psid-len "${psid_length:-0}"
+    fi
+    vpp map add rule index $index psid $psid ip6-dst "${own%/*}"
+    psid=$((psid + 1))
+  done
+  for interface in "$left" "$right"; do vpp map interface "$interface"; done
+}
+remove() {
+  case $technology-$edge in
+  nat44-whole) vpp nat44 plugin disable ;;
+  nat64-whole | 464xlat-pe) vpp nat64 plugin disable ;;
+  ds-lite-pe) vpp dslite add pool address "$pool" del ;;
+  *)
+    for interface in "$left" "$right"; do vpp map interface "$interface" del; done
+    vpp show map domain | sed -n 's/^\[\([0-9]*\)\].*/\1/p' | while read -r index; do vpp map del domain index "$index"; done ;;
+  esac
+}
+clear() { remove; add; }
+count() {
+  case $technology in
+  nat44) vpp show nat44 summary | sed -n 's/.*total sessions: *\([0-9]*\).*/\1/p' ;;
+  ds-lite) vpp show dslite sessions | grep -c . ;;
+  *) vpp show nat64 session table all | grep -c '^ *\[' ;;
+  esac
+}

@@ -1,0 +1,65 @@
+//! Where the time of a device goes: the throughput trial once more, with its call stacks sampled beside it. It shows which
+//! functions take the time, and how much of it waits for locks. Sampling takes CPU time, so that the frames of this trial give
+//! no result.
+
+use super::throughput::probe;
+use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
+use crate::judged::{Decision, Patience};
+use crate::metric::LOCK_WAIT;
+use crate::trial::{Load, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
+use crate::units::{Nanos, Rate};
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "profiling",
+    title: LOCK_WAIT.title,
+    reference: LOCK_WAIT.reference,
+    metrics: &[LOCK_WAIT.key],
+    phase1: false,
+    stateful: false,
+    at_throughput: true,
+    summary: "functions in which the device spends its time in a trial at the throughput, and its share that waits for locks",
+};
+
+/// Parameters of the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profiling {
+    /// The rate per direction.
+    pub rate: Rate,
+    /// Its duration.
+    pub duration: Nanos,
+    /// Samples of each core per second.
+    pub frequency: u32,
+}
+
+/// Samples call stacks once. The value is the share of time that waits for locks, in parts per million.
+///
+/// # Errors
+/// As [`super::throughput::measure`]; [`TrialError::NotMeasurable`] if the device cannot be profiled, or had no samples.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    phase2: Option<Phase2>,
+    profiling: Profiling,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    let Profiling { rate, duration, frequency } = profiling;
+    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
+    let options = TrialOptions { profiler: Some(Profiler { frequency }), ..settings.options.clone() };
+    let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
+    let settings = SearchSettings { verify: None, ..settings.clone() };
+    let mut decider = Decider::new(trials, &settings);
+    let mut result = SearchResult::empty();
+    let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
+    result.note(rate, &judgement);
+    // A trial at another rate shows another device. Host noise only makes samples fewer: those of other programs are apart.
+    if let Decision::TesterBound(reason) = judgement.decision {
+        return Ok(result.nothing_measured(reason));
+    }
+    result.observed.profile.clone_from(&judgement.last().outcome.observed.profile);
+    let lock_wait = result.observed.profile.as_ref().and_then(crate::trial::Profile::lock_wait);
+    let nothing =
+        || TrialError::NotMeasurable("no call stack of the device was sampled; use a longer trial".to_owned());
+    let lock_wait = lock_wait.ok_or_else(nothing)?;
+    Ok(SearchResult { rate: Rate(lock_wait.into()), kind: ResultKind::Observed, ..result })
+}

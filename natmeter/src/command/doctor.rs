@@ -1,0 +1,193 @@
+//! `natmeter doctor`: looks at the machine that measures, at the ports of a bed and at its boxes, changes settings that spoil
+//! results, and undoes that.
+
+use super::load;
+use crate::cli::{Changes, DoctorArgs, Output};
+use crate::exit::Exit;
+use crate::rig::boxes;
+use crate::term::{self, err, folded, out};
+use dut::doctor::{self, FILES, Finding, Port, Verdict};
+use dut::host::{Here, Ssh};
+use dut::readings::Readings;
+use dut::{DutError, MachineLock, RunDir, journal};
+use port::Netns;
+use port::interface::LinkFacts;
+use scenario::bed::{Bed, BoxKeys, On, PortKeys};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A scenario of any kind, which carries the bed.
+const ANY: &str = "name = \"doctor\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\n";
+
+/// `natmeter doctor`.
+pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
+    let changes = args.fix || args.undo;
+    if changes && !rustix::process::geteuid().is_root() {
+        let option = if args.fix { "--fix" } else { "--undo" };
+        err(&format!(
+            "error: {option} changes settings of this machine, which only root may: run natmeter with sudo\n"
+        ));
+        return Err(Exit::Usage);
+    }
+    let failed = |error: DutError| super::failed(error);
+    // Held until the end: a measurement of this moment would be disturbed.
+    let _lock = changes.then(MachineLock::take).transpose().map_err(failed)?;
+    let dir = RunDir::of_this_user();
+    if args.undo {
+        let undone = journal::undo_kept(&dir, &mut Here::new()).map_err(failed)?;
+        let nothing =
+            undone.is_empty().then(|| "nothing to undo: `natmeter doctor --fix` has changed nothing".to_owned());
+        undone.iter().map(ToString::to_string).chain(nothing).for_each(|line| say_changed(&line, output));
+        return Ok(Exit::Done);
+    }
+    let loaded = args.bed.as_ref().map(|bed| {
+        let changes = Changes { bed: Some(bed.clone()), ..Changes::default() };
+        load::given("any frames", ANY, &changes, output)
+    });
+    let loaded = loaded.transpose()?;
+    let bed = loaded.as_ref().and_then(|loaded| loaded.scenario.bed.as_ref());
+    let mut findings = of_this_machine(bed);
+    let mut refused = false;
+    if args.fix {
+        let changed = doctor::fix(&dir, &mut Here::new(), &findings).map_err(failed)?;
+        changed.iter().for_each(|changed| say_changed(&changed.to_string(), output));
+        refused = changed.iter().any(|changed| changed.refused.is_some());
+        findings = of_this_machine(bed);
+    }
+    findings.extend(bed.iter().flat_map(|bed| of_boxes(bed)));
+    say(&findings, output);
+    let is_bad = findings.iter().any(|finding| finding.verdict == Verdict::Bad);
+    Ok(if is_bad || refused { Exit::Failed } else { Exit::Done })
+}
+
+/// Looks at this machine, and at the ports of a bed.
+fn of_this_machine(bed: Option<&Bed>) -> Vec<Finding> {
+    let readings = Readings::below(Path::new("/"), FILES);
+    let mut findings = doctor::tester(&readings);
+    // natmeter makes the other ports itself, as it needs them.
+    for (side, keys) in bed.filter(|bed| !bed.makes_links()).iter().flat_map(|bed| bed.ports()) {
+        findings.extend(of_port(&readings, side, keys));
+    }
+    findings
+}
+
+fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Finding> {
+    let facts = Netns::current().and_then(|here| LinkFacts::of(&here, &keys.interface));
+    match facts {
+        Ok(facts) => doctor::port(readings, &Port::of(side, facts, keys.queues, &mut Here::new())),
+        Err(error) => {
+            let why = "Test frames need this interface.";
+            vec![unreadable(format!("{side} port {}", keys.interface), error.to_string(), why)]
+        }
+    }
+}
+
+/// Looks at the boxes that are other machines.
+fn of_boxes(bed: &Bed) -> Vec<Finding> {
+    let read = |role: &str, keys: &BoxKeys| {
+        let On::Ssh(to) = &keys.on else { return Vec::new() };
+        let findings = Ssh::to(to, &RunDir::of_this_user()).map_err(|error| error.to_string()).and_then(|ssh| {
+            let mut ssh = ssh.with_config(boxes::ssh_config(bed, keys));
+            doctor::of_box(role, &mut ssh).map_err(|error| error.to_string())
+        });
+        let why = "natmeter reaches the box over ssh, for its hooks.";
+        findings.unwrap_or_else(|error| vec![unreadable(format!("box {role}"), error, why)])
+    };
+    bed.boxes.iter().flat_map(|(role, keys)| read(role, keys)).collect()
+}
+
+/// The finding about something that cannot be looked at.
+fn unreadable(at: String, error: String, why: &'static str) -> Finding {
+    let mend = vec!["correct the bed file".to_owned()];
+    let verdict = Verdict::Bad;
+    Finding { at, name: "cannot be read", value: error, verdict, why, mend, at_boot: false, settings: Vec::new() }
+}
+
+fn say_changed(line: &str, output: Output) {
+    if output.json {
+        term::json(&json!({ "event": "doctor-changed", "words": line }));
+    } else {
+        out(&format!("{}\n", folded(line, term::columns())));
+    }
+}
+
+fn say(findings: &[Finding], output: Output) {
+    if output.json {
+        for finding in findings {
+            let mut document = json!(finding);
+            document["event"] = json!("doctor-finding");
+            term::json(&document);
+        }
+        return;
+    }
+    let mut at = "";
+    for finding in findings.iter().filter(|finding| !output.quiet || finding.verdict != Verdict::Ok) {
+        if finding.at != at {
+            at = &finding.at;
+            out(&format!("{at}\n"));
+        }
+        out(&in_lines(finding, term::columns()));
+    }
+    out(&format!("{}\n", folded(&summary(findings), term::columns())));
+}
+
+/// Columns before the reasons and commands of a finding.
+const INDENTATION: &str = "        ";
+
+/// A finding as lines of at most so many columns. Commands are not folded, so that they can be copied.
+fn in_lines(finding: &Finding, columns: usize) -> String {
+    let head = format!("  {:<5} {:<27} ", finding.verdict.word(), finding.name);
+    let room = columns.saturating_sub(head.len()).max(20);
+    let value = folded(&finding.value, room).replace("\n    ", &format!("\n{}", " ".repeat(head.len())));
+    let mut text = format!("{}\n", format!("{head}{value}").trim_end());
+    if !finding.why.is_empty() {
+        let why = folded(finding.why, columns - INDENTATION.len()).replace("\n    ", &format!("\n{INDENTATION}"));
+        let _ = writeln!(text, "{INDENTATION}{why}");
+    }
+    for mend in &finding.mend {
+        let when = if finding.at_boot { "kernel command line: " } else { "" };
+        let _ = writeln!(text, "{INDENTATION}> {when}{mend}");
+    }
+    text
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
+    let mut text =
+        format!("{} bad, {} to look at, {} ok.", count(Verdict::Bad), count(Verdict::Look), count(Verdict::Ok));
+    let settings: usize = findings.iter().map(|finding| finding.settings.len()).sum();
+    if settings > 0 {
+        let plural = if settings == 1 { "" } else { "s" };
+        let _ =
+            write!(text, " `natmeter doctor --fix` changes {settings} setting{plural} until `natmeter doctor --undo`.");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_fits_eighty_columns() {
+        let finding = Finding {
+            at: "tester".to_owned(),
+            name: "connections per hash bucket",
+            value: "4.0 if the table is full: 262144 in 65536".to_owned(),
+            verdict: Verdict::Look,
+            why: "Long chains lower every rate of connection tracking. natmeter sets this for its own kernel devices.",
+            mend: vec!["echo 262144 > /proc/sys/net/netfilter/nf_conntrack_buckets".to_owned()],
+            at_boot: false,
+            settings: Vec::new(),
+        };
+        let text = in_lines(&finding, 80);
+        let expected = "  look  connections per hash bucket 4.0 if the table is full: 262144 in 65536
+        Long chains lower every rate of connection tracking. natmeter sets this
+        for its own kernel devices.
+        > echo 262144 > /proc/sys/net/netfilter/nf_conntrack_buckets\n";
+        assert_eq!(text, expected);
+        assert!(text.lines().all(|line| line.len() <= 80));
+        assert_eq!(summary(&[finding]), "0 bad, 1 to look at, 0 ok.");
+    }
+}

@@ -1,0 +1,100 @@
+//! `natmeter guest run`: boots a guest whose interfaces are those of this namespace, and waits for its end. It is a box like a
+//! machine of its own, which takes commands by ssh.
+
+use super::guest::cache;
+use crate::bed::machine;
+use crate::cli::{GuestRun, Output};
+use crate::term::{self, out};
+use dut::DutError;
+use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};
+use dut::links::ENDS;
+use port::interface::Interfaces;
+use port::{Mute, Netns, handover};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// `natmeter guest run …`. It returns when the guest has ended.
+pub(super) fn run(args: &GuestRun, output: Output) -> Result<(), DutError> {
+    let image = cache(&args.guests)?.latest(args.kind)?;
+    let keys = args.control.as_ref().map(|control| public_keys(&control.ssh_key)).transpose()?;
+    let mut cables = vec![(ENDS[0], &args.left), (ENDS[1], &args.right)];
+    cables.extend(args.control.as_ref().map(|control| (sshd::CONTROL, &control.interface)));
+    refuse_dangers(&cables)?;
+    let (mut nics, mut mutes) = (Vec::new(), Vec::new());
+    for (name, interface) in cables {
+        nics.push(nic(args, name, interface, &mut mutes)?);
+    }
+    let (memory_mib, cpus) = (args.memory, args.cpus);
+    let config = GuestConfig { kind: args.kind, memory_mib, cpus, ..GuestConfig::default() };
+    let mut guest = Guest::boot(&config, &image, nics)?;
+    let mut host_key = String::new();
+    if let (Some(control), Some(keys)) = (&args.control, keys) {
+        host_key = sshd::start(&mut guest, control.address, &keys)?;
+    }
+    say(args, &host_key, output);
+    Err(guest.wait())
+}
+
+/// Says that the guest is ready, and how to reach it.
+fn say(args: &GuestRun, host_key: &str, output: Output) {
+    let address = args.control.as_ref().map(|control| control.address.0.to_string());
+    if output.json {
+        return term::json(
+            &json!({ "event": "guest-ready", "kind": args.kind.name(), "address": address, "host-key": host_key }),
+        );
+    }
+    if let Some(address) = address {
+        // A line of a file of known hosts.
+        out(&format!("{address} {host_key}\n"));
+    }
+    if !output.quiet {
+        out("The guest is ready. Ctrl-C ends it.\n");
+    }
+}
+
+/// An interface of the guest: what arrives at an interface of this namespace arrives there, or what this machine sends through a TAP.
+fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mute>) -> Result<Nic, DutError> {
+    let here = Netns::current()?;
+    let mut mac = Interfaces::here()?.get(interface)?.mac;
+    let descriptors = match args.kind {
+        Kind::Uml => {
+            mutes.push(Mute::attach(&here, interface, true)?);
+            vec![handover::packet_socket(&here, interface)?]
+        }
+        Kind::Qemu => {
+            // The TAP's address is this machine's. The guest has another one that is administered locally.
+            mac[0] = (mac[0] & 0xfe) ^ 0x04 | 0x02;
+            handover::tap(&here, interface, args.cpus)?
+        }
+    };
+    Ok(Nic { name, mac, descriptors })
+}
+
+/// Refuses interfaces that this machine needs itself: a guest takes their frames.
+fn refuse_dangers(cables: &[(&str, &String)]) -> Result<(), DutError> {
+    let all = machine::interfaces().map_err(|what| refused(what, "run it as root"))?;
+    for (_, interface) in cables {
+        let found = all.iter().find(|found| found.name == **interface);
+        if let Some((_, sentence)) = found.and_then(|found| found.dangers().into_iter().next()) {
+            return Err(refused(sentence, "give the guest another interface, such as an end of a veth pair"));
+        }
+    }
+    Ok(())
+}
+
+/// The public keys in a file.
+fn public_keys(path: &Path) -> Result<String, DutError> {
+    let shown = path.display();
+    let text =
+        fs::read_to_string(path).map_err(|e| refused(format!("{shown}: {e}"), "name the file of a public key"))?;
+    let is_key = |line: &str| ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| line.starts_with(kind));
+    if text.lines().any(is_key) && !text.contains("PRIVATE KEY") {
+        return Ok(text);
+    }
+    Err(refused(format!("{shown} has no public key"), "name the file with the suffix .pub that ssh-keygen wrote"))
+}
+
+fn refused(what: String, way_out: &str) -> DutError {
+    DutError::Refused { what, way_out: way_out.into() }
+}

@@ -1,0 +1,50 @@
+//! Profiles of devices on cores of this machine, for the engine.
+
+use dut::perf::{EVENT, Recording};
+use engine::Profiling;
+use method::trial::{CoreSamples, Profile, Profiler};
+use method::{Nanos, TrialError};
+use std::time::Instant;
+
+/// Stacks of each core that a record keeps; the others are summed up.
+const STACKS: usize = 800;
+
+/// A profile in progress.
+struct OfCores {
+    recording: Recording,
+    frequency: u32,
+}
+
+/// Starts to profile cores.
+///
+/// # Errors
+/// [`TrialError::Device`] if perf does not start.
+pub(super) fn of_cores(cores: &[usize], profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+    let Profiler { frequency } = profiler;
+    let recording = Recording::start(cores, frequency).map_err(failed)?;
+    Ok(Box::new(OfCores { recording, frequency }))
+}
+
+fn failed(error: impl std::fmt::Display) -> TrialError {
+    TrialError::Device(format!("the device was not profiled: {error}"))
+}
+
+impl Profiling for OfCores {
+    fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError> {
+        let stacks = self.recording.finish(from, to, STACKS).map_err(failed)?;
+        let cores = stacks.cores.into_iter();
+        let parts = stacks.parts.into_iter();
+        Ok(Profile {
+            event: EVENT.to_owned(),
+            frequency: self.frequency,
+            time: Nanos::from(to.saturating_duration_since(from)),
+            cores: cores
+                .map(|(core, of)| (format!("core {core}"), CoreSamples { all: of.all, waiting: of.waiting }))
+                .collect(),
+            parts: parts.map(|(part, samples)| (part.to_owned(), samples)).collect(),
+            tester: stacks.tester,
+            others: stacks.others,
+            stacks: stacks.stacks,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! `natmeter doctor` finds what spoils results at the ports of a bed and in a box, changes it, and restores it.
+
+use super::beds::{Bed, LEFT};
+use super::lab::Lab;
+use super::run;
+use port::netns::Sight;
+use serde_json::Value;
+
+/// Settings of the left port that the test spoils.
+const SPOILT: [&str; 3] = ["mtu", "generic-receive-offload", "accept_ra"];
+
+fn spoil(bed: &Bed) {
+    run(&bed.tester, &format!("ip link set {LEFT} mtu 1400"));
+    run(&bed.tester, &format!("ethtool -K {LEFT} gro on"));
+    run(&bed.tester, &format!("sysctl -qw net.ipv6.conf.{LEFT}.accept_ra=1"));
+}
+
+/// The spoilt settings as the kernel shows them.
+fn settings(bed: &Bed) -> Vec<String> {
+    let read = |program: &str, args: &[&str]| {
+        let output = bed.tester.command(program, Sight::NetworkAndSysfs).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let features = read("ethtool", &["-k", LEFT]);
+    let offload = features.lines().find(|line| line.starts_with(SPOILT[1])).unwrap().to_owned();
+    let mtu = read("cat", &[&format!("/sys/class/net/{LEFT}/mtu")]);
+    let advertisements = read("cat", &[&format!("/proc/sys/net/ipv6/conf/{LEFT}/accept_ra")]);
+    vec![mtu.trim().to_owned(), offload, advertisements.trim().to_owned()]
+}
+
+/// The verdict of each finding at the left port, or at a box, and the exit code.
+fn findings(bed: &Bed, at: &str) -> (Vec<(String, String)>, Option<i32>) {
+    let output = bed.natmeter(&["--json", "doctor", "--bed", "bed.toml"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let documents = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of = |found: Value| (found["name"].as_str().unwrap().to_owned(), found["verdict"].as_str().unwrap().to_owned());
+    let all: Vec<_> = documents.filter(|found| found["at"] == at).map(of).collect();
+    assert!(!all.is_empty(), "{at}: {text} {}", String::from_utf8_lossy(&output.stderr));
+    (all, output.status.code())
+}
+
+#[test]
+#[ignore = "needs root"]
+fn settings_of_ports_are_changed_and_undone() {
+    let bed = Bed::new();
+    bed.file("", "", "");
+    spoil(&bed);
+    let before = settings(&bed);
+    assert_eq!(before, ["1400", "generic-receive-offload: on", "1"]);
+    let left = format!("left port {LEFT}");
+    let (found, code) = findings(&bed, &left);
+    let verdict = |name: &str| found.iter().find(|(of, _)| of == name).unwrap().1.clone();
+    let verdicts = ["MTU", "generic receive offload", "IPv6 autoconfiguration"].map(verdict);
+    assert_eq!((verdicts.each_ref().map(String::as_str), code), (["bad", "bad", "look"], Some(1)));
+
+    for undo in [&["doctor", "--undo"][..], &["clean"]] {
+        let fixed = bed.natmeter(&["doctor", "--bed", "bed.toml", "--fix"]);
+        assert!(fixed.status.success(), "{}", String::from_utf8_lossy(&fixed.stdout));
+        assert_eq!(settings(&bed), ["1500", "generic-receive-offload: off", "0"]);
+        let (found, _) = findings(&bed, &left);
+        assert!(found.iter().all(|(_, verdict)| verdict == "ok"), "{found:?}");
+        let undone = bed.natmeter(undo);
+        let said = String::from_utf8(undone.stdout).unwrap();
+        assert!(undone.status.success() && said.contains("mtu: restored from 1500 to 1400"), "{said}");
+        assert_eq!(settings(&bed), before);
+    }
+    let again = bed.natmeter(&["doctor", "--undo"]);
+    assert!(String::from_utf8(again.stdout).unwrap().starts_with("nothing to undo"));
+}
+
+/// The box is a host with sshd.
+#[test]
+#[ignore = "needs root"]
+fn a_box_is_looked_at_over_ssh() {
+    let lab = Lab::new();
+    let [tester, device] = lab.namespaces();
+    let bed = Bed::between(tester, device);
+    let keys = format!("on = \"ssh:dut\"\nssh-config = \"{}\"\nclear = \"true\"\n", lab.config().display());
+    bed.file("", "", &keys);
+    let (found, _) = findings(&bed, "box dut");
+    for name in ["clock source", "load", "free memory", "irqbalance"] {
+        assert!(found.iter().any(|(of, _)| of == name), "{name}: {found:?}");
+    }
+    lab.link("down");
+    let (found, code) = findings(&bed, "box dut");
+    assert_eq!((found, code), (vec![("cannot be read".to_owned(), "bad".to_owned())], Some(1)));
+}

@@ -1,0 +1,76 @@
+//! `profile = true` shows where the NAT44 of this kernel spends its time, in the record and as a flame graph in the report.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SCENARIO: &str = r#"
+name = "profiled"
+[dut.nftables]
+[link.tap]
+[sweep]
+connections = 2000
+[measure]
+metrics = ["throughput"]
+profile = true
+phase1-rate = "10k"
+max-rate = "40k"
+repetitions = 2
+duration = "50 ms"
+error = "30 %"
+start-delay = "5 ms"
+drain = "100 ms"
+settle = "0 s"
+phase1-drain = "100 ms"
+[measure.profiling]
+rate = "20k"
+duration = "2 s"
+"#;
+
+/// Whether perf is installed; if not, says that the test did not run, and tells `./check`.
+fn has_perf() -> bool {
+    let is_there = dut::tool::find(dut::tool::PERF.program).is_some();
+    if !is_there {
+        let words = "profiles of this kernel: perf is missing (package linux-perf)";
+        println!("NOT RUN: {words}");
+        if let Some(file) = std::env::var_os("NOT_RUN") {
+            let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+            writeln!(file, "{words}").unwrap();
+        }
+    }
+    is_there
+}
+
+fn natmeter(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_natmeter")).args(args).current_dir(folder).output().unwrap()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_nat44_of_this_kernel_is_profiled() {
+    if !has_perf() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p.toml"), SCENARIO).unwrap();
+    let output = natmeter(folder.path(), &["run", "p.toml", "--beside", "--quiet"]);
+    let code = output.status.code().unwrap();
+    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
+    let results: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |metric: &str| results.iter().filter(|r| r["measurement"]["metric"] == metric).collect::<Vec<_>>();
+    let [profiled] = of("lock_wait")[..] else { panic!("one profile of the point: {results:?}") };
+    assert_eq!(of("throughput").len(), 2);
+    let profile = &profiled["observed"]["profile"];
+    let stacks = profile["stacks"].as_object().unwrap();
+    assert!(stacks.keys().all(|stack| stack.starts_with("core ")), "{stacks:?}");
+    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
+    assert!(profile["parts"]["connection tracking"].as_u64().is_some_and(|samples| samples > 0), "{profile}");
+    let report = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(report.contains("<svg class=\"flame\"") && report.contains("most time goes to "), "{report}");
+    // The samples are part of the record: the same folder gives the same report.
+    let again = natmeter(folder.path(), &["report", run.to_str().unwrap(), "--format", "html"]);
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), report);
+}

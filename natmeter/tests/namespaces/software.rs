@@ -1,0 +1,157 @@
+//! The software that natmeter configures on a box, each measured in a guest or in a namespace, and counted and emptied there.
+
+use super::guests::{LEFT, RIGHT, bed_of, measured, measured_and_counted};
+use std::fs;
+
+/// Addresses of the box and of the tester where a side has IPv6.
+const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
+const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
+
+/// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
+fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
+    let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
+    let (metrics, sweep) = match counts {
+        true => ("\"max_conn_est_rate\", \"throughput\"", "[sweep]\nconnections = 500"),
+        false => ("\"throughput\"", ""),
+    };
+    let text = format!(
+        "name = \"box\"\n[dut.external]\n{plays}\n[technology.{technology}\n{sweep}\n\
+         [measure]\nmetrics = [{metrics}]\n"
+    );
+    fs::write(folder.path().join("box.toml"), text).unwrap();
+    let facts =
+        if counts { measured_and_counted(folder.path(), "box.toml") } else { measured(folder.path(), "box.toml", 1) };
+    assert!(facts["host"].as_str().unwrap().starts_with(on), "{facts}");
+}
+
+const STATE: &str = "mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"";
+
+fn nat44(on: &str, software: &str) {
+    let technology = format!("nat44]\npool = \"198.19.0.1\"\n{STATE}");
+    plays(on, software, ("", &technology), [LEFT, RIGHT], true);
+}
+
+fn xlat464() -> String {
+    format!("464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.1\"\n{STATE}")
+}
+
+fn ds_lite() -> String {
+    format!("ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n{STATE}")
+}
+
+fn lw4o6() -> String {
+    format!(
+        "lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nipv4 = \"203.0.113.0/24\"\nb4 = \"2001:db8:1:0::1\"\npsid-length = 4\n\
+         psid-offset = 2\nce = 3\n{STATE}"
+    )
+}
+
+const CE: &str = "plays = \"ce\"";
+const PE: &str = "plays = \"pe\"";
+const DUAL: &str = "plays = \"dual\"";
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn iptables_legacy_in_a_guest() {
+    nat44("guest", "iptables-legacy");
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn iptables_nft_in_a_guest() {
+    nat44("guest", "iptables-nft");
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn an_nft_flowtable_in_a_guest() {
+    nat44("guest", "nft-flowtable");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
+    for software in ["nftables", "nft-flowtable", "iptables-legacy", "iptables-nft"] {
+        nat44("namespace", software);
+    }
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn siit_by_jool_in_a_guest() {
+    let technology = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"198.18.0.0/24 2001:2:0:2::/120\"]";
+    plays("guest", "jool-siit", ("", technology), [LEFT6, RIGHT], false);
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn clat_and_plat_by_jool_in_guests() {
+    plays("guest", "jool-siit", (CE, &xlat464()), [LEFT, RIGHT6], false);
+    plays("guest", "jool", (PE, &xlat464()), [LEFT6, RIGHT], true);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_clat_by_tayga_in_a_namespace() {
+    plays("namespace", "tayga", (CE, &xlat464()), [LEFT, RIGHT6], false);
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn b4_and_aftr_of_the_kernel_in_guests() {
+    plays("guest", "ip6tnl", (CE, &ds_lite()), [LEFT, RIGHT6], false);
+    plays("guest", "ip6tnl", (PE, &format!("{}\n[traffic]\nsubscribers = 10", ds_lite())), [LEFT6, RIGHT], true);
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn lwb4_and_lwaftr_of_the_kernel_in_guests() {
+    plays("guest", "ip6tnl", (CE, &lw4o6()), [LEFT, RIGHT6], true);
+    plays(
+        "guest",
+        "ip6tnl",
+        (PE, &format!("{}\n[traffic]\nsubscribers = 10\nsource-ports = \"1024-3071\"", lw4o6())),
+        [LEFT6, RIGHT],
+        false,
+    );
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn a_map_e_ce_of_the_kernel_in_a_guest() {
+    let technology = format!(
+        "map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix = \"2001:db8:1::/53\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 11\n\
+         psid-offset = 4\nce = 3\n{STATE}"
+    );
+    plays("guest", "ip6tnl", (CE, &technology), [LEFT, RIGHT6], true);
+}
+
+/// 464XLAT, DS-Lite and lw4o6 of two guests in a row.
+fn both_edges(software: [&str; 2], technology: &str) {
+    let box_of = |role: &str, software: &str| format!("[dut.{role}]\non = \"guest\"\nsoftware = \"{software}\"\n");
+    let folder = bed_of([LEFT, RIGHT], &(box_of("ce", software[0]) + &box_of("pe", software[1])));
+    let text = format!(
+        "name = \"boxes\"\n[dut.external]\n{DUAL}\n[technology.{technology}\n[sweep]\nconnections = 500\n\
+         [measure]\nmetrics = [\"max_conn_est_rate\", \"throughput\"]\n"
+    );
+    fs::write(folder.path().join("boxes.toml"), text).unwrap();
+    measured_and_counted(folder.path(), "boxes.toml");
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn chained_464xlat_by_jool_in_two_guests() {
+    both_edges(["jool-siit", "jool"], &xlat464());
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn ds_lite_of_the_kernel_in_two_guests() {
+    both_edges(["ip6tnl", "ip6tnl"], &ds_lite());
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn lw4o6_of_the_kernel_in_two_guests() {
+    both_edges(["ip6tnl", "ip6tnl"], &lw4o6());
+}

@@ -1,0 +1,149 @@
+//! A flame graph as SVG text: a box for each function of the call stacks, as wide as its share of the samples, above the
+//! function that called it. Boxes of one caller are in the order of their names, so that the same samples give the same
+//! drawing.
+
+use super::number::{grouped, percent};
+use super::svg::{escaped, text_width};
+use method::Count;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Height of a box.
+const ROW: f64 = 18.0;
+/// Boxes that are narrower are left out.
+const NARROWEST: f64 = 0.4;
+/// Room beside a name.
+const PADDING: f64 = 6.0;
+/// Classes of the style sheet, for the colours of neighbours.
+const CLASSES: [&str; 3] = ["s1", "s4", "s3"];
+
+/// A function with those that it calls.
+#[derive(Default)]
+struct Node<'a> {
+    samples: Count,
+    calls: BTreeMap<&'a str, Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    fn of(stacks: &'a BTreeMap<String, Count>) -> Node<'a> {
+        let mut root = Node::default();
+        for (stack, samples) in stacks {
+            root.samples = root.samples.saturating_add(*samples);
+            let mut node = &mut root;
+            for name in stack.split(';') {
+                node = node.calls.entry(name).or_default();
+                node.samples = node.samples.saturating_add(*samples);
+            }
+        }
+        root
+    }
+
+    /// Rows of its boxes that are wide enough.
+    fn rows(&self, scale: f64) -> usize {
+        let wide = self.calls.values().filter(|node| node.samples as f64 * scale >= NARROWEST);
+        wide.map(|node| 1 + node.rows(scale)).max().unwrap_or(0)
+    }
+}
+
+/// A drawing of this width.
+struct Drawing {
+    out: String,
+    all: f64,
+    scale: f64,
+    height: f64,
+}
+
+impl Drawing {
+    /// Draws the boxes above one.
+    fn above(&mut self, node: &Node<'_>, mut x: f64, row: usize) {
+        for (name, call) in &node.calls {
+            let width = call.samples as f64 * self.scale;
+            if width >= NARROWEST {
+                self.draw(name, call.samples, x, width, row);
+                self.above(call, x, row + 1);
+            }
+            x += width;
+        }
+    }
+
+    fn draw(&mut self, name: &str, samples: Count, x: f64, width: f64, row: usize) {
+        let y = self.height - ROW * (row as f64 + 1.0);
+        // The first row is the core, the second one the thread.
+        let class = if row < 2 { "s0" } else { CLASSES[name.bytes().map(usize::from).sum::<usize>() % CLASSES.len()] };
+        let share = percent(samples as f64 * 100.0 / self.all);
+        let _ = write!(
+            self.out,
+            "<g class=\"{class}\"><title>{}: {share}, {} samples</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+             height=\"{:.1}\"/>",
+            escaped(name),
+            grouped(samples),
+            ROW - 1.0
+        );
+        let name = shortened(name, width - PADDING);
+        if !name.is_empty() {
+            let (x, y) = (x + PADDING / 2.0, y + ROW - 5.0);
+            let _ = write!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&name));
+        }
+        self.out.push_str("</g>\n");
+    }
+}
+
+/// A name that fits into a width; empty if hardly any of it does.
+fn shortened(name: &str, width: f64) -> String {
+    if text_width(name) <= width {
+        return name.to_owned();
+    }
+    let letters = name.chars().count();
+    let fit = (0..letters).rev().find(|n| text_width(name) / letters as f64 * (*n as f64 + 1.5) <= width).unwrap_or(0);
+    if fit < 3 { String::new() } else { name.chars().take(fit).chain(['…']).collect() }
+}
+
+/// Draws call stacks: names from the outermost to the innermost with `;` in between, and their samples.
+pub(super) fn graph(id: &str, title: &str, description: &str, stacks: &BTreeMap<String, Count>, width: f64) -> String {
+    let root = Node::of(stacks);
+    let all = (root.samples as f64).max(1.0);
+    let scale = width / all;
+    let height = ROW * root.rows(scale) as f64;
+    let out = format!(
+        "<svg class=\"flame\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>\n",
+        escaped(title),
+        escaped(description)
+    );
+    let mut drawing = Drawing { out, all, scale, height };
+    drawing.above(&root, 0.0, 0);
+    drawing.out + "</svg>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stacks(of: &[(&str, Count)]) -> BTreeMap<String, Count> {
+        of.iter().map(|(stack, samples)| ((*stack).to_owned(), *samples)).collect()
+    }
+
+    #[test]
+    fn a_box_is_as_wide_as_its_share() {
+        let drawn = graph(
+            "f",
+            "Profile",
+            "of a device",
+            &stacks(&[
+                ("core 1;ksoftirqd/1;process_backlog;nf_conntrack_in<T>", 600),
+                ("core 1;ksoftirqd/1;process_backlog", 150),
+                ("core 1;ksoftirqd/1;a_function_with_a_long_name", 50),
+                ("core 2;natmeter;rare", 199),
+                ("core 2;natmeter;invisible", 1),
+            ]),
+            300.0,
+        );
+        insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        assert!(graph("f", "", "", &BTreeMap::new(), 100.0).ends_with("</desc>\n</svg>\n"));
+    }
+}
