@@ -143,7 +143,7 @@ pub enum Dut {
         keys: tables::External,
     },
     /// A simulated device with known truth, for tests of the tool itself.
-    Simulated(Simulated),
+    Simulated(Box<Simulated>),
 }
 
 /// How tester and DUT are joined.

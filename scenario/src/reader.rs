@@ -475,7 +475,8 @@ impl Reading<'_, '_> {
             }
         }
         if self.sections.has("dut.simulated") {
-            duts.push(self.sections.table::<Simulated>("dut.simulated").map(Dut::Simulated));
+            let keys = self.sections.table::<Simulated>("dut.simulated");
+            duts.push(keys.map(|keys| Dut::Simulated(Box::new(keys))));
         }
         if duts.is_empty() && !self.sections.has("dut") {
             let fault = Fault::new("the scenario has no device under test");

@@ -44,7 +44,7 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
 /// Returns the gateway of this program as a program of its own: with packet sockets on the interfaces of the bed, and with the
 /// parameters of the scenario's technology.
 fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
-    let mut config = "[gateway]\nplays = \"dual\"\nbusy = true\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
+    let mut config = "[gateway]\nplays = \"dual\"\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
     for (side, Interface { name, address, neighbour }) in ["left", "right"].into_iter().zip(dut::dns::interfaces()) {
         let _ = writeln!(
             config,

@@ -49,7 +49,7 @@ fn queries_pass_the_embedded_gateway() {
     let set = [&SHORT[..], &["measure.max-rate=1000", "measure.dns.names=5000"]].concat();
     for device in [
         "[dut.embedded]\nmapping = \"address-and-port-dependent\"",
-        "[dut.embedded]\n[technology.ds-lite]\npool = \"198.19.0.1\"",
+        "[dut.embedded]\n[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"",
     ] {
         let text = format!(
             "name = \"dns\"\n{device}\n[sweep]\nconnections = 100\n[measure]\nmetrics = \"dns_queries_resolved\"\n"

@@ -57,7 +57,9 @@ fn latency() {
     finds(&scenario("delay = \"400 us\"", "\"latency\"", trials), &truth);
 }
 
+/// Its search begins with rates, which other programs lower.
 #[test]
+#[ignore = "needs a machine without other work"]
 fn the_size_of_a_table() {
     for policy in ["refuse", "collect"] {
         let device = format!("table = 1234\nwhen-full = \"{policy}\"\ncollect = 64");
