@@ -4,7 +4,7 @@ use crate::answer::Expected;
 use crate::names::Names;
 use crate::plan::QueryPlan;
 use crate::sent::{self, Sent};
-use crate::worker::{Pair, SENDING, Sender};
+use crate::worker::{Pair, Receiver, SENDING, Sender};
 use method::trial::Answers;
 use method::{Count, Nanos, Rate, TrialError};
 use port::host;
@@ -99,8 +99,10 @@ pub struct Observation {
     pub own_time: Nanos,
     /// CPU time of all senders, and of all receivers.
     pub cpu: [Nanos; 2],
-    /// Longest total time that a sender waited for a core; none where the kernel does not tell.
+    /// Longest total time that a sender waited for a core, or a receiver, if that can make answers late; none where the kernel does not tell.
     pub run_delay: Option<Nanos>,
+    /// Datagrams that the sockets of the client dropped.
+    pub drops: Count,
 }
 
 impl Client {
@@ -182,9 +184,7 @@ fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
         for (receiver, sender) in running {
             let sender = sender.join().expect("the sender does not panic");
             let receiver = receiver.join().expect("the receiver does not panic");
-            let (answers, receiving) = receiver?;
-            all.answers.add(&answers);
-            all.cpu[1].0 += receiving.0;
+            all.add_receiver(&receiver?);
             all.add(&sender?);
         }
         let answered = all.answers.valid + all.answers.late + all.answers.wrong();
@@ -194,7 +194,13 @@ fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
 }
 
 impl Observation {
-    /// Adds a sender. A receiver that waits loses nothing: its sockets hold the answers, and a late one counts as late.
+    fn add_receiver(&mut self, receiver: &Receiver) {
+        self.answers.add(&receiver.answers);
+        self.cpu[1].0 += receiver.own_time.0;
+        self.drops += receiver.drops;
+        self.run_delay = self.run_delay.max(receiver.run_delay);
+    }
+
     fn add(&mut self, sender: &Sender) {
         self.sent += sender.sent;
         self.send_time = self.send_time.max(sender.send_time);

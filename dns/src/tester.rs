@@ -149,8 +149,29 @@ fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
         timing,
         ..Leg::default()
     };
-    let host = HostNoise { tester_run_delay: seen.run_delay, ..HostNoise::default() };
+    let host = HostNoise { tester_run_delay: seen.run_delay, tester_drops: seen.drops, ..HostNoise::default() };
     let mut outcome = TrialOutcome { forward, dut_loop: Loop::Open, host, ..TrialOutcome::default() };
     outcome.observed.answers = Some(seen.answers);
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::trial::Answers;
+
+    #[test]
+    fn what_the_client_drops_is_the_testers() {
+        let load = Load {
+            rate: Rate(1_000),
+            queries: 100,
+            timeout: Nanos::SECOND,
+            plan: QueryPlan::only(0..100),
+            expected: Expected::Zone,
+        };
+        let answers = Answers { valid: 97, unanswered: 3, ..Answers::default() };
+        let send_time = Nanos::from_millis(99);
+        let seen = Observation { answers, sent: 100, send_time, drops: 3, ..Observation::default() };
+        assert_eq!(outcome(&load, &seen).host.tester_drops, 3);
+    }
 }

@@ -25,6 +25,9 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Longest answer that is read: that of a query without EDNS (RFC 1035, section 4.2.1), and one octet more.
 const LONGEST: usize = 513;
 
+/// The client's own part of the time-out at most is one in so many (RFC 8219, section 9.2.1, has it for the self-test).
+const OWN_PART: u64 = 4;
+
 /// What one sender did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sender {
@@ -37,6 +40,17 @@ pub(crate) struct Sender {
     pub crowded: u64,
     pub own_time: Nanos,
     pub run_delay: Option<Nanos>,
+}
+
+/// What one receiver found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Receiver {
+    pub answers: Answers,
+    pub own_time: Nanos,
+    /// Time for which it waited for a core; none if that is less than [`OWN_PART`]: its sockets hold the answers until then.
+    pub run_delay: Option<Nanos>,
+    /// Datagrams that its sockets dropped because it did not read them in time.
+    pub drops: u64,
 }
 
 /// One thread pair: its number, its sockets, and what both threads know of its queries.
@@ -96,7 +110,7 @@ impl Pair<'_> {
         done.send_time = Nanos(end);
         done.finished_late = Nanos(late.max(end.saturating_sub(now)));
         done.own_time = Nanos(host::thread_cpu_nanos() - cpu);
-        done.run_delay = host::thread_run_delay_nanos().zip(run_delay).map(|(after, before)| Nanos(after - before));
+        done.run_delay = run_delay_since(run_delay);
         Ok(done)
     }
 
@@ -136,13 +150,14 @@ impl Pair<'_> {
         }
     }
 
-    /// Receives and judges answers until all queries have one, or one time-out after the last query. Returns the CPU time, too.
-    pub(crate) fn receive(&self) -> Result<(Answers, Nanos), TrialError> {
+    /// Receives and judges answers until all queries have one, or one time-out after the last query.
+    pub(crate) fn receive(&self) -> Result<Receiver, TrialError> {
         let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
         let poll = poll_of(self.sockets).map_err(failed)?;
         let mut events: Vec<Event> = Vec::with_capacity(self.sockets.len().clamp(1, 1024));
         let mut answers = Answers::default();
-        let cpu = host::thread_cpu_nanos();
+        let (cpu, run_delay) = (host::thread_cpu_nanos(), host::thread_run_delay_nanos());
+        let drops = self.drops();
         let all = self.trial.queries_of(self.number);
         while answers.valid + answers.late + answers.wrong() < all && !self.is_over() {
             events.clear();
@@ -154,7 +169,17 @@ impl Pair<'_> {
                 self.drain(event.data.u64() as usize, &mut answers).map_err(failed)?;
             }
         }
-        Ok((answers, Nanos(host::thread_cpu_nanos() - cpu)))
+        Ok(Receiver {
+            answers,
+            own_time: Nanos(host::thread_cpu_nanos() - cpu),
+            run_delay: run_delay_since(run_delay).filter(|waited| waited.0 > self.trial.timeout.0 / OWN_PART),
+            drops: self.drops().zip(drops).map_or(0, |(after, before)| after.wrapping_sub(before).into()),
+        })
+    }
+
+    /// Datagrams that the sockets of this pair dropped so far, modulo 2^32; none where the kernel does not tell.
+    fn drops(&self) -> Option<u32> {
+        self.sockets.iter().try_fold(0, |sum: u32, socket| Some(sum.wrapping_add(host::socket_drops(socket).ok()?)))
     }
 
     fn is_over(&self) -> bool {
@@ -223,6 +248,11 @@ impl Sender {
             self.crowded += BURST;
         }
     }
+}
+
+/// The time for which this thread has waited for a core since it had waited for `before` nanoseconds.
+fn run_delay_since(before: Option<u64>) -> Option<Nanos> {
+    host::thread_run_delay_nanos().zip(before).map(|(after, before)| Nanos(after - before))
 }
 
 /// Whether an error of a socket passes by itself.

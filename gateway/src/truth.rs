@@ -25,10 +25,13 @@ pub struct TruthConfig {
     pub bad_checksum_every: u64,
     /// Send every k-th frame on with one bit of its last octet turned (its checksum left as it was).
     pub bad_payload_every: u64,
-    /// Leave the first so many frames alone, of those that the above would touch: a phase 1, of which phase 2 is the test.
+    /// Leave the first so many frames alone after each clear, of those that the above would touch: a phase 1, of which phase 2 is
+    /// the test. They meet no stall and no slow start either.
     pub after: u64,
     /// Frames per second and side that are forwarded; more are lost.
     pub capacity: u64,
+    /// The same from the Internet's side, if it is another number.
+    pub reverse_capacity: Option<u64>,
     /// New flows per second; frames that would open more are lost.
     pub set_up_rate: u64,
     /// Connections that its table holds; frames of connections that have left it are lost in both directions.
@@ -45,8 +48,8 @@ pub struct TruthConfig {
     pub recovery: Duration,
     /// Time that deleting the table takes, also if it is empty.
     pub tear_down: Duration,
-    /// Further time for each connection in it.
-    pub tear_down_each: Duration,
+    /// Connections that it deletes per second beside; 0: all at once.
+    pub tear_down_rate: u64,
     /// Let every k-th frame be overtaken by the rest of its batch, by the next frame of its direction at least.
     pub overtake_every: u64,
     /// Keep every batch back for so long after it is done, by the system's clock: exact for one frame at a time.
@@ -142,7 +145,7 @@ impl Truth {
         let bucket = |rate| Bucket { rate, ..Bucket::default() };
         Truth {
             config,
-            capacity: [bucket(config.capacity); 2],
+            capacity: [config.capacity, config.reverse_capacity.unwrap_or(config.capacity)].map(bucket),
             set_up: bucket(config.set_up_rate),
             began: Instant::now(),
             table: Table::new(config.table, config.when_full),
@@ -190,7 +193,8 @@ impl Truth {
     fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
         let side = usize::from(from == Side::Internet);
         let overload = !self.capacity[side].take(now);
-        if now > 0 && self.spells[side].take(now, &self.config, overload) {
+        let is_spared = self.seen < self.config.after;
+        if now > 0 && self.spells[side].take(now, &self.config, overload) && (overload || !is_spared) {
             return true;
         }
         if self.tracks()
@@ -207,13 +211,14 @@ impl Truth {
 
     /// Whether it remembers connections.
     fn tracks(&self) -> bool {
-        self.config.set_up_rate > 0 || self.config.tear_down_each > Duration::ZERO || self.table.is_limited()
+        self.config.set_up_rate > 0 || self.config.tear_down_rate > 0 || self.table.is_limited()
     }
 
     /// Whether anything depends on the time.
     fn is_timed(&self) -> bool {
-        let TruthConfig { capacity, set_up_rate, slow_start, stall, .. } = self.config;
-        capacity > 0 || set_up_rate > 0 || slow_start + stall > Duration::ZERO
+        let TruthConfig { capacity, reverse_capacity, set_up_rate, slow_start, stall, .. } = self.config;
+        let is_limited = capacity > 0 || reverse_capacity.is_some() || set_up_rate > 0;
+        is_limited || slow_start + stall > Duration::ZERO
     }
 
     /// Whether a frame to the customers' side belongs to a connection that is no longer in the table.
@@ -325,9 +330,10 @@ impl Wrapper for Truth {
     }
 
     fn clear(&mut self) {
-        let each = self.config.tear_down_each.as_nanos() * self.table.len() as u128;
-        wait(self.config.tear_down + Duration::from_nanos(each as u64));
+        let nanos = (self.table.len() as u64).saturating_mul(1_000_000_000).checked_div(self.config.tear_down_rate);
+        wait(self.config.tear_down + Duration::from_nanos(nanos.unwrap_or(0)));
         self.table.clear();
+        (self.seen, self.forwarded) = (0, 0);
         self.held = None;
     }
 
@@ -448,11 +454,8 @@ mod tests {
     /// The time for an empty table, and more for each connection.
     #[test]
     fn a_tear_down_takes_its_time() {
-        let config = TruthConfig {
-            tear_down: Duration::from_millis(2),
-            tear_down_each: Duration::from_micros(10),
-            ..TruthConfig::default()
-        };
+        let config =
+            TruthConfig { tear_down: Duration::from_millis(2), tear_down_rate: 100_000, ..TruthConfig::default() };
         let mut truth = Truth::new(config);
         let mut timed = |connections: u32| {
             for n in 0..connections {

@@ -108,6 +108,9 @@ fn devices() -> Vec<Row> {
         "simulated" => {
             "a simulated device with known capacity and set-up rate, without frames, to test natmeter itself"
         }
+        "known-truth" => {
+            "a NAT44 in this process with exactly injected faults and limits, to try procedures over frames"
+        }
         software => dut::software::KNOWN.iter().find(|known| known.name == software).map_or("", |known| known.about),
     };
     book(tech::ALL)

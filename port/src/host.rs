@@ -120,6 +120,18 @@ pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
     Ok(peer.pid)
 }
 
+/// Fields of `SO_MEMINFO` (`linux/sock_diag.h`): the last one that is read counts dropped datagrams.
+const MEMINFO_DROPS: usize = 8;
+
+/// Datagrams that the kernel dropped because the receive buffer of this socket was full, since it was opened, modulo 2^32.
+///
+/// # Errors
+/// On kernels before 4.12.
+pub fn socket_drops(socket: impl AsFd) -> io::Result<u32> {
+    let fields: [u32; MEMINFO_DROPS + 1] = get_option(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)?;
+    Ok(fields[MEMINFO_DROPS])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +148,20 @@ mod tests {
         assert_eq!(policy() == libc::SCHED_FIFO, preempted);
         preempt_no_more();
         assert_eq!(policy(), libc::SCHED_OTHER);
+    }
+
+    #[test]
+    fn what_a_full_socket_drops_is_counted() {
+        let bind = || std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (receiver, sender) = (bind(), bind());
+        rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4_096).unwrap();
+        receiver.set_nonblocking(true).unwrap();
+        assert_eq!(socket_drops(&receiver).unwrap(), 0);
+        for _ in 0..100 {
+            sender.send_to(&[0; 500], receiver.local_addr().unwrap()).unwrap();
+        }
+        let received = std::iter::from_fn(|| receiver.recv(&mut [0; 500]).ok()).count();
+        assert!(received < 100);
+        assert_eq!(socket_drops(&receiver).unwrap() as usize, 100 - received);
     }
 }

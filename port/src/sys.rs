@@ -29,6 +29,8 @@ unsafe impl Plain for libc::c_int {}
 unsafe impl Plain for libc::tpacket_stats {}
 // SAFETY: an integer.
 unsafe impl Plain for u32 {}
+// SAFETY: integers.
+unsafe impl<const N: usize> Plain for [u32; N] {}
 // SAFETY: three integers.
 unsafe impl Plain for libc::ucred {}
 // SAFETY: integers.

@@ -40,7 +40,12 @@ impl TestBed {
     /// The test beds of a scenario's devices, each once.
     pub fn all(scenario: &Scenario) -> Vec<TestBed> {
         let mut all: Vec<TestBed> = Vec::new();
-        for bed in scenario.duts.iter().map(TestBed::of) {
+        // Between DNS client and server, the gateway is another process.
+        let of = |dut: &Dut| match TestBed::of(dut) {
+            TestBed::SameProcess if scenario.sends_queries() => TestBed::SameMachine,
+            bed => bed,
+        };
+        for bed in scenario.duts.iter().map(of) {
             if !all.contains(&bed) {
                 all.push(bed);
             }
@@ -91,6 +96,9 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     let mut departures = Vec::new();
     if scenario.duts.iter().any(|dut| TestBed::of(dut) == TestBed::Simulated) {
         departures.push("the device is simulated: no frame is sent".to_owned());
+    }
+    if scenario.duts.iter().any(|dut| dut.injected().is_some()) {
+        departures.push("the device has known faults and limits, which the scenario injects".to_owned());
     }
     let mut at_least = |what: &str, is: Nanos, least: Nanos, reference: &str| {
         if is < least {

@@ -29,6 +29,7 @@ mod search_keys;
 mod settle;
 mod summary;
 mod tables;
+mod truth;
 mod uncleared;
 mod words;
 
@@ -49,10 +50,11 @@ pub use search_keys::{Alpha, WarmStart};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, show_ends, show_range, technologies};
 pub use tables::{
-    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Simulated, Sweep, Tester, Traffic,
-    VETH_IO, VethIo, book,
+    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Sweep, Tester, Traffic, VETH_IO,
+    VethIo, book,
 };
 pub use tech::{AXES, Flows, Mapping, Plays, Technology};
+pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
 pub use uncleared::WithoutClear;
 
 pub use imix::Imix;
@@ -118,6 +120,8 @@ pub enum Dut {
         plays: Plays,
         /// The technology.
         technology: Box<dyn Technology>,
+        /// Faults and limits that are injected around a NAT44.
+        truth: Option<Box<KnownTruth>>,
     },
     /// This machine's kernel, in a network namespace that natmeter creates.
     Kernel {
@@ -139,7 +143,7 @@ pub enum Dut {
         keys: tables::External,
     },
     /// A simulated device with known truth, for tests of the tool itself.
-    Simulated(Simulated),
+    Simulated(Box<Simulated>),
 }
 
 /// How tester and DUT are joined.
@@ -185,6 +189,7 @@ impl Dut {
     /// The name of its table below `[dut]`.
     pub fn kind(&self) -> &'static str {
         match self {
+            Dut::Gateway { truth: Some(_), .. } => truth::KNOWN_TRUTH,
             Dut::Gateway { .. } => "embedded",
             Dut::External { .. } => "external",
             Dut::Kernel { software, .. } => software,
@@ -213,6 +218,11 @@ impl Dut {
     /// Whether the call stacks of its cores can be sampled.
     pub fn can_be_profiled(&self) -> bool {
         matches!(self, Dut::Kernel { .. } | Dut::Simulated { .. })
+    }
+
+    /// The faults and limits that are injected into it, if it forwards frames.
+    pub fn injected(&self) -> Option<&KnownTruth> {
+        if let Dut::Gateway { truth, .. } = self { truth.as_deref() } else { None }
     }
 
     /// Whether it lives in this process.

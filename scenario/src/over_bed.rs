@@ -3,6 +3,7 @@
 
 use crate::bed::Bed;
 use crate::tables::{IPV6_FORWARDING, KERNEL_NATS};
+use crate::truth::KNOWN_TRUTH;
 use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -21,10 +22,16 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
     let Some(Entry { key, node: Node { value: Value::Table(devices), .. }, .. }) = tree.root.take("dut") else {
         return Vec::new();
     };
-    if let Some(simulated) = devices.get("simulated") {
-        let fault = Fault::new("a bed cannot replace a simulated device").at(simulated.key, "forwards no frames");
-        faults.push(fault.instead("run it without --bed, or name a scenario whose device forwards frames"));
-        return Vec::new();
+    let known = [
+        ("simulated", "a bed cannot replace a simulated device", "forwards no frames"),
+        (KNOWN_TRUTH, "a bed cannot replace a device of known truth", "forwards frames in this process"),
+    ];
+    for (name, title, why) in known {
+        if let Some(device) = devices.get(name) {
+            let fault = Fault::new(title).at(device.key, why);
+            faults.push(fault.instead("run it without --bed, or name a scenario with another device"));
+            return Vec::new();
+        }
     }
     let gateway = ["external", "embedded"].into_iter().find_map(|name| devices.get(name));
     let nat = KERNEL_NATS.into_iter().find_map(|name| devices.get(name));

@@ -12,8 +12,9 @@ use crate::rules;
 use crate::settle::settle;
 use crate::tables::{
     ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, Impair, InProcess, KERNEL_NATS,
-    KernelNat44, Measure, RESOLVER, Simulated, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    KernelNat44, Measure, RESOLVER, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
+use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::{Dut, Link, Scenario, Technologies, book};
 use key::quantity::unitless_share_ppm;
 use key::{
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use tech::{AXES, FRAME_SIZE, RFC_8219, Technology};
+use tech::{AXES, FRAME_SIZE, Plays, RFC_8219, Technology};
 
 /// What the command line says about a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -204,6 +205,7 @@ fn loaded(
     update(&mut tree, &book);
     faults.extend(book.unknown(&tree));
     let is_alias = alias(&mut tree, &mut faults);
+    give_nat44(&mut tree);
     let bed = options.bed.as_ref().map(bed::parse).transpose()?;
     let mut noted = bed.as_ref().map(|bed| over_bed::replace(&mut tree, bed, &mut faults)).unwrap_or_default();
     inherit(&mut tree, &book);
@@ -286,13 +288,28 @@ fn alias(tree: &mut Tree, faults: &mut Vec<Fault>) -> bool {
     for entry in own {
         tree.insert(&format!("technology.nat44.{}", entry.name), entry.key, entry.node.clone());
     }
-    if embedded.get("pool").is_none() {
+    give_pool(tree, key);
+    true
+}
+
+/// Gives `[dut.known-truth]` a NAT44 with its defaults, if no technology is written.
+fn give_nat44(tree: &mut Tree) {
+    let known = tree.root.table("dut").and_then(|dut| dut.get(KNOWN_TRUTH));
+    if let Some(key) = known.map(|entry| entry.key)
+        && tree.root.get("technology").is_none()
+    {
+        give_pool(tree, key);
+    }
+}
+
+/// Gives `[technology.nat44]` the default pool if it has none.
+fn give_pool(tree: &mut Tree, key: SourceSpan) {
+    if tree.table("technology.nat44").is_none_or(|nat44| nat44.get("pool").is_none()) {
         // A default: it stands nowhere.
         let nowhere = SourceSpan::new(key.source, key.start..key.start);
         let pool = Node { place: nowhere, ..override_value("198.19.0.1", 0, 0, false) };
         tree.insert("technology.nat44.pool", key, pool);
     }
-    true
 }
 
 /// Gives `[full]` and its tables the keys that they take from `[measure]`, its tables and `[sweep]` where they have none of
@@ -429,10 +446,13 @@ impl Reading<'_, '_> {
     /// The devices in the order of the reference page and not of the file.
     fn duts(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
         let mut duts = Vec::new();
+        self.one_gateway();
         if self.sections.has("dut.external") {
             duts.push(self.external(technology));
         } else if self.sections.has("dut.embedded") {
             duts.push(self.embedded(technology));
+        } else if self.sections.has(&format!("dut.{KNOWN_TRUTH}")) {
+            duts.push(self.known_truth(technology));
         } else if technology.is_some() {
             let fault = Fault::new("a technology needs the embedded gateway");
             let fault = fault.at(At::key("technology"), "no device uses it");
@@ -455,7 +475,8 @@ impl Reading<'_, '_> {
             }
         }
         if self.sections.has("dut.simulated") {
-            duts.push(self.sections.table::<Simulated>("dut.simulated").map(Dut::Simulated));
+            let keys = self.sections.table::<Simulated>("dut.simulated");
+            duts.push(keys.map(|keys| Dut::Simulated(Box::new(keys))));
         }
         if duts.is_empty() && !self.sections.has("dut") {
             let fault = Fault::new("the scenario has no device under test");
@@ -466,11 +487,36 @@ impl Reading<'_, '_> {
         duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())
     }
 
+    /// A device of known truth stands beside no other gateway.
+    fn one_gateway(&mut self) {
+        let known = format!("dut.{KNOWN_TRUTH}");
+        let others = ["dut.external", "dut.embedded"];
+        if let Some(other) = others.into_iter().find(|path| self.sections.has(path) && self.sections.has(&known)) {
+            let fault = Fault::new("a scenario can have only one gateway");
+            let fault = fault.at(At::key(known), "the second").at(At::key(other), "the first");
+            self.sections.faults.push(fault.instead("keep one of the tables"));
+        }
+    }
+
     fn embedded(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
         let plays = self.sections.table::<Embedded>("dut.embedded")?.plays;
         let technology = technology??;
         let name = if self.is_alias { "embedded" } else { technology.names().name(plays) };
-        Some(Dut::Gateway { name, plays, technology })
+        Some(Dut::Gateway { name, plays, technology, truth: None })
+    }
+
+    /// A NAT44 with known faults and limits. It is the only gateway of its scenario, because a scenario has one technology.
+    fn known_truth(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
+        let truth = self.sections.table::<KnownTruth>(&format!("dut.{KNOWN_TRUTH}"))?;
+        let technology = technology??;
+        if technology.name() != "nat44" {
+            let fault = Fault::new("a device of known truth is a NAT44");
+            let fault = fault.at(At::key(format!("technology.{}", technology.name())), "another technology");
+            let fault = fault.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
+            self.sections.faults.push(fault);
+            return None;
+        }
+        Some(Dut::Gateway { name: KNOWN_TRUTH, plays: Plays::Dual, technology, truth: Some(Box::new(truth)) })
     }
 
     fn external(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {

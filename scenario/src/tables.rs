@@ -8,8 +8,9 @@ use crate::procedure::Procedures;
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
+use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::uncleared::{WITHOUT_CLEAR, WithoutClear};
-use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES, WHEN_FULL};
+use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     share, share_or_none, text, yes_or_no,
@@ -17,7 +18,6 @@ use key::kind::{
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
 use method::procedure::capacity_known::Policy;
-use method::simulated::WhenFull;
 use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
@@ -143,68 +143,6 @@ key::table! {
         hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("one for each entry, and no fewer than there are");
         /// `nf_conntrack_udp_timeout` and `nf_conntrack_udp_timeout_stream`, in whole seconds (RFC 9693, section 4.4).
         udp_timeout: Nanos = "udp-timeout", duration(Nanos(0)..=Nanos::from_secs(365 * 86_400)), or("10000 s");
-    }
-}
-
-key::table! {
-    /// No frames, only numbers: a device with known truth, to try the tool and its reports.
-    pub struct Simulated {
-        /// Frames that it forwards in each direction.
-        capacity: WrittenRate = "capacity", rate(), or("5M");
-        /// Connections that it sets up.
-        set_up_rate: WrittenRate = "set-up-rate", rate(), or("1M");
-        /// Frames that it forwards from right to left, where that is another capacity.
-        reverse_capacity: Option<WrittenRate> = "reverse-capacity", maybe(rate()), computed("`capacity`");
-        /// Connections that its table holds.
-        table: Option<Count> = "table", maybe(number(1..=1 << 32)), computed("unlimited");
-        /// What it does when its table is full.
-        when_full: WhenFull = "when-full", choice(WHEN_FULL), or("refuse");
-        /// Connections that it removes at once with `when-full = "collect"`.
-        collect: Count = "collect", number(1..=1 << 32), or("64");
-        /// Frames that it loses at random, in both phases.
-        loss_ppm: u32 = "loss", share_or_none(), or("0");
-        /// Frames that it sends to a wrong port.
-        misrouted_ppm: u32 = "misrouted", share_or_none(), or("0");
-        /// Frames that it sends with a wrong checksum.
-        corrupted_ppm: u32 = "corrupted", share_or_none(), or("0");
-        /// Frames that it sends twice.
-        duplicated_ppm: u32 = "duplicated", share_or_none(), or("0");
-        /// Frames that arrive after a later one.
-        reordered_ppm: u32 = "reordered", share_or_none(), or("0");
-        /// Once in each phase it forwards nothing for this long; frames that its queue does not hold are lost.
-        stall: Nanos = "stall", duration(Nanos(0)..=Nanos::from_secs(60)), or("0 s");
-        /// Frames that its queue holds: so many more pass an overload.
-        queue: Count = "queue", number(0..=1 << 32), or("0");
-        /// Each trial finds it with cold caches, for so long; a warm-up counts.
-        cold: Nanos = "cold", duration(Nanos(0)..=HOUR), or("0 s");
-        /// Its capacity with cold caches.
-        cold_capacity_ppm: u32 = "cold-capacity", share(), or("50 %");
-        /// Connections that its cache holds: the most popular ones.
-        cache: Option<Count> = "cache", maybe(number(1..=1 << 32)), computed("all");
-        /// Its capacity with frames on connections that its cache does not hold.
-        uncached_capacity_ppm: u32 = "uncached-capacity", share(), or("50 %");
-        /// Its capacity and set-up rate vary by up to this share from trial to trial.
-        jitter_ppm: u32 = "jitter", share_or_none(), or("0.5 %");
-        /// Trials that noise of a simulated host disturbs.
-        host_noise_ppm: u32 = "host-noise", share_or_none(), or("5 %");
-        /// Connections that it removes per second when its table is emptied.
-        tear_down_rate: WrittenRate = "tear-down-rate", rate(), or("2M");
-        /// Time that it needs to empty an empty table.
-        tear_down_empty: Nanos = "tear-down-empty", duration(Nanos(0)..=Nanos::from_secs(3600)), or("20 ms");
-        /// Octets of a connection in its table.
-        entry_octets: u64 = "entry-octets", number(1..=1 << 20), or("320");
-        /// Idle share of each of its cores at its capacity.
-        idle_ppm: Vec<u32> = "idle", list(share_or_none()), computed("one core without idle time");
-        /// Time for which a reset stops it; it forgets its connections.
-        reset_time: Nanos = "reset-time", duration(Nanos(0)..=Nanos::from_secs(3600)), or("500 ms");
-        /// Time for which a failover stops it.
-        failover_time: Nanos = "failover-time", duration(Nanos(0)..=Nanos::from_secs(3600)), or("100 ms");
-        /// Connections that survive a failover.
-        survive_ppm: u32 = "survive", share_or_none(), or("100 %");
-        /// Of the others: connections that come back on another port.
-        move_ppm: u32 = "move", share_or_none(), or("0");
-        /// Seed of its noise.
-        seed: u64 = "seed", any_number(), or("1");
     }
 }
 
@@ -533,6 +471,7 @@ pub fn book(technologies: Technologies) -> Book {
     chapters.extend([
         Chapter::of::<External>("dut.external"),
         Chapter::of::<Simulated>("dut.simulated"),
+        Chapter::of::<KnownTruth>(format!("dut.{KNOWN_TRUTH}")),
         Chapter::of::<InProcess>("link.in-process"),
         Chapter::of::<Tap>("link.tap"),
         Chapter::of::<Veth>("link.veth"),

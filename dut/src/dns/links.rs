@@ -88,9 +88,16 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
             steps.extend(addresses(&RIGHT, &ends[1]));
             let pool = config.config.pool;
             let count = u32::from(pool.last) - u32::from(pool.first) + 1;
-            steps.extend(routes(&ends[0][0], &ends[1][0], AddrRange { first: pool.first, count }));
+            steps.extend(routes(&ends[0][0], &ends[1][0], &[AddrRange { first: pool.first, count }]));
             let bed = BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() };
             steps.extend(bed.placement());
+        }
+        Between::Program(program) => {
+            for (side, [outer, _]) in [LEFT, RIGHT].iter().zip(&ends) {
+                let [own, other] = [side.tester, side.dut].map(|address| Ipv4Addr::from(address).to_string());
+                steps.extend(outer.addressed(&format!("{own}/24"), &other));
+            }
+            steps.extend(routes(&ends[0][0], &ends[1][0], &program.pool));
         }
     }
     steps
@@ -105,7 +112,7 @@ fn quiet_everywhere(between: &Between) -> Vec<Step> {
             targets[..2].iter().flat_map(|&target| six(target)).chain(quiet(Target::Server)).collect()
         }
         Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
-        Between::Kernel(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
+        Between::Kernel(_) | Between::Program(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
     };
     let on =
         |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };
@@ -138,13 +145,13 @@ fn addresses_of_cable([client, server]: &[End; 2]) -> Vec<Step> {
 }
 
 /// Routes through the device: of the client to the server, of the server to the client and to the outside addresses.
-fn routes(client: &End, server: &End, pool: AddrRange) -> Vec<Step> {
+fn routes(client: &End, server: &End, pool: &[AddrRange]) -> Vec<Step> {
     let [left, right] = [LEFT.dut, RIGHT.dut].map(|address| Ipv4Addr::from(address).to_string());
     let mut steps = vec![
         client.step("everything goes through the DUT", &["ip route replace default via", &left]),
         server.step("everything goes through the DUT", &["ip route replace default via", &right]),
     ];
-    for prefix in pool.prefixes_without(RIGHT.dut.into()) {
+    for prefix in pool.iter().flat_map(|range| range.prefixes_without(RIGHT.dut.into())) {
         steps.push(server.step(
             "the outside addresses are behind the DUT",
             &["ip route replace", &prefix.to_string(), "via", &right],

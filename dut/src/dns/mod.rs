@@ -1,5 +1,5 @@
 //! Beds for DNS: a client's namespace, the device under test in another one, and an authoritative server (Knot DNS) in a third. The
-//! device is a DNS64 server (Unbound), or the kernel that forwards or translates the queries. A bed without a device is for the
+//! device is a DNS64 server (Unbound), the kernel that forwards or translates the queries, or a program that does so. A bed without a device is for the
 //! tester's self-test (RFC 8219, section 9.2.1).
 //!
 //! Configuration and zone are files of a temporary folder, which is removed with the bed.
@@ -26,6 +26,7 @@ use folder::Folder;
 use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use wire::AddrRange;
 pub use zone::{Record, Zone};
 
 /// The port of DNS.
@@ -45,13 +46,58 @@ pub enum Between {
     },
     /// The kernel, which forwards or translates. Of the bed in it, only the cores matter.
     Kernel(Box<DeviceConfig>),
+    /// A program that forwards or translates between the interfaces, which have no addresses.
+    Program(Program),
+}
+
+/// A program that is the device. It runs in the folder of its configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its command line, which names [`PROGRAM_CONFIG`].
+    pub line: String,
+    /// Its configuration.
+    pub config: String,
+    /// Its outside addresses.
+    pub pool: Vec<AddrRange>,
+}
+
+/// Name of the file with the configuration of a program.
+pub const PROGRAM_CONFIG: &str = "device.toml";
+
+/// One side of a device, as a program needs it.
+pub struct Interface {
+    /// Its name.
+    pub name: &'static str,
+    /// The device's address.
+    pub address: Ipv4Addr,
+    /// The Ethernet address of client or server.
+    pub neighbour: [u8; 6],
+}
+
+/// Returns the interfaces of a device on the side of the client and on that of the server.
+pub fn interfaces() -> [Interface; 2] {
+    [LEFT, RIGHT].map(|side| Interface { name: side.name, address: side.dut.into(), neighbour: side.tester_mac() })
 }
 
 impl Between {
+    /// The command line of a device that is a program.
+    fn line(&self) -> Option<String> {
+        match self {
+            Between::Nothing | Between::Kernel(_) => None,
+            Between::Dns64 { .. } => Some(unbound::line()),
+            Between::Program(program) => Some(program.line.clone()),
+        }
+    }
+
+    /// Whether the device is a program, which is started anew before each trial.
+    pub fn is_program(&self) -> bool {
+        self.line().is_some()
+    }
+
     /// The programs that the bed runs.
     fn tools(&self) -> Result<Vec<Tool>, DutError> {
         let own: &[Tool] = match self {
-            Between::Nothing => &[],
+            Between::Nothing | Between::Program(_) => &[],
             Between::Dns64 { .. } => &[UNBOUND],
             Between::Kernel(config) => software::named(&config.software)?.tools,
         };
@@ -62,7 +108,7 @@ impl Between {
     fn software(&self) -> Result<Option<&'static Software>, DutError> {
         match self {
             Between::Kernel(config) => software::named(&config.software).map(Some),
-            Between::Nothing | Between::Dns64 { .. } => Ok(None),
+            Between::Nothing | Between::Dns64 { .. } | Between::Program(_) => Ok(None),
         }
     }
 
@@ -70,7 +116,9 @@ impl Between {
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
-            Between::Nothing | Between::Kernel(_) => (Ipv4Addr::from(LEFT.tester).into(), server()),
+            Between::Nothing | Between::Kernel(_) | Between::Program(_) => {
+                (Ipv4Addr::from(LEFT.tester).into(), server())
+            }
         }
     }
 
@@ -90,7 +138,7 @@ pub struct Bed {
     between: Between,
     software: Option<&'static Software>,
     knot: Option<Started>,
-    unbound: Option<Started>,
+    device: Option<Started>,
     changes: Changes,
     host: Namespace,
     folder: Folder,
@@ -118,31 +166,43 @@ impl Bed {
         let folder = Folder::new()?;
         folder.write_with(knot::ZONE_FILE, |out| zone.write(out))?;
         folder.write(knot::CONFIG, &knot::config(folder.path(), zone.name))?;
-        if let Between::Dns64 { threads, prefix } = &between {
-            folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
+        match &between {
+            Between::Dns64 { threads, prefix } => {
+                folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
+            }
+            Between::Program(program) => folder.write(PROGRAM_CONFIG, &program.config)?,
+            Between::Nothing | Between::Kernel(_) => {}
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);
         let mut bed =
-            Bed { between, software, knot: None, unbound: None, changes, host, folder, sink, facts, _lock: lock };
+            Bed { between, software, knot: None, device: None, changes, host, folder, sink, facts, _lock: lock };
         bed.knot = Some(bed.start("the authoritative server", bed.between.place_of_server(), &knot::line())?);
+        if matches!(bed.between, Between::Program(_)) {
+            bed.start_device()?;
+        }
         Ok(bed)
     }
 
-    /// Puts the device into the state without any earlier query: starts the DNS64 server anew, so that its cache is empty, or empties the
-    /// connection tracking table. The DNS64 server answers a moment later.
+    /// Puts the device into the state without any earlier query: starts a program anew, so that its cache or table is empty, or empties
+    /// the connection tracking table. A program answers a moment later.
     ///
     /// # Errors
     /// When a command fails, or a program has ended.
     pub fn clear(&mut self) -> Result<(), DutError> {
         self.see_that_programs_run()?;
-        if matches!(self.between, Between::Dns64 { .. }) {
-            self.unbound = None;
-            self.unbound = Some(self.start("the DNS64 server", Target::Dut, &unbound::line())?);
-        }
+        self.start_device()?;
         if self.software.is_some_and(|software| software.stateful) {
             conntrack::clear(&mut self.changes)?;
         }
+        Ok(())
+    }
+
+    /// Starts a device that is a program, anew if it runs.
+    fn start_device(&mut self) -> Result<(), DutError> {
+        self.device = None;
+        let name = if matches!(self.between, Between::Dns64 { .. }) { "the DNS64 server" } else { "the device" };
+        self.device = self.between.line().map(|line| self.start(name, Target::Dut, &line)).transpose()?;
         Ok(())
     }
 
@@ -151,7 +211,7 @@ impl Bed {
     /// # Errors
     /// [`DutError::Dead`] with its last lines.
     pub fn see_that_programs_run(&mut self) -> Result<(), DutError> {
-        let ended = [&mut self.knot, &mut self.unbound].into_iter().flatten().find_map(Started::ended);
+        let ended = [&mut self.knot, &mut self.device].into_iter().flatten().find_map(Started::ended);
         ended.map_or(Ok(()), |how| Err(DutError::Dead(format!("a program of the bed has ended: {how}"))))
     }
 
@@ -177,7 +237,7 @@ impl Bed {
 
     /// Ends the programs, removes the folder and undoes all steps.
     pub fn teardown(mut self) -> Undone {
-        (self.unbound, self.knot) = (None, None);
+        (self.device, self.knot) = (None, None);
         // The kernel frees the entries of a deleted namespace in the background, on the cores of the next measurement.
         if self.software.is_some_and(|software| software.stateful) {
             let _ = conntrack::clear(&mut self.changes);
@@ -203,8 +263,7 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
     // A dry run keeps no journal, so that the folder is never read.
     bring_up(&mut Changes::on(Box::new(host), RunDir::of_this_user(), no_sink()), between, between.software()?)?;
     let orders = orders.lock().expect("no panic while held").clone();
-    let resolver = matches!(between, Between::Dns64 { .. }).then(unbound::line);
-    Ok((orders, std::iter::once(knot::line()).chain(resolver).collect()))
+    Ok((orders, std::iter::once(knot::line()).chain(between.line()).collect()))
 }
 
 /// Checks that the programs for this bed are installed.

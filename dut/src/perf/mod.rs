@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What takes a sample: the kernel's clock of each core, because virtual machines often have no counters of cycles.
 pub const EVENT: &str = "cpu-clock";
@@ -22,8 +22,9 @@ pub const EVENT: &str = "cpu-clock";
 /// The kernel's limit on users other than root; above 0 they cannot sample a core.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// perf needs some 100 ms to start.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The program beside perf: it ends with its input.
+const BESIDE: &str = "echo started >&2; exec cat";
+const STARTED: &str = "started\n";
 
 /// Checks, before a run, that perf is installed and that this user may sample cores.
 ///
@@ -53,6 +54,8 @@ pub struct Recording {
     began: Instant,
     /// The same moment on the clock of the samples, in nanoseconds.
     began_at: u64,
+    /// What perf said on its standard error.
+    said: String,
 }
 
 impl Recording {
@@ -64,41 +67,38 @@ impl Recording {
         let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
         let data = File::from(memfd_create("natmeter-profile", MemfdFlags::CLOEXEC)?);
         let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
-        let perf = Command::new(perf)
+        let mut command = Command::new(perf);
+        command
             .args(["record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-e", EVENT, "-o", "-"])
-            .args(["-C", &cores.join(","), "-F", &frequency.to_string(), "--", "cat"])
+            .args(["-C", &cores.join(","), "-F", &frequency.to_string(), "--", "sh", "-c", BESIDE])
             .env("PATH", tool::search_path())
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(data.try_clone()?)
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        let perf = spawn_on_all_cores(&mut command)?;
         let now = clock_gettime(ClockId::Monotonic);
         let began_at = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
-        let mut recording = Recording { perf, data, began: Instant::now(), began_at };
+        let mut recording = Recording { perf, data, began: Instant::now(), began_at, said: String::new() };
         recording.wait_for_start()?;
         Ok(recording)
     }
 
-    /// Waits until perf writes: it has opened its events then.
+    /// Waits for the first line of the program beside perf, which perf starts after its events.
     fn wait_for_start(&mut self) -> io::Result<()> {
-        while self.data.metadata()?.len() == 0 && self.began.elapsed() < PATIENCE {
-            if let Some(status) = self.perf.try_wait()? {
-                return Err(io::Error::other(format!("`perf record` ended ({status}): {}", self.said()?)));
+        let Some(stderr) = self.perf.stderr.as_mut() else { return Ok(()) };
+        let mut octet = [0];
+        while !self.said.ends_with(STARTED) && stderr.read(&mut octet)? > 0 {
+            self.said.push(octet[0].into());
+        }
+        match self.said.strip_suffix(STARTED) {
+            Some(said) => {
+                self.said = said.to_owned();
+                Ok(())
             }
-            std::thread::sleep(Duration::from_millis(5));
+            None => Err(io::Error::other(format!("`perf record` did not start: {}", self.said.trim()))),
         }
-        Ok(())
-    }
-
-    /// Reads what perf said, until it ends.
-    fn said(&mut self) -> io::Result<String> {
-        let mut said = String::new();
-        if let Some(mut stderr) = self.perf.stderr.take() {
-            stderr.read_to_string(&mut said)?;
-        }
-        Ok(said.trim().to_owned())
     }
 
     /// Stops, and returns the stacks of the samples between two moments, at most `most` different ones of each core.
@@ -107,9 +107,11 @@ impl Recording {
     /// When perf failed, with its own words.
     pub fn finish(mut self, from: Instant, to: Instant, most: usize) -> io::Result<Stacks> {
         drop(self.perf.stdin.take());
-        let said = self.said()?;
+        if let Some(mut stderr) = self.perf.stderr.take() {
+            stderr.read_to_string(&mut self.said)?;
+        }
         if !self.perf.wait()?.success() {
-            return Err(io::Error::other(format!("`perf record` failed: {said}")));
+            return Err(io::Error::other(format!("`perf record` failed: {}", self.said.trim())));
         }
         let at = |moment: Instant| self.began_at + moment.saturating_duration_since(self.began).as_nanos() as u64;
         let mut script = Script::between(at(from), at(to), std::process::id());
@@ -126,18 +128,29 @@ impl Drop for Recording {
     }
 }
 
+/// Spawns a program that may run on all cores of this process. This thread may be bound to the core of the tester, where perf
+/// would not get the time to start its events.
+fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
+    let spawn = || {
+        port::host::place(None).map_err(io::Error::other)?;
+        command.spawn()
+    };
+    std::thread::scope(|scope| scope.spawn(spawn).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+}
+
 /// Lets perf print the samples.
 fn read(data: File, script: &mut Script) -> io::Result<()> {
     let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
-    let mut printing = Command::new(perf)
+    let mut command = Command::new(perf);
+    command
         .args(["script", "-i", "-", "--ns", "-F", "comm,pid,cpu,time,ip,sym"])
         .env("PATH", tool::search_path())
         .env("LC_ALL", "C")
         .stdin(data)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    let mut printing = spawn_on_all_cores(&mut command)?;
     let mut lines = BufReader::new(printing.stdout.take().expect("it is a pipe"));
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {

@@ -59,6 +59,8 @@ struct Sample {
     process: u32,
     /// Whether the innermost function is one of the kernel; none before it is known.
     in_kernel: Option<bool>,
+    /// Whether a function of a program was read.
+    in_program: bool,
     /// Whether a function of the stack handles soft interrupts.
     in_softirq: bool,
     /// The functions of the kernel, the innermost first.
@@ -92,7 +94,9 @@ impl Script {
         // The kernel has the upper half of the addresses.
         let is_kernel = address >> 63 == 1;
         sample.in_kernel.get_or_insert(is_kernel);
-        if is_kernel {
+        sample.in_program |= !is_kernel;
+        // Behind functions of a program come no functions of the kernel, but what a stack without frame pointers looks like.
+        if is_kernel && !sample.in_program {
             let function = name(function);
             sample.in_softirq |= kernel::handles_softirq(&function);
             if sample.functions.len() < DEPTH {
@@ -164,7 +168,18 @@ fn head(line: &str) -> Option<(Sample, u64)> {
     let nanos = format!("{fraction:0<9}").parse::<u64>().ok().filter(|_| is_number)?;
     let time = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)?;
     let (core, process, functions) = (core.parse().ok()?, process.parse().ok()?, Vec::new());
-    Some((Sample { core, thread: name(thread), process, in_kernel: None, in_softirq: false, functions }, time))
+    Some((
+        Sample {
+            core,
+            thread: name(thread),
+            process,
+            in_kernel: None,
+            in_program: false,
+            in_softirq: false,
+            functions,
+        },
+        time,
+    ))
 }
 
 /// A name without what would end it in a stack, and not too long.
@@ -197,6 +212,7 @@ a [b] c    77 [001] 39834.200000500:
 
 natmeter  4321 [000] 39834.300000500: 
 \t          b4c2f2 engine::lane::run
+\tfffffffffffff000 [unknown]
 
 natmeter  4321 [000] 39834.300100500: 
 \tffffffff81d01234 tun_get_user

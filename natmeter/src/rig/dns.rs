@@ -8,12 +8,14 @@ use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
 use dns::{Device, Names, QueryPlan, Tester};
 use dut::RunDir;
-use dut::dns::{Bed, Between, Record, Zone, server};
+use dut::dns::{Bed, Between, Interface, Program, Record, Zone, server};
 use method::metric::DNS64_RESOLUTION_RATE;
 use method::{Count, Nanos, Rate, TrialError};
 use record::folder::{FactTable, Figures};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Plays, Point, Scenario, Technology};
+use std::fmt::Write;
 use std::sync::{Arc, Mutex};
+use wire::Mac;
 
 // `scenario` refuses what `dns` would refuse, without a dependency on it.
 const _: () = assert!(
@@ -32,8 +34,36 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
         Dut::Kernel { software, nat44 } if scenario.sends_queries() => {
             Some(Between::Kernel(Box::new(kernel::device_config(scenario, software, nat44.as_ref(), point))))
         }
+        Dut::Gateway { technology, .. } if scenario.sends_queries() => {
+            Some(Between::Program(gateway(scenario, technology.as_ref())))
+        }
         _ => None,
     }
+}
+
+/// Returns the gateway of this program as a program of its own: with packet sockets on the interfaces of the bed, and with the
+/// parameters of the scenario's technology.
+fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
+    let mut config = "[gateway]\nplays = \"dual\"\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
+    for (side, Interface { name, address, neighbour }) in ["left", "right"].into_iter().zip(dut::dns::interfaces()) {
+        let _ = writeln!(
+            config,
+            "[gateway.{side}]\ninterface = \"{name}\"\naddress = \"{address}\"\nnext-hop = \"{}\"",
+            Mac(neighbour)
+        );
+    }
+    let _ = writeln!(config, "[technology.{}]", technology.name());
+    for (key, value) in &scenario.parameters {
+        let _ = writeln!(config, "{key} = {value}");
+    }
+    // A scenario without customers means those of its traffic, and the gateway's file must name them.
+    if technology.name() == "nat44" && !scenario.parameters.iter().any(|(key, _)| key == "inside") {
+        let _ = writeln!(config, "inside = [\"{}\"]", scenario.traffic.flows.inside.covering());
+    }
+    let natmeter = std::env::current_exe().unwrap_or_else(|_| "natmeter".into());
+    let line = format!("exec '{}' gateway --config ./{}", natmeter.display(), dut::dns::PROGRAM_CONFIG);
+    let pool = technology.outside(Plays::Dual).map_or_else(Vec::new, |outside| outside.pool);
+    Program { line, config, pool: pool.into_iter().map(|(_, range)| range).collect() }
 }
 
 /// Builds the rig.
@@ -136,7 +166,7 @@ impl Device for InBed {
         let mut running = self.0.lock().expect("no panic while held");
         let bed = running.as_mut().ok_or_else(|| TrialError::Device("the device has been torn down".to_owned()))?;
         bed.clear().map_err(|e| failed(&e))?;
-        Ok(matches!(bed.between(), Between::Dns64 { .. }))
+        Ok(bed.between().is_program())
     }
 }
 

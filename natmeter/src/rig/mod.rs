@@ -9,6 +9,7 @@ pub mod embedded;
 pub mod files;
 pub mod guest;
 pub mod kernel;
+mod known_truth;
 pub mod loops;
 pub mod null;
 pub mod place;

@@ -3,6 +3,7 @@
 
 use super::embedded::{Cores, MTU, Path, wired};
 use super::files::open;
+use super::known_truth;
 use super::wires::Wires;
 use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_traffic};
 use method::Loop;
@@ -26,7 +27,11 @@ pub fn build(
     point: &Point,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    build_on(scenario, plays, technology, point, process, &Cores::at(scenario, point))
+    let cores = match scenario.duts[point.dut].injected() {
+        Some(_) => Cores::one_thread(1),
+        None => Cores::at(scenario, point),
+    };
+    build_on(scenario, plays, technology, point, process, &cores)
 }
 
 /// Like [`build`], with threads on these cores.
@@ -49,7 +54,11 @@ pub fn build_on(
         .build(&job)
         .map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
     let steering = technology.steering(plays, workers, &open);
-    let mut rig = functions.hand_to(Assemble { scenario, process, view, cores, steering })?;
+    let assemble = Assemble { scenario, process, view, cores, steering };
+    let mut rig = match scenario.duts[point.dut].injected() {
+        Some(keys) => assemble.with(known_truth::around(keys, scenario, functions)?)?,
+        None => functions.hand_to(assemble)?,
+    };
     if let Some(TableLoad { entries, octets, took }) = loaded {
         let figures = [
             (TABLE_ENTRIES, entries as f64),

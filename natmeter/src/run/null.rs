@@ -107,9 +107,11 @@ impl Run<'_> {
     }
 }
 
-/// Whether frames pass the path unchanged: an impairment would be taken for the null device's.
+/// Whether frames pass the path unchanged: an impairment would be taken for the null device's. A device of known truth has the
+/// limits that its scenario names, so that no rate of it needs one.
 pub(crate) fn is_plain(scenario: &Scenario) -> bool {
-    scenario.impair.is_none() && scenario.capture.is_none()
+    let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
+    scenario.impair.is_none() && scenario.capture.is_none() && !is_known
 }
 
 fn offered(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Offered, RunError> {

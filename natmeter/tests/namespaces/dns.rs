@@ -42,6 +42,26 @@ fn unbound_synthesises_every_record() {
     assert!(answers.valid > 0 && printed.contains("DNS64 resolution performance"), "{printed}");
 }
 
+/// The gateway is a process of its own between client and server.
+#[test]
+#[ignore = "needs root and knot: run by ./check as root"]
+fn queries_pass_the_embedded_gateway() {
+    let set = [&SHORT[..], &["measure.max-rate=1000", "measure.dns.names=5000"]].concat();
+    for device in [
+        "[dut.embedded]\nmapping = \"address-and-port-dependent\"",
+        "[dut.embedded]\n[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"",
+    ] {
+        let text = format!(
+            "name = \"dns\"\n{device}\n[sweep]\nconnections = 100\n[measure]\nmetrics = \"dns_queries_resolved\"\n"
+        );
+        let (outcomes, printed) = run(&text, &set);
+        let [outcome] = &outcomes[..] else { panic!("{printed}") };
+        assert!(outcome.result.rate.0 > 0, "{printed}");
+        let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
+        assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
+    }
+}
+
 #[test]
 #[ignore = "needs root and knot: run by ./check as root"]
 fn queries_pass_the_kernel_with_and_without_nat44() {

@@ -1,8 +1,10 @@
 //! Every file in `scenarios/` is valid, its quick plan is short, and it conforms with `--full`.
 
+use dut::software::boxes;
 use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
+use scenario::bed::software::{self, Seen};
 use scenario::{Dut, Link, Loaded, Options, SearchError, conformance, parse, read};
 use std::path::{Path, PathBuf};
 
@@ -136,6 +138,7 @@ fn the_pages_of_keys_are_made_of_the_tables() {
         ("docs/keys.md", book.page(2, |path| !is_technology(path))),
         ("docs/technologies/keys.md", book.page(2, is_technology)),
         ("docs/test-bed.md", scenario::bed::book().page(3, |_| true)),
+        ("docs/duts.md", software_page()),
     ];
     for (name, tables) in pages {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
@@ -148,6 +151,34 @@ fn the_pages_of_keys_are_made_of_the_tables() {
             assert!(generated == tables, "{name}: WRITE_PAGES=1 cargo test -p natmeter --test scenario writes it anew");
         }
     }
+}
+
+/// What each software does and where that was seen, and its script.
+fn software_page() -> String {
+    let mut page = "## What is supported\n\n| software | technology | seen working |\n| --- | --- | --- |\n".to_owned();
+    for known in software::KNOWN {
+        for (at, does) in known.does.iter().enumerate() {
+            let name = if at == 0 { format!("[`{0}`](#{0}): {1}", known.name, known.about) } else { String::new() };
+            let names = tech::ALL.iter().find(|entry| entry.name() == does.technology).map(|entry| entry.names);
+            let part = names.map_or(does.technology, |names| names.words(does.plays));
+            let seen = match does.seen {
+                Seen::WithFrames(on) => format!("with test frames: {on}"),
+                Seen::Rendered => "no: only written".to_owned(),
+            };
+            page += &format!("| {name} | {part} | {seen} |\n");
+        }
+    }
+    for (name, text) in boxes::texts() {
+        page += &format!("\n## {name}\n\n```sh\n{text}```\n");
+    }
+    page
+}
+
+/// Both crates know the same software.
+#[test]
+fn every_software_of_a_box_has_its_script() {
+    let known: Vec<&str> = software::KNOWN.iter().map(|known| known.name).collect();
+    assert_eq!(known, boxes::texts().map(|(name, _)| name).collect::<Vec<_>>());
 }
 
 /// Rows of docs/scenario.md whose first cell has words in code marks name tables and keys that exist; keys stand in the table

@@ -256,7 +256,8 @@ fn side_by_side(metric: &str, results: &[&PointResult], n: usize) -> Figure {
     }
 }
 
-/// Each metric over the time of the run, with the rate of the null device; empty if the run recorded no times.
+/// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
+/// figure.
 pub(super) fn over_time(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
     for result in report.results.iter().filter(|result| is_rate(&result.metric)) {
@@ -266,7 +267,7 @@ pub(super) fn over_time(report: &Report) -> Vec<Figure> {
     }
     let last = |m: &&str| times(report, m).fold(None, |last: Option<f64>, t| Some(last.map_or(t, |last| last.max(t))));
     let figure = |(n, metric): (usize, &str)| Some(time_line(report, metric, last(&metric)?, n));
-    metrics.into_iter().enumerate().filter_map(figure).collect()
+    metrics.into_iter().filter(|metric| times(report, metric).count() > 1).enumerate().filter_map(figure).collect()
 }
 
 /// When the searches for a metric ended, and when the null device was measured for it.

@@ -50,10 +50,14 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.5, last as f64 + 0.5), ticks }
     }
 
-    /// Powers of ten; over few of them also 2 and 5.
+    /// Powers of ten; over few of them also 2 and 5, and over less than one more.
     pub(super) fn log(label: &str, min: f64, max: f64) -> Axis {
         let (min, max) = (min / 1.25, max * 1.25);
-        let factors: &[f64] = if max / min > 200.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let factors: &[f64] = match max / min {
+            200.0.. => &[1.0],
+            5.0..200.0 => &[1.0, 2.0, 5.0],
+            _ => &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0],
+        };
         let mut ticks = Vec::new();
         for power in min.log10().floor() as i32..=max.log10().ceil() as i32 {
             ticks.extend(factors.iter().map(|f| f * 10f64.powi(power)));
@@ -122,6 +126,7 @@ mod tests {
         assert_eq!(texts(&Axis::linear("", 7_600_000.0)), ["0", "2 M", "4 M", "6 M", "8 M"]);
         assert_eq!(texts(&Axis::linear("", 0.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(texts(&Axis::log("", 100_000.0, 4_000_000.0)), ["100 k", "200 k", "500 k", "1 M", "2 M", "5 M"]);
+        assert_eq!(texts(&Axis::log("", 20.0, 30.0)), ["20", "25", "30"]);
         assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
         assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
         assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);

@@ -6,7 +6,7 @@ use super::result::PointResult;
 use super::{Report, evidence, facts, limits, parts, section};
 use crate::visit::CHANGE;
 use method::ResultKind;
-use method::metric::{self, MAX_CONN_EST_RATE, THROUGHPUT, Unit};
+use method::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
 use method::stats::Interval;
 use method::trial::of_rate;
 use scenario::axis::{in_order, in_words};
@@ -79,7 +79,11 @@ fn all_found(report: &Report) -> Vec<String> {
         let name = if duts.len() > 1 { format!("{}: ", first.dut_name) } else { String::new() };
         let headline = headline(&results);
         let several = results.iter().any(|c| c.cores != first.cores);
-        let Some(found) = found(report, &headline, several) else { continue };
+        let parts: Vec<String> = found(report, &headline, several).into_iter().chain(delays(&results)).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        let found = format!("{}.", parts.join("; "));
         let said: Vec<&PointResult> = headline.iter().map(|h| h.result).collect();
         bounds.push((sentences.len(), limits::of(report, &results, &said).join(" ")));
         // After the name of a device the sentence continues in lower case.
@@ -95,7 +99,7 @@ fn all_found(report: &Report) -> Vec<String> {
         }
     }
     if sentences.is_empty() {
-        // Delays have many figures, none of which stands for all.
+        // Variations of delays have many figures, none of which stands for all.
         let says =
             if known.is_empty() { "Nothing was measured." } else { "No rate was searched: the table has all figures." };
         sentences.push(says.to_owned());
@@ -131,8 +135,7 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
     metrics
         .into_iter()
         .filter_map(|metric| {
-            let swept = |c: &PointResult| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
-            let result = series(metric).max_by_key(|c| (c.cores, swept(c), c.connections))?;
+            let result = at_headline(results, metric)?;
             let near = |c: &&PointResult| {
                 c.cores == result.cores && c.axes == result.axes && c.connections < result.connections
             };
@@ -155,7 +158,7 @@ struct Headline<'a> {
 
 /// "2.9 (2.8–3.1) M connections/s at 4 M connections, 74 % (70–79 %, coverage 88 %) of the rate at 100 k connections; …"
 /// `several`: the device was measured with several numbers of cores, so each figure names its number.
-fn found(report: &Report, headline: &[Headline], several: bool) -> Option<String> {
+fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut said, mut swept) = (None, false);
     for Headline { result, smallest } in headline {
@@ -183,7 +186,35 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Option<String
         }
         parts.push(part);
     }
-    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
+    parts
+}
+
+/// "typical latency 12 µs left to right and 13 µs right to left", and likewise the other delays, at the headline point.
+fn delays(results: &[&PointResult]) -> Vec<String> {
+    let of = |(key, what): (&str, &str)| {
+        let ways = [("forward", "left to right"), ("reverse", "right to left")].into_iter();
+        let said = ways.filter_map(|(way, words)| {
+            let result = at_headline(results, &format!("{key}_{way}"))?;
+            Some(format!("{} {words}", between(Some(Unit::Nanoseconds), result.median()?, result)))
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| format!("{what} {}", said.join(" and ")))
+    };
+    DELAYS.into_iter().filter_map(of).collect()
+}
+
+/// Delays that the sentences name: their keys without the direction, and their names.
+const DELAYS: [(&str, &str); 3] = [
+    ("latency_typical", "typical latency"),
+    ("latency_worst_case", "worst-case latency"),
+    ("pdv", "packet delay variation"),
+];
+
+/// The result of a metric at the headline point.
+fn at_headline<'a>(results: &[&'a PointResult], metric: &str) -> Option<&'a PointResult> {
+    let swept = |c: &PointResult| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
+    let own = results.iter().copied().filter(|c| c.metric == metric);
+    own.max_by_key(|c| (c.cores, swept(c), c.connections))
 }
 
 /// Compares a result with one core, with the smallest number of connections, and with plain forwarding.
@@ -233,7 +264,7 @@ fn rate(result: &PointResult) -> String {
             // Rates and connections say what they are by their units.
             match unit {
                 Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections) if !is_other(result) => {
-                    value
+                    validated(&result.metric, &value)
                 }
                 _ => format!("{what} {value}"),
             }
@@ -247,6 +278,12 @@ fn rate(result: &PointResult) -> String {
             (_, None) => format!("the {what} could not be measured"),
         },
     }
+}
+
+/// A rate of connections that were validated says so: it stands beside that of connections that were not.
+fn validated(metric: &str, value: &str) -> String {
+    let is_validated = metric == MAX_CONN_EST_RATE_VALIDATED.key;
+    if is_validated { value.replace("connections/s", "validated connections/s") } else { value.to_owned() }
 }
 
 /// Whether it is a rate beside throughputs and establishment rates.

@@ -138,9 +138,10 @@ struct Frame {
 impl Plot {
     /// As an `<svg>` element.
     pub(super) fn render(&self) -> String {
-        let (width, height) = self.size;
         let legend = self.legend();
         let lines = legend.last().map_or(0.0, |l| l.2 + 1.0);
+        // Further lines of the legend take no room from the axes.
+        let (width, height) = (self.size.0, self.size.1 + (lines - 1.0).max(0.0) * LEGEND_LINE);
         let widest = self.y.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let left = widest + 34.0;
         let top = 10.0 + lines * LEGEND_LINE;

@@ -3,8 +3,8 @@
 use super::Check;
 use crate::Dut;
 use crate::bed::{Bed, BoxKeys};
-use key::Fault;
-use method::metric::{CONN_TEAR_DOWN_RATE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+use key::{At, Fault};
+use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use method::{Direction, Nanos};
 
 impl Check<'_> {
@@ -16,6 +16,7 @@ impl Check<'_> {
         self.hook(RESET.key, "reset", |keys| keys.reset.is_some());
         self.hook(FAILOVER.key, "failover", |keys| keys.failover.is_some());
         self.memory();
+        self.known_truth();
         self.something_empties_the_table();
         self.failover_under_churn();
     }
@@ -80,6 +81,28 @@ impl Check<'_> {
                 }
                 Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => {}
             }
+        }
+    }
+
+    /// The tester's thread runs a device of known truth, so that no queue between them can overflow.
+    fn known_truth(&mut self) {
+        let scenario = self.scenario;
+        let Some(dut) = scenario.duts.iter().find(|dut| dut.injected().is_some()) else { return };
+        let at_dut = At::key(format!("dut.{}", dut.kind()));
+        if let Some(at) = scenario.sweep.cores.values.iter().position(|cores| *cores != 1) {
+            let fault = Fault::new("a device of known truth has one core").at(format!("sweep.cores[{at}]"), "more");
+            self.fault(fault.at(at_dut.clone(), "the tester's thread runs it").instead("write cores = 1"));
+        }
+        for metric in [CPU_IDLE.key, CONN_TEAR_DOWN_RATE.key] {
+            let Some(at) = self.metric_at(metric) else { continue };
+            let fault = Fault::new(format!("`{}` has no threads of its own for `{metric}`", dut.name()));
+            let fault = fault.at(at, "needs them").at(at_dut.clone(), "the tester's thread runs it");
+            self.fault(fault.instead("remove it, or measure [dut.simulated], which has this truth"));
+        }
+        if scenario.tester.workers != 1 {
+            let fault = Fault::new("beside a device of known truth the tester has one worker");
+            let fault = fault.at("tester.workers", "more").at(at_dut, "the tester's thread runs it");
+            self.fault(fault.instead("write workers = 1"));
         }
     }
 

@@ -7,12 +7,17 @@ use crate::tables::IPV6_FORWARDING;
 use crate::{Dut, Scenario};
 use key::Fault;
 use method::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
+use tech::Plays;
 
 /// The metric of a device's DNS queries; `None` for a device that has none.
 fn metric_of(dut: &Dut) -> Option<&'static str> {
     match dut {
         Dut::Resolver => Some(DNS64_RESOLUTION_RATE.key),
         Dut::Kernel { software, .. } if *software != IPV6_FORWARDING => Some(DNS_QUERIES_RESOLVED.key),
+        Dut::Gateway { plays: Plays::Dual, technology, truth: None, .. } => {
+            let ipv4 = technology.versions(Plays::Dual) == (4, 4) && technology.is_stateful(Plays::Dual);
+            ipv4.then_some(DNS_QUERIES_RESOLVED.key)
+        }
         Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
     }
 }
@@ -32,6 +37,7 @@ impl Check<'_> {
         }
         self.dns_metrics();
         self.dns_devices();
+        self.dns_workers();
         self.dns_ports();
         self.dns_names();
         self.dns_links();
@@ -67,10 +73,21 @@ impl Check<'_> {
             let fault = fault.at(dut_at(dut), "not with these metrics").at(self.measure("metrics"), "DNS queries only");
             self.faults.push(fault.instead(match metric_of(dut) {
                 Some(metric) => format!("add \"{metric}\" to the metrics, or remove the device"),
-                None => "natmeter sends DNS queries to unbound, and through linux-forwarding, nftables, iptables-legacy and \
-                         iptables-nft; remove the device"
+                None => "natmeter sends DNS queries to unbound, and through linux-forwarding, nftables, iptables-legacy, \
+                         iptables-nft, and embedded gateways that keep connections and have IPv4 on both sides; remove the device"
                     .to_owned(),
             }));
+        }
+    }
+
+    /// The gateway has one worker on packet sockets.
+    fn dns_workers(&mut self) {
+        let scenario = self.scenario;
+        let Some(dut) = scenario.duts.iter().find(|dut| matches!(dut, Dut::Gateway { .. })) else { return };
+        if let Some(at) = scenario.sweep.cores.values.iter().position(|cores| *cores != 1) {
+            let fault = Fault::new("the gateway has one worker between DNS client and server");
+            let fault = fault.at(format!("sweep.cores[{at}]"), "more").at(dut_at(dut), "runs on packet sockets");
+            self.fault(fault.instead("write cores = 1, or measure devices of the kernel in a scenario of their own"));
         }
     }
 

@@ -127,9 +127,9 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Names of all software that natmeter configures on a box.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    SCRIPTS.iter().map(|script| script.name)
+/// Name and functions of all software that natmeter configures on a box.
+pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCRIPTS.iter().map(|script| (script.name, script.text))
 }
 
 /// A box that a software is configured on.

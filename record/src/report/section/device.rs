@@ -190,17 +190,12 @@ pub(super) fn disruptions(report: &Report) -> Option<Section> {
         row("another outside address or port", results.iter().map(|r| connections(r, |c| c.moved))),
         row("no frame passes", results.iter().map(|r| connections(r, |c| c.all - c.same - c.moved))),
     ];
-    let columns = results.iter().map(|r| {
-        let what = if r.metric == RESET.key { "reset" } else { "failover" };
-        format!("{what}, {}", facts::place(r))
-    });
-    let columns = columns.collect();
     Some(Section {
         title: "Resets and failovers".to_owned(),
         about: "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
                 opened a connection again before, which then counts by the port that it got."
             .to_owned(),
-        tables: vec![Table { columns, ..table("Connections", "disruption", &results, rows) }],
+        tables: vec![table("Connections", "disruption", &results, rows)],
         figures: Vec::new(),
     })
 }

@@ -36,8 +36,7 @@ fn connections(result: &PointResult) -> Option<Connections> {
     }
     let of = |repetition: &Repetition| repetition.observed.tcp.clone();
     let counts = result.repetitions.iter().find_map(of)?;
-    let title = method::metric::by_key(&result.metric).map_or("", |metric| metric.title);
-    Some(Connections { name: format!("{title}, {}", facts::place(result)), counts })
+    Some(Connections { name: facts::place(result), counts })
 }
 
 fn table(all: &[Connections]) -> Table {

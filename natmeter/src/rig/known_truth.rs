@@ -1,0 +1,71 @@
+//! The device of known truth of a scenario: a NAT44 that forwards frames, with what its keys inject around it.
+
+use super::RigError;
+use gateway::{Truth, TruthConfig, WhenFull};
+use plane::nat44::Nat44;
+use plane::{Wrapped, Wrapper};
+use scenario::quantity::WrittenRate;
+use scenario::{KnownTruth, Scenario};
+use tech::Functions;
+
+/// Puts what the keys inject around each NAT44.
+///
+/// # Errors
+/// If the functions are those of another technology; the scenario parser prevents that.
+pub(super) fn around(
+    keys: &KnownTruth,
+    scenario: &Scenario,
+    functions: Functions,
+) -> Result<Vec<Wrapped<Nat44, Truth>>, RigError> {
+    let Functions::Nat44(nats) = functions else {
+        return Err(RigError::Gateway("a device of known truth is a NAT44".to_owned()));
+    };
+    let config = config(keys, scenario.widest_frame());
+    Ok(nats.into_iter().map(|nat| Truth::new(config).around(nat)).collect())
+}
+
+/// Returns what these keys inject; rates in bits per second are those of frames of so many octets.
+fn config(keys: &KnownTruth, frame: usize) -> TruthConfig {
+    let rate = |rate: WrittenRate| rate.frames_per_second(frame);
+    let limit = |written: Option<WrittenRate>| written.map_or(0, rate);
+    let KnownTruth { faults, times, .. } = keys;
+    TruthConfig {
+        lose_every: every(faults.loss_ppm),
+        duplicate_every: every(faults.duplicated_ppm),
+        misroute_every: every(faults.misrouted_ppm),
+        bad_checksum_every: every(faults.corrupted_ppm),
+        overtake_every: every(faults.reordered_ppm),
+        after: keys.spares,
+        capacity: limit(keys.capacity),
+        reverse_capacity: keys.reverse_capacity.map(rate),
+        set_up_rate: limit(keys.set_up_rate),
+        table: keys.table.map_or(0, |table| table as usize),
+        when_full: match keys.full.policy() {
+            method::simulated::WhenFull::KeepOld => WhenFull::Refuse,
+            method::simulated::WhenFull::ReplaceOldest => WhenFull::DropOldest,
+            method::simulated::WhenFull::Collect(at_once) => WhenFull::Collect(at_once as usize),
+        },
+        slow_start: keys.cold.into(),
+        stall: keys.stall.into(),
+        stall_at: keys.stall_at.into(),
+        recovery: times.recovery_time.into(),
+        delay: times.delay.into(),
+        random_delay: times.delay_spread.into(),
+        ..TruthConfig::default()
+    }
+}
+
+/// Every how many frames this share is one; 0 for none.
+fn every(ppm: u32) -> u64 {
+    if ppm == 0 { 0 } else { (1_000_000 + u64::from(ppm) / 2) / u64::from(ppm) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_one_frame_of_so_many() {
+        assert_eq!([0, 1, 1_287, 10_000, 300_000, 1_000_000].map(every), [0, 1_000_000, 777, 100, 3, 1]);
+    }
+}

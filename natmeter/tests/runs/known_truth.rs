@@ -1,0 +1,105 @@
+//! Each procedure finds what the keys of `[dut.known-truth]` inject into frames, from a scenario to its report. Tester and device run
+//! on one thread, so that no queue overflows when other programs run.
+
+use crate::values::{Ended, Injected, finds};
+use method::{Fault, TrialRecord, Verdict};
+
+/// A scenario of a device of known truth.
+fn scenario(device: &str, metrics: &str, measure: &str) -> String {
+    format!(
+        "name = \"truth\"\n[dut.known-truth]\n{device}\n[sweep]\nconnections = \"4000\"\n[measure]\nmetrics = [{metrics}]\n\
+         phase1-rate = \"40k\"\nmax-rate = \"40k\"\nrepetitions = 1\nduration = \"200 ms\"\nerror = \"10 %\"\n\
+         start-delay = \"5 ms\"\ndrain = \"20 ms\"\nsettle = \"20 ms\"\nphase1-drain = \"20 ms\"\n{measure}\n"
+    )
+}
+
+const LOAD: &str = "[measure.frame-loss]\nloads = [\"20k\"]";
+
+/// Of 8,000 frames in both directions.
+#[test]
+fn every_fault_is_counted_in_the_frame_loss_rate() {
+    let device = "spares = 4000\nloss = \"2 %\"\nduplicated = \"0.11 %\"\nmisrouted = \"0.5 %\"\ncorrupted = \"0.3 %\"\n\
+        reordered = \"0.23 %\"";
+    let run = Ended::of(&scenario(device, "\"frame_loss_rate\"", LOAD));
+    let valid = |trial: &&TrialRecord| !matches!(trial.verdict, Verdict::Invalid(_)) && trial.outcome.reverse.sent > 0;
+    let trials = run.trials();
+    let outcome = &trials.iter().find(valid).unwrap_or_else(|| panic!("{trials:?}")).outcome;
+    let both = |count: fn(&method::Leg) -> u64| count(&outcome.forward) + count(&outcome.reverse);
+    // 160 are lost, and so 7,840 are forwarded: of these, every 909th, 200th, 333rd and 435th.
+    let counted = [
+        both(|leg| leg.faults.get(Fault::Duplicate)),
+        both(|leg| leg.faults.get(Fault::WrongPort)),
+        both(|leg| leg.faults.get(Fault::BadChecksum)),
+        both(|leg| leg.reordered),
+    ];
+    assert_eq!(counted, [8, 39, 23, 18], "{outcome:?}");
+}
+
+#[test]
+fn frame_loss() {
+    let device = "loss = \"2 %\"\nspares = 4000";
+    finds(&scenario(device, "\"frame_loss_rate\"", LOAD), &[("frame_loss_rate", 20_000.0, 300.0)]);
+}
+
+/// 20 ms of a trial of 200 ms.
+#[test]
+fn frame_loss_of_a_stall() {
+    let device = "stall = \"20 ms\"\nstall-at = \"50 ms\"\nspares = 4000";
+    finds(&scenario(device, "\"frame_loss_rate\"", LOAD), &[("frame_loss_rate", 100_000.0, 5_000.0)]);
+}
+
+/// Most frames are not disturbed by the host. Each waits for the device, and then for the tester to receive it.
+#[test]
+fn latency() {
+    let trials = "[measure.latency]\nrate = \"500\"\nduration = \"1 s\"\nfrom = \"100 ms\"\ntags = 400\n\
+        [traffic]\ndirection = \"forward\"";
+    let truth = [("latency_typical_forward", 410_000.0, 10_000.0)];
+    finds(&scenario("delay = \"400 us\"", "\"latency\"", trials), &truth);
+}
+
+/// Its search begins with rates, which other programs lower.
+#[test]
+#[ignore = "needs a machine without other work"]
+fn the_size_of_a_table() {
+    for policy in ["refuse", "collect"] {
+        let device = format!("table = 1234\nwhen-full = \"{policy}\"\ncollect = 64");
+        let scenario = scenario(&device, "\"conn_table_capacity\"", "alpha = \"50 %\"");
+        finds(&scenario, &[("conn_table_capacity", 1_234.0, 0.0)]);
+    }
+}
+
+#[test]
+fn recovery_from_an_overload() {
+    let trials = "[measure.system-recovery]\nrate = \"30k\"\noverload = \"200 ms\"\nafter = \"400 ms\"";
+    let device = "capacity = \"30k\"\nrecovery-time = \"100 ms\"\nspares = 4000";
+    let scenario =
+        scenario(device, "\"system_recovery_time\"", trials).replace("phase1-rate = \"40k\"", "phase1-rate = \"20k\"");
+    finds(&scenario, &[("system_recovery_time", 100e6, 5e6)]);
+}
+
+/// Rates of searches, which other programs lower.
+#[test]
+#[ignore = "needs a machine without other work"]
+fn rates() {
+    let cases: [(&str, &str, &str, &[Injected]); 4] = [
+        (
+            "capacity = \"30k\"\nset-up-rate = \"20k\"",
+            "\"max_conn_est_rate\", \"max_conn_est_rate_validated\", \"throughput\", \"churn_rate\"",
+            "alpha = \"50 %\"\n[measure.churn]\ntimeout = \"9 s\"",
+            &[("max_conn_est_rate", 20e3, 2e3), ("max_conn_est_rate_validated", 20e3, 2e3), ("throughput", 30e3, 3e3)],
+        ),
+        (
+            "capacity = \"30k\"",
+            "\"back_to_back_frames\"",
+            "[measure.back-to-back]\nrate = \"30k\"",
+            // The bucket lends 512 frames and takes them back within 32 ms, while 10,000 a second come above the capacity.
+            &[("back_to_back_frames", 750.0, 150.0)],
+        ),
+        ("capacity = \"30k\"", "\"max_tcp_conn_rate\"", "", &[("max_tcp_conn_rate", 7_500.0, 750.0)]),
+        ("capacity = \"20k\"", "\"overload_scalability\"", "", &[("overload_degradation", 0.0, 50_000.0)]),
+    ];
+    for (device, metrics, trials, truth) in cases {
+        let scenario = scenario(device, metrics, trials).replace("phase1-rate = \"40k\"", "phase1-rate = \"10k\"");
+        finds(&scenario, truth);
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs of the program over a scenario's text, and the values in their reports.
+
+use method::TrialRecord;
+use record::store::{TRIALS, read_lines};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A run that has ended, in a folder of its own.
+pub(crate) struct Ended {
+    folder: TempDir,
+}
+
+fn natmeter(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_natmeter")).current_dir(folder).args(args).output().unwrap()
+}
+
+impl Ended {
+    /// Runs a scenario to its end.
+    pub(crate) fn of(scenario: &str) -> Ended {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
+        let run = natmeter(folder.path(), &["run", "scenario.toml", "--beside", "--quiet", "--runs", "runs"]);
+        // With host noise, a value may be a bound.
+        let code = run.status.code().unwrap();
+        assert!([0, 3].contains(&code), "exit code {code}: {}\n{scenario}", String::from_utf8_lossy(&run.stderr));
+        Ended { folder }
+    }
+
+    /// The folder of the run.
+    fn run(&self) -> PathBuf {
+        std::fs::read_dir(self.folder.path().join("runs")).unwrap().next().unwrap().unwrap().path()
+    }
+
+    /// Its trials.
+    pub(crate) fn trials(&self) -> Vec<TrialRecord> {
+        read_lines(&self.run().join(TRIALS)).unwrap().values
+    }
+
+    /// Its report.
+    pub(crate) fn report(&self, format: &str) -> String {
+        let path = self.run();
+        let report = natmeter(self.folder.path(), &["report", "--format", format, path.to_str().unwrap()]);
+        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+        String::from_utf8(report.stdout).unwrap()
+    }
+}
+
+/// The median of a metric in the CSV report.
+pub(crate) fn median(csv: &str, metric: &str) -> f64 {
+    let line = csv.lines().find(|line| line.contains(&format!(",{metric},median,")));
+    let line = line.unwrap_or_else(|| panic!("{metric}: {csv}"));
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let at = header.iter().position(|name| *name == "value").unwrap();
+    // Fields with a comma are before the value only in quotes.
+    let mut quoted = false;
+    let plain: String = line
+        .chars()
+        .filter(|c| {
+            quoted ^= *c == '"';
+            !(quoted && *c == ',')
+        })
+        .collect();
+    plain.split(',').nth(at).unwrap().parse().unwrap()
+}
+
+/// A value that was injected, and how far from it a right value may be.
+pub(crate) type Injected = (&'static str, f64, f64);
+
+/// Checks that a run of this scenario finds what was injected.
+pub(crate) fn finds(scenario: &str, injected: &[Injected]) {
+    let csv = Ended::of(scenario).report("csv");
+    for (metric, truth, error) in injected {
+        let found = median(&csv, metric);
+        assert!((found - truth).abs() <= *error, "{metric}: {found}, injected {truth}\n{scenario}\n{csv}");
+    }
+}
