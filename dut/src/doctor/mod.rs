@@ -126,7 +126,9 @@ pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
 pub fn of_box(role: &str, host: &mut dyn Host) -> io::Result<Vec<Finding>> {
     let readings = Readings::over(host, FILES)?;
     let mut findings = examine(Of::Box, &format!("box {role}"), &readings, &Port::default());
-    findings.iter_mut().for_each(|finding| finding.settings.clear());
+    for finding in &mut findings {
+        finding.settings.clear();
+    }
     Ok(findings)
 }
 

@@ -67,8 +67,8 @@ fn read(root: &tempfile::TempDir) -> Readings {
 fn in_lines(findings: &[Finding]) -> String {
     let line = |f: &Finding| {
         let boot = if f.at_boot { "at boot: " } else { "" };
-        let mend = f.mend.iter().map(|mend| format!("\n    {boot}{mend}")).collect::<String>();
-        format!("{} {} | {} | {}{mend}\n", f.verdict.word(), f.at, f.name, f.value)
+        let mend: Vec<String> = f.mend.iter().map(|mend| format!("\n    {boot}{mend}")).collect();
+        format!("{} {} | {} | {}{}\n", f.verdict.word(), f.at, f.name, f.value, mend.concat())
     };
     findings.iter().map(line).collect()
 }

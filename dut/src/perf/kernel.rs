@@ -31,9 +31,16 @@ const IDLE: &[&str] = &[
     "cpu_do_idle",
 ];
 
-/// Functions that handle soft interrupts, in which the kernel forwards packets, or threads of packets.
-const SOFTIRQS: &[&str] =
-    &["__do_softirq", "do_softirq", "handle_softirqs", "run_ksoftirqd", "__local_bh_enable_ip", "napi_threaded_poll"];
+/// Functions below which the kernel forwards packets: soft interrupts, threads of packets, and the receipt of one.
+const SOFTIRQS: &[&str] = &[
+    "__do_softirq",
+    "do_softirq",
+    "handle_softirqs",
+    "run_ksoftirqd",
+    "__local_bh_enable_ip",
+    "napi_threaded_poll",
+    "netif_receive_skb",
+];
 
 /// The beginning of the names of functions, and the part of the kernel.
 const PARTS: &[(&str, &str)] = &[
@@ -121,8 +128,8 @@ pub(super) fn is_idle(function: &str) -> bool {
     is_of(function, IDLE)
 }
 
-/// Whether this function handles soft interrupts.
-pub(super) fn handles_softirq(function: &str) -> bool {
+/// Whether the kernel forwards packets below this function.
+pub(super) fn forwards(function: &str) -> bool {
     is_of(function, SOFTIRQS)
 }
 

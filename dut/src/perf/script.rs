@@ -1,7 +1,7 @@
 //! Reads what `perf script -F comm,pid,cpu,time,ip,sym` prints: for each sample a line `THREAD PROCESS [CORE] SECONDS:`, then
 //! one line `ADDRESS FUNCTION` for each function of its call stack, the innermost first. It sums up the stacks of the kernel
-//! that forwards packets: in soft interrupts of any thread, and in system calls of the tester. Any text gives sums: lines
-//! that are something else are skipped.
+//! that forwards packets, in soft interrupts of any thread or where the tester's write to a TAP forwards one. Any text gives
+//! sums: lines that are something else are skipped.
 
 use super::kernel;
 use std::cmp::Reverse;
@@ -61,8 +61,8 @@ struct Sample {
     in_kernel: Option<bool>,
     /// Whether a function of a program was read.
     in_program: bool,
-    /// Whether a function of the stack handles soft interrupts.
-    in_softirq: bool,
+    /// Whether the kernel forwards a packet in it.
+    forwards: bool,
     /// The functions of the kernel, the innermost first.
     functions: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl Script {
         // Behind functions of a program come no functions of the kernel, but what a stack without frame pointers looks like.
         if is_kernel && !sample.in_program {
             let function = name(function);
-            sample.in_softirq |= kernel::handles_softirq(&function);
+            sample.forwards |= kernel::forwards(&function);
             if sample.functions.len() < DEPTH {
                 sample.functions.push(function);
             }
@@ -114,12 +114,9 @@ impl Script {
         if functions.first().is_some_and(|innermost| kernel::is_idle(innermost)) {
             return;
         }
-        if !(in_kernel && sample.in_softirq) && sample.process != self.tester {
-            self.stacks.others += 1;
-            return;
-        }
-        let Some(innermost) = functions.first().filter(|_| in_kernel) else {
-            self.stacks.tester += 1;
+        let Some(innermost) = functions.first().filter(|_| in_kernel && sample.forwards) else {
+            let of_tester = sample.process == self.tester;
+            *if of_tester { &mut self.stacks.tester } else { &mut self.stacks.others } += 1;
             return;
         };
         let of_core = self.stacks.cores.entry(sample.core).or_default();
@@ -169,15 +166,7 @@ fn head(line: &str) -> Option<(Sample, u64)> {
     let time = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)?;
     let (core, process, functions) = (core.parse().ok()?, process.parse().ok()?, Vec::new());
     Some((
-        Sample {
-            core,
-            thread: name(thread),
-            process,
-            in_kernel: None,
-            in_program: false,
-            in_softirq: false,
-            functions,
-        },
+        Sample { core, thread: name(thread), process, in_kernel: None, in_program: false, forwards: false, functions },
         time,
     ))
 }
@@ -215,6 +204,7 @@ natmeter  4321 [000] 39834.300000500:
 \tfffffffffffff000 [unknown]
 
 natmeter  4321 [000] 39834.300100500: 
+\tffffffff81d04321 netif_receive_skb
 \tffffffff81d01234 tun_get_user
 \tffffffff8121ef69 do_syscall_64
 \t          d4ad7 __GI___write
@@ -249,8 +239,8 @@ ksoftirqd/1    25 [001] 39835.000000501:
         assert_eq!(stacks.cores[&1], OfCore { all: 2, waiting: 1 }, "without the idle one, and that behind the range");
         assert_eq!(stacks.cores[&0], OfCore { all: 1, waiting: 0 });
         assert_eq!((stacks.tester, stacks.others), (1, 1));
-        assert_eq!(stacks.parts, BTreeMap::from([("NAT", 1), ("connection tracking", 1), ("TAP", 1)]));
-        let expected = [("core 0;natmeter;do_syscall_64;tun_get_user", 1), (LOCK, 1), (NAT, 1)];
+        assert_eq!(stacks.parts, BTreeMap::from([("NAT", 1), ("connection tracking", 1), ("receive path", 1)]));
+        let expected = [("core 0;natmeter;do_syscall_64;tun_get_user;netif_receive_skb", 1), (LOCK, 1), (NAT, 1)];
         assert_eq!(stacks.stacks, expected.map(|(stack, n)| (stack.to_owned(), n)).into());
     }
 
@@ -259,7 +249,10 @@ ksoftirqd/1    25 [001] 39835.000000501:
         let twice = format!("{RECORDED}\n{}", RECORDED.split("\n\n").next().unwrap());
         let stacks = read(&twice, ALL, 1);
         let names: Vec<(&str, u64)> = stacks.stacks.iter().map(|(stack, n)| (stack.as_str(), *n)).collect();
-        assert_eq!(names, [("core 0;natmeter;do_syscall_64;tun_get_user", 1), (NAT, 2), ("core 1;rare stacks", 1)]);
+        assert_eq!(
+            names,
+            [("core 0;natmeter;do_syscall_64;tun_get_user;netif_receive_skb", 1), (NAT, 2), ("core 1;rare stacks", 1)]
+        );
     }
 
     #[test]
@@ -279,7 +272,10 @@ ksoftirqd/1    25 [001] 39835.000000501:
         ] {
             assert_eq!(read(&format!("{text}\n\tffffffff81234567 f\n"), [0, u64::MAX], 9), Stacks::default(), "{text}");
         }
-        let deep = format!("a 4321 [0] 1.5:\n{}", "\tffffffff81234567 f\n".repeat(1_000));
+        let deep = format!(
+            "a 4321 [0] 1.5:\n{}\tffffffff81234567 netif_receive_skb\n",
+            "\tffffffff81234567 f\n".repeat(1_000)
+        );
         let stacks = read(&deep, [0, u64::MAX], 9);
         assert_eq!(stacks.stacks.keys().next().unwrap().matches(";f").count(), DEPTH);
     }

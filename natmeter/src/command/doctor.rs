@@ -38,7 +38,9 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
         let undone = journal::undo_kept(&dir, &mut Here::new()).map_err(failed)?;
         let nothing =
             undone.is_empty().then(|| "nothing to undo: `natmeter doctor --fix` has changed nothing".to_owned());
-        undone.iter().map(ToString::to_string).chain(nothing).for_each(|line| say_changed(&line, output));
+        for line in undone.iter().map(ToString::to_string).chain(nothing) {
+            say_changed(&line, output);
+        }
         return Ok(Exit::Done);
     }
     let loaded = args.bed.as_ref().map(|bed| {
@@ -51,7 +53,9 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     let mut refused = false;
     if args.fix {
         let changed = doctor::fix(&dir, &mut Here::new(), &findings).map_err(failed)?;
-        changed.iter().for_each(|changed| say_changed(&changed.to_string(), output));
+        for changed in &changed {
+            say_changed(&changed.to_string(), output);
+        }
         refused = changed.iter().any(|changed| changed.refused.is_some());
         findings = of_this_machine(bed);
     }
