@@ -7,6 +7,7 @@
 use crate::external::Hooks;
 use crate::software::conntrack::SLACK;
 use crate::step::quoted;
+use std::fmt::Write;
 
 const FRAME: &str = include_str!("frame.sh");
 const CONNTRACK: &str = include_str!("conntrack.sh");
@@ -184,15 +185,15 @@ impl Script {
         let fixed = [("kept", &*kept), ("technology", technology), ("edge", part), ("left", left), ("right", right)];
         let mut text = "set -e\n".to_owned();
         for (name, value) in fixed {
-            text += &format!("{name}={}\n", escaped(&quoted(value)));
+            let _ = writeln!(text, "{name}={}", escaped(&quoted(value)));
         }
         for name in self.values {
             let (name, optional) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
             let value = if optional && !known(name) { String::new() } else { format!("{{{name}}}") };
-            text += &format!("{}={value}\n", name.replace('-', "_"));
+            let _ = writeln!(text, "{}={value}", name.replace('-', "_"));
         }
         if self.tracks {
-            text += &format!("slack={SLACK}\n{}", escaped(CONNTRACK));
+            let _ = write!(text, "slack={SLACK}\n{}", escaped(CONNTRACK));
         }
         text + self.preset + &escaped(self.text) + &escaped(FRAME)
     }
