@@ -10,13 +10,10 @@ const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
 /// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
 fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
     let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
-    let (metrics, sweep) = match counts {
-        true => ("\"max_conn_est_rate\", \"throughput\"", "[sweep]\nconnections = 500"),
-        false => ("\"throughput\"", ""),
-    };
+    let (more, sweep) = if counts { ("\"max_conn_est_rate\", ", "[sweep]\nconnections = 500") } else { ("", "") };
     let text = format!(
         "name = \"box\"\n[dut.external]\n{plays}\n[technology.{technology}\n{sweep}\n\
-         [measure]\nmetrics = [{metrics}]\n"
+         [measure]\nmetrics = [{more}\"throughput\"]\n"
     );
     fs::write(folder.path().join("box.toml"), text).unwrap();
     let facts =

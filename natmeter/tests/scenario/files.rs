@@ -6,6 +6,7 @@ use natmeter::forecast::{self, text};
 use record::plan::Plan;
 use scenario::bed::software::{self, Seen};
 use scenario::{Dut, Link, Loaded, Options, SearchError, conformance, parse, read};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn files() -> Vec<PathBuf> {
@@ -165,11 +166,11 @@ fn software_page() -> String {
                 Seen::WithFrames(on) => format!("with test frames: {on}"),
                 Seen::Rendered => "no: only written".to_owned(),
             };
-            page += &format!("| {name} | {part} | {seen} |\n");
+            let _ = writeln!(page, "| {name} | {part} | {seen} |");
         }
     }
     for (name, text) in boxes::texts() {
-        page += &format!("\n## {name}\n\n```sh\n{text}```\n");
+        let _ = write!(page, "\n## {name}\n\n```sh\n{text}```\n");
     }
     page
 }
