@@ -50,12 +50,12 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
-        does: &[does("forwarding", Plays::Pe, false, ANYWHERE)],
+        does: &[rendered("forwarding", Plays::Pe, false)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
-        does: &[does("ipv6-forwarding", Plays::Pe, false, ANYWHERE)],
+        does: &[does("ipv6-forwarding", Plays::Pe, false, "namespace")],
     },
     Software {
         name: "nftables",
@@ -80,7 +80,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "jool",
         about: "Jool 4.1, stateful NAT64",
-        does: &[does("nat64", Plays::Pe, true, GUEST), does("464xlat", Plays::Pe, true, GUEST)],
+        does: &[does("nat64", Plays::Pe, true, "guest, ssh"), does("464xlat", Plays::Pe, true, GUEST)],
     },
     Software {
         name: "jool-siit",
