@@ -51,7 +51,7 @@ fn frame_loss_of_a_stall() {
 /// Most frames are not disturbed by the host. Each waits for the device, and then for the tester to receive it.
 #[test]
 #[ignore = "needs a machine without other work"]
-fn latency() {
+fn quiet_latency() {
     let trials = "[measure.latency]\nrate = \"500\"\nduration = \"1 s\"\nfrom = \"100 ms\"\ntags = 400\n\
         [traffic]\ndirection = \"forward\"";
     let truth = [("latency_typical_forward", 410_000.0, 10_000.0)];
@@ -61,7 +61,7 @@ fn latency() {
 /// Its search begins with rates, which other programs lower.
 #[test]
 #[ignore = "needs a machine without other work"]
-fn the_size_of_a_table() {
+fn quiet_the_size_of_a_table() {
     for policy in ["refuse", "collect"] {
         let device = format!("table = 1234\nwhen-full = \"{policy}\"\ncollect = 64");
         let scenario = scenario(&device, "\"conn_table_capacity\"", "alpha = \"50 %\"");
@@ -71,7 +71,7 @@ fn the_size_of_a_table() {
 
 #[test]
 #[ignore = "needs a machine without other work"]
-fn recovery_from_an_overload() {
+fn quiet_recovery_from_an_overload() {
     let trials = "[measure.system-recovery]\nrate = \"30k\"\noverload = \"200 ms\"\nafter = \"400 ms\"";
     let device = "capacity = \"30k\"\nrecovery-time = \"100 ms\"\nspares = 4000";
     let scenario =
@@ -82,7 +82,7 @@ fn recovery_from_an_overload() {
 /// Rates of searches, which other programs lower.
 #[test]
 #[ignore = "needs a machine without other work"]
-fn rates() {
+fn quiet_rates() {
     let cases: [(&str, &str, &str, &[Injected]); 4] = [
         (
             "capacity = \"30k\"\nset-up-rate = \"20k\"",
