@@ -182,8 +182,9 @@ pub struct OfPoint {
 pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
     let asked = Asked::of(&scenario.duts[point.dut], role);
     let mut values = values(scenario, role, point);
-    if let (Some((_, technology)), Some(edge)) = (scenario.duts[point.dut].technology(), asked.edge) {
-        let rows = technology.customers(edge, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
+    // Both edges of a Dual DUT have the one customer.
+    if let (Some((plays, technology)), Some(_)) = (scenario.duts[point.dut].technology(), asked.edge) {
+        let rows = technology.customers(plays, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
         let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
         values.push(("customers".to_owned(), rows.join("\n")));
     }
