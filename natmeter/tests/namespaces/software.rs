@@ -68,7 +68,7 @@ fn an_nft_flowtable_in_a_guest() {
 #[test]
 #[ignore = "needs root"]
 fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
-    for software in ["nftables", "nft-flowtable", "iptables-legacy", "iptables-nft"] {
+    for software in ["nftables", "iptables-legacy", "iptables-nft"] {
         nat44("namespace", software);
     }
 }

@@ -65,7 +65,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "nft-flowtable",
         about: "the same with a flowtable: a software fast path for connections that are established",
-        does: &[does("nat44", Plays::Pe, true, BOTH)],
+        does: &[does("nat44", Plays::Pe, true, GUEST)],
     },
     Software {
         name: "iptables-legacy",
