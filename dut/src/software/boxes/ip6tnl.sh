@@ -44,15 +44,15 @@ provider_edge() {
       echo "$at ${four%/*} $ports" >&5
       if [ $at -eq 1 ]; then echo "addr replace $pe dev lo" >&3; fi
     done
-  } 3>/tmp/natmeter-tunnels 4>/tmp/natmeter-links 5>/tmp/natmeter-customers
-  ip -6 -batch /tmp/natmeter-tunnels
-  ip -batch /tmp/natmeter-links
+  } 3>"$kept.tunnels" 4>"$kept.links" 5>"$kept.customers"
+  ip -6 -batch "$kept.tunnels"
+  ip -batch "$kept.links"
   case $technology in ds-lite) aftr ;; *) lwaftr ;; esac | nft -f -
 }
 # Customers have the same addresses: each is a zone of connection tracking, and a mark brings answers to its tunnel.
 aftr() {
   echo "table ip natmeter {"
-  tunnels=$(while read -r at _; do printf '"natmeter%s" : %s, ' "$at" "$at"; done </tmp/natmeter-customers)
+  tunnels=$(while read -r at _; do printf '"natmeter%s" : %s, ' "$at" "$at"; done <"$kept.customers")
   echo " chain raw { type filter hook prerouting priority raw; ct original zone set iifname map { $tunnels }; }"
   echo " chain marks { type filter hook prerouting priority mangle;"
   echo "  ct mark set iifname map { $tunnels }; iifname \"$right\" meta mark set ct mark; }"
@@ -75,9 +75,10 @@ blocks() {
     for block in $(echo "$ports" | tr ',' ' '); do
       if [ -n "${2:-}" ]; then printf "$1, " "$at" "$four" "$block"; else printf "$1, " "$four" "$block" "$at"; fi
     done
-  done </tmp/natmeter-customers
+  done <"$kept.customers"
 }
 remove() {
+  rm -f "$kept.tunnels" "$kept.links" "$kept.customers"
   nft delete table ip natmeter
   for link in $(ip -o link show type ip6tnl | sed -n 's/^[0-9]*: \(natmeter[0-9]*\)@.*/\1/p'); do ip link del "$link"; done
   ip rule show | sed -n 's/^1000:.*fwmark 0x\([0-9a-f]*\) lookup 1[0-9]*$/\1/p' |

@@ -48,10 +48,19 @@ const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports"];
 const SCRIPTS: &[Script] = &[
     Script { name: "linux-forwarding", text: include_str!("linux-forwarding.sh"), ..LINUX },
     Script { name: "linux-ipv6-forwarding", text: include_str!("linux-ipv6-forwarding.sh"), ..LINUX },
-    Script { name: "nftables", text: include_str!("nftables.sh"), tracks: true, values: NAT, keeps: |_| true, ..LINUX },
+    Script {
+        name: "nftables",
+        text: include_str!("nftables.sh"),
+        preset: "fast=no\n",
+        tracks: true,
+        values: NAT,
+        keeps: |_| true,
+        ..LINUX
+    },
     Script {
         name: "nft-flowtable",
-        text: include_str!("nft-flowtable.sh"),
+        text: include_str!("nftables.sh"),
+        preset: "fast=yes\n",
         tracks: true,
         values: NAT,
         keeps: |_| true,
