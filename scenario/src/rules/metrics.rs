@@ -111,13 +111,15 @@ impl Check<'_> {
             && !established
             && self.scenario.measure.phase1_rate.is_none();
         let given = self.scenario.procedures.rate(of.key).is_some();
-        let fault = if of.at_throughput && !given && !metrics[..at].iter().any(|key| metric::is_throughput(key)) {
+        let after_throughput = metrics[..at].iter().any(|key| metric::is_throughput(key));
+        let fault = if of.at_throughput && !given && !after_throughput {
             let fault = Fault::new(format!("{} is measured at the throughput", metrics[at]));
             fault
                 .at(path, "no throughput is measured before")
                 .instead("write \"throughput\" before it")
                 .instead(format!("or give its rate: `rate` in [{}]", self.measure(of.key)))
-        } else if needs_phase1_rate {
+        // The throughput before it needs this rate, too, and its fault says so.
+        } else if needs_phase1_rate && !after_throughput {
             without_phase1_rate(path.to_owned(), metrics, &metrics[at])
         } else {
             return;
@@ -273,7 +275,10 @@ impl Check<'_> {
 fn without_phase1_rate(path: String, metrics: &[String], key: &str) -> Fault {
     let fault = Fault::new(format!("{key} of a device that keeps connections needs a rate for its phase 1"));
     let fault = fault.at(path, "its phase 1 runs at a share of the establishment rate, which is not measured before");
-    let others = metrics.iter().filter(|other| *other != key && !other.starts_with("max_conn_est_rate"));
+    // `profile` adds the last one.
+    let is_other =
+        |other: &&String| *other != key && !other.starts_with("max_conn_est_rate") && *other != LOCK_WAIT.key;
+    let others = metrics.iter().filter(is_other);
     let list: Vec<&str> = ["max_conn_est_rate", key].into_iter().chain(others.map(String::as_str)).collect();
     let list = list.iter().map(|metric| format!("\"{metric}\"")).collect::<Vec<_>>().join(", ");
     fault
