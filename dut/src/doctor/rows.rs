@@ -155,11 +155,15 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "isolated cores",
         of: &[Of::Tester],
-        read: Read::Machine(|of| Some(cores(of.text(ISOLATED)?).to_string())),
+        // The words name cores 2 and 3.
+        read: Read::Machine(|of| {
+            let all = cores(of.text(ONLINE)?);
+            Some(cores(of.text(ISOLATED)?).to_string()).filter(|_| all >= 4)
+        }),
         want: Want::AtLeast(1.0),
         verdict: Verdict::Look,
-        why: "The kernel runs other programs and timers on the cores of the tester. Start natmeter with `taskset -c 2-5` then.",
-        mend: Mend::Boot("isolcpus=2-5 nohz_full=2-5 rcu_nocbs=2-5"),
+        why: "The kernel runs other programs and timers on the cores of the tester. Start natmeter with `taskset -c 2,3` then.",
+        mend: Mend::Boot("isolcpus=2,3 nohz_full=2,3 rcu_nocbs=2,3"),
     },
     Row {
         name: "irqbalance",
