@@ -297,15 +297,15 @@ fn two_namespaces_in_a_row_forward() {
 }
 
 /// A box like a machine of its own: a guest at the ends of three cables in the tester's namespace, one of them for ssh.
-struct OverSsh {
+pub(super) struct OverSsh {
     tester: Netns,
-    folder: TempDir,
+    pub(super) folder: TempDir,
     guest: Child,
 }
 
 impl OverSsh {
     /// Boots the guest, and runs these commands in it by ssh. The bed file has these ends and these keys of the box.
-    fn new(ends: [(&str, &str); 2], software: &str, commands: &[&str]) -> OverSsh {
+    pub(super) fn new(ends: [(&str, &str); 2], software: &str, commands: &[&str]) -> OverSsh {
         let tester = Netns::new().unwrap();
         for name in ["t-left", "t-right", "t-control"] {
             let far = name.replacen('t', "g", 1);
@@ -350,7 +350,7 @@ impl OverSsh {
     }
 
     /// Measures the guest, which counts so many connections.
-    fn is_measured_and_counted(&self, scenario: &str, counted: u32) {
+    pub(super) fn is_measured_and_counted(&self, scenario: &str, counted: u32) {
         let natmeter = |args: &[&str]| {
             let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
             command.args(args).current_dir(self.folder.path()).output().unwrap()

@@ -1,21 +1,27 @@
 //! The software that natmeter configures on a box, each measured in a guest or in a namespace, and counted and emptied there.
 
-use super::guests::{LEFT, RIGHT, bed_of, measured, measured_and_counted};
+use super::guests::{LEFT, OverSsh, RIGHT, bed_of, measured, measured_and_counted};
 use std::fs;
+use std::path::Path;
 
 /// Addresses of the box and of the tester where a side has IPv6.
 const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
 
-/// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
-fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
-    let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
+/// Writes the scenario `box.toml` into a folder.
+fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
     let (more, sweep) = if counts { ("\"max_conn_est_rate\", ", "[sweep]\nconnections = 500") } else { ("", "") };
     let text = format!(
         "name = \"box\"\n[dut.external]\n{plays}\n[technology.{technology}\n{sweep}\n\
          [measure]\nmetrics = [{more}\"throughput\"]\n"
     );
-    fs::write(folder.path().join("box.toml"), text).unwrap();
+    fs::write(folder.join("box.toml"), text).unwrap();
+}
+
+/// A box with this software at a place plays a part of a technology. `counts` says whether it has connections.
+fn plays(on: &str, software: &str, (plays, technology): (&str, &str), ends: [(&str, &str); 2], counts: bool) {
+    let folder = bed_of(ends, &format!("[dut]\non = \"{on}\"\nsoftware = \"{software}\"\n"));
+    scenario(folder.path(), plays, technology, counts);
     let facts =
         if counts { measured_and_counted(folder.path(), "box.toml") } else { measured(folder.path(), "box.toml", 1) };
     assert!(facts["host"].as_str().unwrap().starts_with(on), "{facts}");
@@ -98,6 +104,20 @@ fn a_clat_by_tayga_in_a_namespace() {
 fn b4_and_aftr_of_the_kernel_in_guests() {
     plays("guest", "ip6tnl", (CE, &ds_lite()), [LEFT, RIGHT6], false);
     plays("guest", "ip6tnl", (PE, &format!("{}\n[traffic]\nsubscribers = 10", ds_lite())), [LEFT6, RIGHT], true);
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn an_aftr_of_the_kernel_in_a_guest_over_ssh() {
+    let addresses = [
+        "ip addr add 2001:2:0:1800::2/64 dev left",
+        "ip addr add 198.19.0.1/24 dev right",
+        "ip route add default via 2001:2:0:1800::1",
+    ];
+    let bed = OverSsh::new([LEFT6, RIGHT], "ip6tnl", &addresses);
+    scenario(bed.folder.path(), PE, &ds_lite(), true);
+    // The kernel also tracks the connection of ssh.
+    bed.is_measured_and_counted("box.toml", 501);
 }
 
 #[test]

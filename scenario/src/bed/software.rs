@@ -92,7 +92,7 @@ pub const KNOWN: &[Software] = &[
         about: "tunnels of the Linux kernel with nft",
         does: &[
             does("ds-lite", Plays::Ce, false, GUEST),
-            does("ds-lite", Plays::Pe, true, GUEST),
+            does("ds-lite", Plays::Pe, true, "guest, ssh"),
             does("lw4o6", Plays::Ce, true, GUEST),
             does("lw4o6", Plays::Pe, false, GUEST),
             does("map-e", Plays::Ce, true, GUEST),
