@@ -400,6 +400,9 @@ pub enum GuestCommand {
         /// Command to run instead of the standard input
         #[arg(short, value_name = "COMMAND")]
         command: Option<String>,
+        /// What it has.
+        #[command(flatten)]
+        hardware: Hardware,
         /// Where guests are.
         #[command(flatten)]
         guests: Guests,
@@ -414,6 +417,17 @@ pub enum GuestCommand {
         #[command(flatten)]
         guests: Guests,
     },
+}
+
+/// What a guest has.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Hardware {
+    /// Processors; User-Mode Linux has one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub cpus: u32,
+    /// Memory in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
+    pub memory: u32,
 }
 
 /// `natmeter guest run`
@@ -431,12 +445,9 @@ pub struct GuestRun {
     /// How it takes commands.
     #[command(flatten)]
     pub control: Option<Control>,
-    /// Processors; User-Mode Linux has one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub cpus: u32,
-    /// Memory in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
-    pub memory: u32,
+    /// What it has.
+    #[command(flatten)]
+    pub hardware: Hardware,
     /// Where guests are.
     #[command(flatten)]
     pub guests: Guests,

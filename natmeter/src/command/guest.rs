@@ -1,11 +1,11 @@
 //! `natmeter guest`: builds, lists, tries, runs and removes guests.
 
 use super::{failed, guest_run};
-use crate::cli::{GuestCommand, Guests, Output};
+use crate::cli::{GuestCommand, Guests, Hardware, Output};
 use crate::exit::Exit;
 use crate::term::{self, err, out};
 use dut::DutError;
-use dut::guest::{self, Cache, Guest, GuestConfig, Image, Kind};
+use dut::guest::{self, Cache, Guest, Image, Kind};
 use dut::host::runner::Limits;
 use record::store::date::rfc3339;
 use serde_json::json;
@@ -20,7 +20,7 @@ pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
     let done = match command {
         GuestCommand::Build { kind, guests } => build(*kind, guests, output),
         GuestCommand::List { guests } => list(guests, output),
-        GuestCommand::Shell { kind, command, guests } => shell(*kind, command.as_deref(), guests),
+        GuestCommand::Shell { kind, command, hardware, guests } => shell(*kind, *hardware, command.as_deref(), guests),
         GuestCommand::Run(args) => guest_run::run(args, output).map(|()| Exit::Done),
         GuestCommand::Clean { guests } => clean(guests),
     };
@@ -88,13 +88,14 @@ fn clean(guests: &Guests) -> Result<Exit, DutError> {
     Ok(Exit::Done)
 }
 
-fn shell(kind: Kind, command: Option<&str>, guests: &Guests) -> Result<Exit, DutError> {
+fn shell(kind: Kind, hardware: Hardware, command: Option<&str>, guests: &Guests) -> Result<Exit, DutError> {
     let image = cache(guests)?.latest(kind)?;
     if !rustix::process::geteuid().is_root() {
         port::netns::enter_user_namespace()?;
     }
     let begun = Instant::now();
-    let mut guest = Guest::boot(&GuestConfig { kind, ..GuestConfig::default() }, &image, Vec::new())?;
+    let config = guest_run::config(kind, hardware)?;
+    let mut guest = Guest::boot(&config, &image, Vec::new())?;
     let took = begun.elapsed();
     if let Some(line) = command {
         return in_guest(&mut guest, line);

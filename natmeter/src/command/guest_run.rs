@@ -3,7 +3,7 @@
 
 use super::guest::cache;
 use crate::bed::machine;
-use crate::cli::{GuestRun, Output};
+use crate::cli::{GuestRun, Hardware, Output};
 use crate::term::{self, err, out};
 use dut::DutError;
 use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};
@@ -20,13 +20,12 @@ pub(super) fn run(args: &GuestRun, output: Output) -> Result<(), DutError> {
     let keys = args.control.as_ref().map(|control| public_keys(&control.ssh_key)).transpose()?;
     let mut cables = vec![(ENDS[0], &args.left), (ENDS[1], &args.right)];
     cables.extend(args.control.as_ref().map(|control| (sshd::CONTROL, &control.interface)));
-    refuse(args.kind, args.cpus, &cables)?;
+    let config = config(args.kind, args.hardware)?;
+    refuse(args.kind, &cables)?;
     let (mut nics, mut mutes) = (Vec::new(), Vec::new());
     for (name, interface) in cables {
         nics.push(nic(args, name, interface, &mut mutes)?);
     }
-    let (memory_mib, cpus) = (args.memory, args.cpus);
-    let config = GuestConfig { kind: args.kind, memory_mib, cpus, ..GuestConfig::default() };
     let mut guest = Guest::boot(&config, &image, nics)?;
     let mut host_key = String::new();
     if let (Some(control), Some(keys)) = (&args.control, keys) {
@@ -65,17 +64,22 @@ fn nic(args: &GuestRun, name: &'static str, interface: &str, mutes: &mut Vec<Mut
         Kind::Qemu => {
             // The TAP's address is this machine's. The guest has another one that is administered locally.
             mac[0] = (mac[0] & 0xfe) ^ 0x04 | 0x02;
-            handover::tap(&here, interface, args.cpus)?
+            handover::tap(&here, interface, args.hardware.cpus)?
         }
     };
     Ok(Nic { name, mac, descriptors })
 }
 
-/// Refuses what cannot be a guest of this kind, and interfaces that this machine needs itself: a guest takes their frames.
-fn refuse(kind: Kind, cpus: u32, cables: &[(&str, &String)]) -> Result<(), DutError> {
+/// What a guest of this kind has.
+pub(super) fn config(kind: Kind, Hardware { cpus, memory }: Hardware) -> Result<GuestConfig, DutError> {
     if kind == Kind::Uml && cpus > 1 {
-        return Err(refused("User-Mode Linux has one processor".to_owned(), "run `natmeter guest run qemu …`"));
+        return Err(refused("User-Mode Linux has one processor".to_owned(), "write `qemu` for the kind of the guest"));
     }
+    Ok(GuestConfig { kind, memory_mib: memory, cpus, ..GuestConfig::default() })
+}
+
+/// Refuses what cannot be an interface of a guest of this kind, and what this machine needs itself: a guest takes its frames.
+fn refuse(kind: Kind, cables: &[(&str, &String)]) -> Result<(), DutError> {
     let mut here = Interfaces::here()?;
     let all = machine::interfaces().map_err(|what| refused(what, "run it as root"))?;
     for (at, (name, interface)) in cables.iter().enumerate() {
