@@ -63,15 +63,19 @@ pub fn hurry() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
-/// Gives the calling thread real-time priority (SCHED_FIFO, lowest priority), before all ordinary threads of its core;
+/// Gives the calling thread real-time priority (SCHED_RR, lowest priority), before all ordinary threads of its core;
 /// the kernel still gives those a twentieth of the time. Only for threads that do not depend on kernel threads while
 /// they work: the kernel's packet threads are ordinary and would starve. Best effort, as [`hurry`].
+///
+/// Not SCHED_FIFO: under it a spinning thread keeps its core from all others of the same priority. Two processes with two
+/// spinning threads each, on the same two cores, would wait for ever: on each core runs a thread that waits for the one
+/// that cannot run on the other core.
 pub fn preempt_others() -> bool {
     // SAFETY: sched_param is plain old data, for which all zeroes are a value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = 1;
     // SAFETY: thread 0 is the calling one, and the pointer is to a live sched_param.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
 /// The calling thread is an ordinary one again, with the best priority of these: what [`preempt_others`] did is undone.
@@ -135,6 +139,9 @@ pub fn socket_drops(socket: impl AsFd) -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
 
     fn policy() -> i32 {
         // SAFETY: no memory is passed; thread 0 is the calling one.
@@ -145,9 +152,36 @@ mod tests {
     #[test]
     fn a_thread_that_preempted_others_is_ordinary_again() {
         let preempted = preempt_others();
-        assert_eq!(policy() == libc::SCHED_FIFO, preempted);
+        assert_eq!(policy() == libc::SCHED_RR, preempted);
         preempt_no_more();
         assert_eq!(policy(), libc::SCHED_OTHER);
+    }
+
+    /// The second thread runs only if the first one, which spins on the same core, does not keep that core for itself.
+    /// Without privilege both are ordinary threads.
+    #[test]
+    fn threads_that_preempt_others_share_a_core() {
+        let core = cores()[0];
+        let (ready, ran) = (Barrier::new(2), AtomicBool::new(false));
+        let prepare = || {
+            pin(core).unwrap();
+            preempt_others();
+            ready.wait();
+        };
+        let saw = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                prepare();
+                ran.store(true, Ordering::Relaxed);
+            });
+            let spinning = scope.spawn(|| {
+                prepare();
+                let end = Instant::now() + Duration::from_secs(10);
+                while !ran.load(Ordering::Relaxed) && Instant::now() < end {}
+                ran.load(Ordering::Relaxed)
+            });
+            spinning.join().unwrap()
+        });
+        assert!(saw, "a spinning thread kept its core for 10 s from another one with the same priority");
     }
 
     #[test]
