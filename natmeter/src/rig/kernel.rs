@@ -14,7 +14,7 @@ use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
 use method::metric::LOCK_WAIT;
-use method::trial::Profiler;
+use method::trial::{Buckets, Profiler};
 use method::{Loop, Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
@@ -337,9 +337,10 @@ impl Device for Kernel {
         super::profile::of_cores(if self.cores.is_empty() { &shared } else { &self.cores }, profiler)
     }
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
-        let used = with(&self.running, |device| Ok(device.memory()))?;
+        let (used, table) = with(&self.running, |device| Ok((device.memory(), device.hash_table()?)))?;
+        let buckets = table.map(|table| Buckets { count: table.buckets, bytes: table.bytes });
         let source = dut::memory::SOURCE.to_owned();
-        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets: None, source }))
+        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets, source }))
     }
 }
 
