@@ -28,7 +28,8 @@ fn unreclaimable(meminfo: &str) -> Option<u64> {
 
 /// The largest area of the function that allocates the hash table, without its guard page.
 fn mapped_table(areas: &str, page: u64) -> Option<u64> {
-    let pages = |line: &str| line.split_ascii_whitespace().find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
+    let pages =
+        |line: &str| line.split_ascii_whitespace().find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
     areas.lines().filter(|line| line.contains(ALLOCATES_TABLE)).filter_map(pages).max().map(|pages| pages * page)
 }
 
