@@ -9,6 +9,7 @@ use super::{
     technology, with_traffic,
 };
 use dut::bed::{LEFT, RIGHT};
+use dut::dns::Between;
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
@@ -103,6 +104,9 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
         Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
         _ => None,
     };
+    if scenario.sends_queries() && scenario.bed.is_some() {
+        dut::dns::see_that_tools_are_there(&Between::Nothing)?;
+    }
     let beds = points.iter().filter_map(|point| dns::between(scenario, point));
     beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
     let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
