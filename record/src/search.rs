@@ -12,7 +12,7 @@ use method::metric::{
     is_of_phase1, is_of_queries, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
-use method::procedure::cpu_idle::Limit;
+use method::procedure::bottleneck::Limit;
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{

@@ -1,5 +1,6 @@
 //! Reports of example run folders, word for word; and the same folder always gives the same bytes.
 
+mod bottleneck;
 mod bounds;
 mod fixture;
 mod repeated;
