@@ -3,6 +3,7 @@
 mod bottleneck;
 mod bounds;
 mod fixture;
+mod memory;
 mod repeated;
 mod schema;
 
