@@ -7,6 +7,7 @@ mod bed_procedures;
 mod bed_runs;
 mod bed_technologies;
 mod beds;
+mod cores;
 mod device;
 mod dns;
 mod doctor;

@@ -65,7 +65,7 @@ impl Check<'_> {
     /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
     fn memory(&mut self) {
         let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
-        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.memory.is_some());
+        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.tells_memory());
         for dut in &self.scenario.duts {
             let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
             match dut {
