@@ -48,7 +48,7 @@ pub fn measure(
 ) -> Result<SearchResult, TrialError> {
     let Profiling { rate, limit, duration, frequency } = profiling;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    let options = TrialOptions { profiler: Some(Profiler { frequency }), ..settings.options.clone() };
+    let options = TrialOptions { profiler: Some(Profiler { frequency }), sampler: None, ..settings.options.clone() };
     let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let mut decider = Decider::new(trials, &settings);

@@ -3,6 +3,7 @@
 
 use super::beds::{has_rates, quick, reported};
 use super::guests::{LEFT, RIGHT, SLOW, SOME, bed_of, natmeter};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -14,12 +15,16 @@ fn said_by(of_box: &str, prints: &str, more: &[&str]) -> Vec<String> {
         mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n[sweep]\nconnections = 500\ncores = [1, 2]\n\
         [measure]\nmetrics = [\"throughput\"]\nphase1-rate = \"1k\"\n";
     fs::write(folder.path().join("box.toml"), text).unwrap();
-    let report = reported(folder.path(), &quick("box.toml", more), |args| natmeter(folder.path(), args));
+    let commands = RefCell::new(String::new());
+    let report = reported(folder.path(), &quick("box.toml", more), |args| {
+        let output = natmeter(folder.path(), args);
+        let run = fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+        *commands.borrow_mut() = fs::read_to_string(run.join("commands.jsonl")).unwrap();
+        output
+    });
     has_rates(&report, 2);
-    let run = fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
-    let commands = fs::read_to_string(run.join("commands.jsonl")).unwrap();
     let mut said: Vec<String> = Vec::new();
-    for line in commands.lines().filter(|line| line.contains("hook `count`")) {
+    for line in commands.take().lines().filter(|line| line.contains("hook `count`")) {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let first = line["output"].as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
         if said.last() != Some(&first) {

@@ -87,7 +87,10 @@ fn a_box_is_looked_at_over_ssh() {
         let output = bed.device.command("cat", Sight::NetworkAndSysfs).arg(timeout).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
-    let said = |args: &[&str]| String::from_utf8(bed.natmeter(args).stdout).unwrap();
+    let said = |args: &[&str]| {
+        let text = String::from_utf8(bed.natmeter(args).stdout).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     assert_eq!(read(), "30");
     let fixed = said(&["doctor", "--bed", "bed.toml", "--fix"]);
     assert!(fixed.contains(&format!("box dut: {timeout}: set to 300")), "{fixed}");
