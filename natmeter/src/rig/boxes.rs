@@ -7,6 +7,7 @@ use super::uncleared::Uncleared;
 use super::{Process, RigError, failed};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
+use dut::queues::Queues;
 use dut::software::boxes::{self, Edge};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
 use method::trial::{Disruption, Profiler};
@@ -26,6 +27,8 @@ pub struct Boxes {
     /// Facts of the bed file, and those that natmeter found.
     facts: FactTable,
     counts: bool,
+    /// What each box had received before the trials.
+    queues: Vec<Received>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
     /// Whether packets of such a box are steered to the core of the tester, too.
@@ -44,19 +47,56 @@ pub fn prepare(
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let (cores, shares_core) = (cores_here(scenario, bed, point), shares_core(scenario, bed, point));
-    let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false, cores, shares_core };
+    let mut boxes =
+        Boxes { running: Vec::new(), facts: FactTable::new(), counts: false, queues: Vec::new(), cores, shares_core };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
         let sink = process.commands.sink(role);
-        let running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
+        let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
         boxes.counts |= config.hooks.count.is_some();
         let own = keys.facts.iter().flatten().cloned();
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        boxes.queues.push(Received::by(role, keys, &mut running)?);
         boxes.running.push(running);
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
+}
+
+/// The packets that the queues of a box had received, of each of its interfaces.
+struct Received {
+    role: String,
+    interfaces: Vec<(String, Queues)>,
+}
+
+impl Received {
+    fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
+        let mut interfaces = Vec::new();
+        // Software of the user may be no Linux.
+        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(|software| software.is_of_linux()));
+        if let Some(names) = names {
+            let queues = running.queues(names)?;
+            interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));
+        }
+        Ok(Received { role: role.to_owned(), interfaces })
+    }
+
+    /// The doubts about its spread since then.
+    fn lopsided(self, running: &mut External) -> Vec<String> {
+        let [left, right] = &self.interfaces[..] else { return Vec::new() };
+        let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
+        let found = self.interfaces.iter().zip(&now);
+        let found = found.filter_map(|((name, before), now)| Some((name, dut::queues::lopsided(before, now)?)));
+        let sentence = |(name, words): (&String, String)| {
+            format!(
+                "The interface {name} of the box {} does not spread packets evenly over its queues: {words}. Use more flows, or \
+                 spread by ports, too: `ethtool -N {name} rx-flow-hash udp4 sdfn`.",
+                self.role
+            )
+        };
+        found.map(sentence).collect()
+    }
 }
 
 /// The boxes to whose cores this machine steers their packets.
@@ -304,14 +344,20 @@ impl Boxes {
     }
 
     /// The engine's device, and what restores the boxes.
-    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown) {
-        let all = Arc::new(Mutex::new(self.running));
+    /// Last comes what reads the spread over the queues of the boxes, after the trials.
+    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
+        let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
+        let again = Arc::clone(&all);
+        let spread = move || {
+            let mut all = again.lock().expect("no panic while held");
+            all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
+        };
         let device = Between { all: Arc::clone(&all), uncleared, cores: self.cores };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
         };
-        (Box::new(device), Box::new(teardown))
+        (Box::new(device), Box::new(teardown), Box::new(spread))
     }
 }
 

@@ -206,6 +206,7 @@ pub fn build(
         doubts,
         shares_core,
         price: price(&config.bed, &running),
+        afterwards: None,
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let device = running.lock().expect("no panic while held").take();

@@ -482,7 +482,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
     let shares_core = boxes.shares_core;
-    let (device, restore) = boxes.running(uncleared);
+    let (device, restore, afterwards) = boxes.running(uncleared);
     let engine = Engine::new(
         process.clock,
         lanes,
@@ -500,6 +500,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
         doubts,
         shares_core,
         price: None,
+        afterwards: Some(afterwards),
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let ended = place.ended().map(|ended| format!("the program that was started as the device {ended}"));

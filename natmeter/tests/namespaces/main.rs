@@ -17,6 +17,7 @@ mod guests;
 mod lab;
 mod operation;
 mod profile;
+mod queues;
 mod routers;
 mod software;
 mod traffic;

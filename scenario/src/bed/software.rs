@@ -204,6 +204,11 @@ impl Software {
         self.does.iter().find(fits)
     }
 
+    /// Whether its box is a Linux host.
+    pub fn is_of_linux(&self) -> bool {
+        self.forwards != Forwards::OnItsOwnCores
+    }
+
     /// Whether anything that it does keeps connections.
     pub fn keeps(&self) -> bool {
         self.does.iter().any(|does| does.keeps)
