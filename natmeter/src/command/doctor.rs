@@ -59,7 +59,9 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
         let is_to_change = of_box.iter().any(|finding| !finding.settings.is_empty());
         if args.fix && is_to_change {
             let changed = doctor::fix_box(&dir, reached(bed, keys).map_err(failed)?, &of_box).map_err(failed)?;
-            changed.iter().for_each(|changed| say_changed(&format!("box {role}: {changed}"), output));
+            for changed in &changed {
+                say_changed(&format!("box {role}: {changed}"), output);
+            }
             refused |= changed.iter().any(|changed| changed.refused.is_some());
             of_box = look(bed, role, keys);
         }
@@ -107,7 +109,9 @@ fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
     }
     let way_out = "`natmeter doctor --undo --bed FILE` restores it";
     lines.extend(left.iter().map(|to| format!("box ssh:{to} still has changed settings: {way_out}")));
-    lines.iter().for_each(|line| say_changed(line, output));
+    for line in &lines {
+        say_changed(line, output);
+    }
     Ok(Exit::Done)
 }
 

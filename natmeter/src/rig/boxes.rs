@@ -74,7 +74,7 @@ impl Received {
     fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
         let mut interfaces = Vec::new();
         // Software of the user may be no Linux.
-        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(|software| software.is_of_linux()));
+        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
         if let Some(names) = names {
             let queues = running.queues(names)?;
             interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));

@@ -94,8 +94,8 @@ fn a_box_in_a_namespace_is_profiled() {
     assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
     let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
     let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
-    let results = results.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let profiled = results.filter(|r| r["measurement"]["metric"] == "lock_wait").last().unwrap();
+    let mut results = results.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let profiled = results.find(|r| r["measurement"]["metric"] == "lock_wait").unwrap();
     let stacks = profiled["observed"]["profile"]["stacks"].as_object().unwrap().clone();
     assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
 }
