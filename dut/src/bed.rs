@@ -451,7 +451,7 @@ fn steer(interface: &str, cores: &[usize]) -> Action {
 }
 
 /// Formats cores as a kernel CPU mask: groups of 32 bits in hexadecimal, the highest first.
-fn cpu_mask(cores: &[usize]) -> String {
+pub fn cpu_mask(cores: &[usize]) -> String {
     let groups = cores.iter().max().map_or(0, |c| c / 32) + 1;
     let mut words = vec![0u32; groups];
     for core in cores {

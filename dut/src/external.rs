@@ -21,7 +21,8 @@ use crate::guest::SharedGuest;
 use crate::host::Order;
 use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
-use crate::step::{Action, Event, Sink, Target};
+use crate::queues::{self, Queues};
+use crate::step::{Action, Event, Sink, Target, quoted};
 use note::{Held, Note};
 use outcome::{failure, judged, last_number, record, record_as};
 use place::{Place, shown};
@@ -449,6 +450,18 @@ impl External {
     pub fn proc_stat(&mut self) -> Result<Option<String>, DutError> {
         let ran = self.place.run("cat /proc/stat", &self.limits)?;
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
+    }
+
+    /// Reads the received packets of each queue of these interfaces of a box; empty where `ethtool` or its counters are missing.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn queues(&mut self, interfaces: [&str; 2]) -> Result<[Queues; 2], DutError> {
+        let mut of = |interface: &str| {
+            let ran = self.place.run(&format!("ethtool -S {}", quoted(interface)), &self.limits)?;
+            Ok::<_, DutError>(queues::received(&ran.output.stdout))
+        };
+        Ok([of(interfaces[0])?, of(interfaces[1])?])
     }
 
     /// Runs a hook that prints a number.

@@ -31,8 +31,10 @@ pub use restored::{Restored, failures};
 
 /// The changes of a run.
 const FILE: &str = "machine.journal";
-/// The changes that stay until the user undoes them.
+/// The changes that stay until the user undoes them: of this machine, or of another host.
 const KEPT: &str = "doctor.journal";
+/// The beginning of the names of those of other hosts.
+const KEPT_OF: &str = "doctor-of-";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -91,6 +93,14 @@ impl Journal {
     /// When another process has the lock, or an existing journal is refused.
     pub fn keep(dir: &RunDir) -> Result<Journal, DutError> {
         Journal::open(dir, KEPT)
+    }
+
+    /// The same for the changes of another host, which ssh knows by this destination. [`clean`] does not undo them.
+    ///
+    /// # Errors
+    /// As [`Journal::keep`].
+    pub fn keep_of(dir: &RunDir, destination: &str) -> Result<Journal, DutError> {
+        Journal::open(dir, &kept_of(destination))
     }
 
     fn open(dir: &RunDir, name: &str) -> Result<Journal, DutError> {
@@ -243,6 +253,35 @@ pub fn undo_kept(dir: &RunDir, host: &mut dyn Host) -> Result<Vec<Restored>, Dut
         return Ok(Vec::new());
     }
     Journal::keep(dir)?.all_restored(host)
+}
+
+/// Undoes the changes of another host that [`Journal::keep_of`] recorded, the last first.
+///
+/// # Errors
+/// Those of [`clean`].
+pub fn undo_kept_of(dir: &RunDir, destination: &str, host: &mut dyn Host) -> Result<Vec<Restored>, DutError> {
+    if fs::symlink_metadata(dir.path().join(kept_of(destination))).is_err() {
+        return Ok(Vec::new());
+    }
+    Journal::keep_of(dir, destination)?.all_restored(host)
+}
+
+/// The other hosts that have changes, by their destinations.
+pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
+    let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter_map(|name| {
+            Some(name.strip_prefix(KEPT_OF)?.strip_suffix(".journal")?.replace("%2F", "/").replace("%25", "%"))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The file name of a host's journal.
+fn kept_of(destination: &str) -> String {
+    format!("{KEPT_OF}{}.journal", destination.replace('%', "%25").replace('/', "%2F"))
 }
 
 /// Whether a journal exists, of a killed run or of one in progress.

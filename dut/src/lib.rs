@@ -33,6 +33,7 @@ pub mod perf;
 pub mod port_lock;
 pub mod private_file;
 pub mod probe;
+pub mod queues;
 pub mod readings;
 pub mod setting;
 pub mod software;

@@ -3,7 +3,7 @@
 //! namespaces vanish with natmeter.
 
 use crate::DutError;
-use crate::bed::{LEFT, RIGHT, prepared, quiet};
+use crate::bed::{LEFT, RIGHT, cpu_mask, prepared, quiet};
 use crate::changes::Changes;
 use crate::host::{Host, Log, Namespace};
 use crate::lock::RunDir;
@@ -132,6 +132,16 @@ impl Links {
         };
         Ok([open(at.checked_sub(1), 0)?, open(Some(at + 1), 1)?])
     }
+}
+
+/// Steps that let these cores deliver frames to interfaces of the tester, each with so many queues. Otherwise the backlog of the
+/// core that forwarded a frame would drop it on the way to the tester.
+pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> {
+    let step = |name: &str, queue: u32| {
+        let path = format!("/sys/class/net/{name}/queues/rx-{queue}/rps_cpus");
+        Step::tester(format!("cores that deliver frames to {name}"), Action::Write { path, value: cpu_mask(cores) })
+    };
+    interfaces.iter().flat_map(|name| (0..queues).map(move |queue| step(name, queue))).collect()
 }
 
 /// Steps in two namespaces: `near`, a box or the tester, as [`Target::Tester`], and the box `far` as [`Target::Dut`].

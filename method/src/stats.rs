@@ -58,6 +58,34 @@ pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
     Some(f64::midpoint(lower as f64, upper as f64))
 }
 
+/// A line y = intercept + slope · x.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Growth of y per unit of x.
+    pub slope: f64,
+    /// y at x = 0.
+    pub intercept: f64,
+    /// Coefficient of determination: 1 if all points are on the line.
+    pub r_squared: f64,
+}
+
+impl Line {
+    /// Returns the least squares line through points (x, y); none if fewer than two x differ.
+    pub fn through(points: &[(f64, f64)]) -> Option<Line> {
+        let n = points.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(a, b)| of(a - x, b - y)).sum::<f64>();
+        let (xx, xy, yy) = (sum(&|a, _| a * a), sum(&|a, b| a * b), sum(&|_, b| b * b));
+        if points.is_empty() || xx <= 0.0 {
+            return None;
+        }
+        let slope = xy / xx;
+        let r_squared = if yy > 0.0 { slope * xy / yy } else { 1.0 };
+        Some(Line { slope, intercept: y - slope * x, r_squared })
+    }
+}
+
 /// Returns the median of sorted numbers.
 pub fn median_of(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
@@ -156,6 +184,17 @@ impl Interval {
 #[expect(clippy::float_cmp, reason = "these values are exact")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_recovers_slope_and_intercept() {
+        let line = Line::through(&[(1_000.0, 450_000.0), (2_000.0, 850_000.0), (4_000.0, 1_650_000.0)]).unwrap();
+        assert!((line.slope - 400.0).abs() < 1e-9 && (line.intercept - 50_000.0).abs() < 1e-6, "{line:?}");
+        assert!((line.r_squared - 1.0).abs() < 1e-12, "{line:?}");
+        let scattered = Line::through(&[(0.0, 0.0), (1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]).unwrap();
+        assert!((scattered.slope - 0.8).abs() < 1e-12 && (scattered.r_squared - 0.64).abs() < 1e-12, "{scattered:?}");
+        assert_eq!(Line::through(&[(7.0, 1.0), (7.0, 2.0)]), None);
+        assert_eq!(Line::through(&[]), None);
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -239,11 +239,11 @@ pub struct DoctorArgs {
     /// Bed file, to look at its ports, and at boxes that ssh reaches
     #[arg(long, value_name = "FILE")]
     pub bed: Option<PathBuf>,
-    /// Change the settings of this machine that can change without a boot, until --undo or `natmeter clean`
+    /// Change the settings of this machine, and of boxes over ssh, that can change without a boot, until --undo or `natmeter clean`
     #[arg(long, conflicts_with = "undo")]
     pub fix: bool,
-    /// Restore the settings that --fix has changed
-    #[arg(long, conflicts_with = "bed")]
+    /// Restore the settings that --fix has changed: of this machine, and with --bed also those of boxes
+    #[arg(long)]
     pub undo: bool,
 }
 

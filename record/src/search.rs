@@ -12,14 +12,14 @@ use method::metric::{
     is_of_phase1, is_of_queries, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
-use method::procedure::cpu_idle::Limit;
+use method::procedure::bottleneck::Limit;
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
     churn, dns, establishment, frame_loss, of, overload, tcp, throughput, validation,
 };
-use method::trial::{Queries, Stamps};
+use method::trial::{Queries, Sampler, Stamps};
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
@@ -397,7 +397,13 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
 
 /// What every trial with data does beside what its procedure asks for.
 fn options(scenario: &Scenario) -> TrialOptions {
-    TrialOptions { warm_up: scenario.warm_up(), popularity: scenario.traffic.popularity, ..TrialOptions::default() }
+    let interval = scenario.procedures.cpu_idle.interval;
+    TrialOptions {
+        warm_up: scenario.warm_up(),
+        popularity: scenario.traffic.popularity,
+        sampler: scenario.measure.cpu_in_trials.then_some(Sampler { interval, of: 0 }),
+        ..TrialOptions::default()
+    }
 }
 
 /// The search for the capacity begins, by default, at this part of the connections.

@@ -6,7 +6,7 @@ pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
-pub use software::Software;
+pub use software::{Forwards, Software};
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::ScenarioError;
@@ -166,7 +166,7 @@ key::table! {
         /// Switches over to the standby box. natmeter runs it in mid-trial.
         failover: Option<String> = "failover", maybe(text()), computed("no failover is measured");
         /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`; without, the same at every point.
-        cores: Option<String> = "cores", maybe(text()), computed("the cores cannot vary");
+        cores: Option<String> = "cores", maybe(text()), computed("natmeter sets those of Linux software: in a guest or over ssh it switches the others off, in a namespace it steers packets");
         /// Restores the box after a point or an error. It must be safe to run twice.
         restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");
         /// Succeeds if the box is alive.
@@ -184,6 +184,15 @@ key::table! {
         /// Facts about the box for the report, such as model, NIC and system.
         facts: Option<Facts> = "facts", maybe(facts()), computed("none");
     }
+}
+
+/// How natmeter sets the cores of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoresBy {
+    /// The other cores of the box go offline.
+    Hotplug,
+    /// Receive packet steering, in a namespace of this machine.
+    Steering,
 }
 
 /// Names and words.
@@ -565,9 +574,32 @@ impl BoxKeys {
         self.prepare.is_some() || self.start.is_some()
     }
 
-    /// Whether a hook or its program gets the number of cores of the point.
+    /// Whether natmeter, a hook or its program sets the number of cores of the point.
     pub fn has_varying_cores(&self) -> bool {
-        [&self.cores, &self.prepare, &self.start].into_iter().flatten().any(|line| line.contains("{cores}"))
+        let by_hook = [&self.cores, &self.prepare, &self.start];
+        self.cores_by().is_some() || by_hook.into_iter().flatten().any(|line| line.contains("{cores}"))
+    }
+
+    /// How natmeter sets its cores; none if it cannot, or if a hook of the user does.
+    pub fn cores_by(&self) -> Option<CoresBy> {
+        let forwards = self.software.filter(|_| self.cores.is_none() && self.prepare.is_none())?.forwards;
+        match (&self.on, forwards) {
+            (On::Guest(_) | On::Ssh(_), Forwards::LinuxKernel | Forwards::LinuxProgram) => Some(CoresBy::Hotplug),
+            (On::Namespace, Forwards::LinuxKernel) => Some(CoresBy::Steering),
+            // The cores of this machine are those of the tester, too.
+            _ => None,
+        }
+    }
+
+    /// Whether this machine's kernel forwards its packets, in a namespace.
+    pub fn has_kernel_of_tester(&self) -> bool {
+        self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
+    }
+
+    /// Whether a hook or natmeter tells the memory in use: the Linux kernel does.
+    pub fn tells_memory(&self) -> bool {
+        let by_kernel = |software: &Software| software.keeps() && software.forwards == Forwards::LinuxKernel;
+        self.memory.is_some() || self.software.is_some_and(by_kernel)
     }
 
     /// Whether a hook or natmeter empties its table.

@@ -42,6 +42,11 @@ impl Cores {
         fixed.into_iter().find(|(name, _)| name == role).map_or(at_point, |(_, cores)| *cores)
     }
 
+    /// Whether the scenario says how many cores a box has.
+    pub fn sets(&self, role: &str) -> bool {
+        self.boxes.as_ref().map_or(!self.is_default(), |boxes| boxes.names().any(|name| name == role))
+    }
+
     /// The cores as readers see them: `1, 2, 4`, or `pe 1, 2, 4; ce 32`.
     pub fn in_words(&self) -> String {
         let values = self.values.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");

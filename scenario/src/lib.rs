@@ -218,9 +218,9 @@ impl Dut {
         }
     }
 
-    /// Whether the call stacks of its cores can be sampled.
+    /// Whether the call stacks of its cores can be sampled; those of a box if it is in a namespace of this machine.
     pub fn can_be_profiled(&self) -> bool {
-        matches!(self, Dut::Kernel { .. } | Dut::Simulated { .. })
+        matches!(self, Dut::Kernel { .. } | Dut::Simulated { .. } | Dut::External { .. })
     }
 
     /// The faults and limits that are injected into it, if it forwards frames.

@@ -332,6 +332,9 @@ key::table! {
         /// Whether one more trial at the throughput of each point shows where the device spends its time: adds the metric `lock_wait`,
         /// which `[measure.profiling]` describes.
         profile: bool = "profile", yes_or_no(), or("false");
+        /// Whether the idle times of the device's cores are sampled in every trial, too, as often as `[measure.cpu-idle]` says. A sample
+        /// takes about 2 ms of CPU time on a box, which is part of the results (METHODOLOGY.md, CPU idle time).
+        cpu_in_trials: bool = "cpu-in-trials", yes_or_no(), or("false");
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");
         /// Preparing phases 1 run at this rate, so that the establishment rate need not be measured; the device must set up every

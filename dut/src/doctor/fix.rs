@@ -1,13 +1,17 @@
 //! Changes the settings of findings. Each old value is on disk before the change, in the journal of changes that stay,
-//! so that `natmeter doctor --undo` and `natmeter clean` restore it, also after a kill.
+//! so that `natmeter doctor --undo` and `natmeter clean` restore it, also after a kill. The journal of a box is on this machine, too:
+//! `natmeter doctor --undo --bed FILE` restores the box.
 
 use super::Finding;
 use crate::DutError;
 use crate::host::Host;
-use crate::journal::Journal;
+use crate::host::{Output, Ssh};
+use crate::journal::{self, Journal, Restored};
 use crate::lock::RunDir;
 use crate::setting::Setting;
+use crate::step::{Action, Target};
 use std::fmt;
+use std::io;
 
 /// What became of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +38,46 @@ impl fmt::Display for Changed {
 /// # Errors
 /// When a run has the settings, or the journal cannot be written; no further setting is changed then.
 pub fn fix(dir: &RunDir, host: &mut dyn Host, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
-    let mut journal = Journal::keep(dir)?;
+    changed(Journal::keep(dir)?, host, findings)
+}
+
+/// The same on another host. The journal is on this machine, under the destination.
+///
+/// # Errors
+/// As [`fix`].
+pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
+    let journal = Journal::keep_of(dir, ssh.destination())?;
+    changed(journal, &mut Settings(&mut ssh), findings)
+}
+
+/// Undoes what [`fix_box`] changed on a host.
+///
+/// # Errors
+/// When the settings cannot be restored; the journal keeps them.
+pub fn undo_box(dir: &RunDir, mut ssh: Ssh) -> Result<Vec<Restored>, DutError> {
+    let destination = ssh.destination().to_owned();
+    journal::undo_kept_of(dir, &destination, &mut Settings(&mut ssh))
+}
+
+/// A host by ssh whose settings can be changed, because a journal on this machine has their old values.
+struct Settings<'a>(&'a mut Ssh);
+
+impl Host for Settings<'_> {
+    fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output> {
+        if matches!(action, Action::Command { .. }) {
+            return self.0.perform(target, why, action);
+        }
+        // As a user would type it: the file and the value are quoted.
+        let args = vec!["-c".to_owned(), action.to_string()];
+        self.0.perform(target, why, &Action::Command { program: "sh".to_owned(), args, stdin: None })
+    }
+
+    fn read(&mut self, target: Target, path: &str) -> io::Result<String> {
+        self.0.read(target, path)
+    }
+}
+
+fn changed(mut journal: Journal, host: &mut dyn Host, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
     let mut all = Vec::new();
     for finding in findings {
         for (setting, value) in &finding.settings {

@@ -13,7 +13,7 @@ use port::interface::LinkFacts;
 use serde::Serialize;
 use std::io;
 
-pub use fix::{Changed, fix};
+pub use fix::{Changed, fix, fix_box, undo_box};
 pub use rows::FILES;
 use rows::{Mend, ROWS, Read, Row, Want};
 
@@ -60,7 +60,7 @@ pub struct Finding {
     /// Whether `mend` is a parameter of the kernel's command line, which takes effect at the next boot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_boot: bool,
-    /// Settings of this machine that [`fix()`] changes, with the values that it gives them.
+    /// Settings that [`fix()`] or [`fix_box`] changes, with the values that it gives them.
     #[serde(skip)]
     pub settings: Vec<(Setting, String)>,
 }
@@ -119,17 +119,13 @@ pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
     examine(Of::Port, &format!("{} port {}", port.side, port.facts.name), readings, port)
 }
 
-/// Looks at a box, the device under test, that a host reaches. No finding has settings: natmeter changes none of a box.
+/// Looks at a box, the device under test, that a host reaches.
 ///
 /// # Errors
 /// When the host cannot be reached.
 pub fn of_box(role: &str, host: &mut dyn Host) -> io::Result<Vec<Finding>> {
     let readings = Readings::over(host, FILES)?;
-    let mut findings = examine(Of::Box, &format!("box {role}"), &readings, &Port::default());
-    for finding in &mut findings {
-        finding.settings.clear();
-    }
-    Ok(findings)
+    Ok(examine(Of::Box, &format!("box {role}"), &readings, &Port::default()))
 }
 
 fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {

@@ -27,6 +27,9 @@ pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
     definition: "The memory in use with all connections beyond that after their removal, divided by their number.",
 };
 
+/// Key of the part that is the memory of all connections.
+pub const MEMORY_CONNTRACK_ENTRIES: &str = "memory_conntrack_entries";
+
 /// The idle time of the busiest core.
 pub const CPU_IDLE: Metric = Metric {
     key: "cpu_idle",
@@ -106,7 +109,7 @@ pub(super) const PARTS: [Metric; 19] = {
             "The difference of both.",
         ),
         part(
-            "memory_conntrack_entries",
+            MEMORY_CONNTRACK_ENTRIES,
             "Memory of all connections",
             MEMORY,
             Bytes,

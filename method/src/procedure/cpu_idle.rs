@@ -1,15 +1,13 @@
 //! CPU idle time per core: the throughput trial once more, with the cores of one device sampled beside it. It shows what limits
 //! the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
+use super::bottleneck::{CoreLoads, Limit, Seen};
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
 use crate::judged::{Decision, Patience};
 use crate::metric::CPU_IDLE;
-use crate::stats::median;
-use crate::trial::{CpuIdle, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
+use crate::trial::{Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
 use crate::units::{Nanos, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
@@ -24,20 +22,6 @@ pub const PROCEDURE: Procedure = Procedure {
     summary: "idle time of each core of the device in a trial at the throughput, and what limits it",
 };
 
-/// A core that is idle for less than this part of the time is busy: 10 %.
-pub const BUSY_BELOW_PPM: u32 = 100_000;
-
-/// What is known of the rate at which the trials run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The device fails above it.
-    Device,
-    /// The tester could not offer more.
-    Tester,
-    /// Nothing: the scenario gives the rate, or host noise ended the search.
-    Unknown,
-}
-
 /// Parameters of the trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
@@ -51,34 +35,6 @@ pub struct Sampling {
     pub interval: Nanos,
     /// Boxes; each has a trial of its own.
     pub boxes: u32,
-}
-
-/// What limits the throughput.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bottleneck {
-    /// All cores of a box are busy.
-    Device {
-        /// Number of the box, from 0 on the left.
-        of: u32,
-        /// Number of boxes.
-        boxes: u32,
-    },
-    /// Some cores of a box are busy and others are not: its work is not spread evenly.
-    HotCore {
-        /// Number of the box, from 0 on the left.
-        of: u32,
-        /// Number of boxes.
-        boxes: u32,
-        /// The busiest core.
-        core: String,
-    },
-    /// Every core has idle time, and yet frames are lost at a higher rate: locks or memory.
-    Contention,
-    /// The tester could not offer more.
-    Tester,
-    /// Every core has idle time, and nothing shows a limit.
-    Unknown,
 }
 
 /// Samples the idle times once. The value is the idle share of the busiest core, in parts per million.
@@ -113,39 +69,15 @@ pub fn measure(
 }
 
 fn of_samples(sampling: Sampling, mut result: SearchResult) -> Result<SearchResult, TrialError> {
-    let boxes: Vec<CoreLoads> = result.observed.cpu.iter().map(CoreLoads::of).collect();
+    let boxes: Vec<CoreLoads> = result.observed.cpu.iter().map(CoreLoads::of_samples).collect();
     let busiest = boxes.iter().filter_map(CoreLoads::busiest).min_by_key(|(_, idle)| *idle);
     let Some((_, busiest)) = busiest else {
         return Err(TrialError::NotMeasurable("no CPU time of the device was sampled; use a longer trial".to_owned()));
     };
     result.parts = parts(&boxes);
-    result.evidence.bottleneck = Some(bottleneck(sampling, &boxes));
+    let Sampling { limit, boxes: number, .. } = sampling;
+    result.evidence.bottleneck = Seen { limit, boxes: number, loads: boxes, locks: None }.bottleneck();
     Ok(SearchResult { rate: Rate(busiest.into()), kind: ResultKind::Observed, ..result })
-}
-
-/// The medians of the idle shares of the cores of one box.
-struct CoreLoads {
-    of: u32,
-    cores: Vec<(String, u32)>,
-}
-
-impl CoreLoads {
-    fn of(cpu: &CpuIdle) -> CoreLoads {
-        let middle = |mut shares: Vec<u32>| {
-            shares.sort_unstable();
-            median(&shares).map(|middle| middle.round() as u32)
-        };
-        let cores = cpu.in_phase2().filter_map(|(name, shares)| Some((name.to_owned(), middle(shares)?)));
-        CoreLoads { of: cpu.of, cores: cores.collect() }
-    }
-
-    fn busiest(&self) -> Option<(&str, u32)> {
-        self.cores.iter().map(|(name, idle)| (name.as_str(), *idle)).min_by_key(|(_, idle)| *idle)
-    }
-
-    fn is_busy(&self) -> bool {
-        self.cores.iter().any(|(_, idle)| *idle < BUSY_BELOW_PPM)
-    }
 }
 
 fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
@@ -158,20 +90,4 @@ fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
         }
     }
     parts
-}
-
-/// The box with the busiest core limits, if one is busy; otherwise what is known of the rate decides.
-fn bottleneck(sampling: Sampling, loads: &[CoreLoads]) -> Bottleneck {
-    let boxes = sampling.boxes.max(1);
-    let busy = loads.iter().filter(|load| load.is_busy());
-    let busiest = busy.filter_map(|load| Some((load, load.busiest()?))).min_by_key(|(_, (_, idle))| *idle);
-    match (sampling.limit, busiest) {
-        (Limit::Tester, _) => Bottleneck::Tester,
-        (_, Some((load, _))) if load.cores.iter().all(|(_, idle)| *idle < BUSY_BELOW_PPM) => {
-            Bottleneck::Device { of: load.of, boxes }
-        }
-        (_, Some((load, (core, _)))) => Bottleneck::HotCore { of: load.of, boxes, core: core.to_owned() },
-        (Limit::Device, None) => Bottleneck::Contention,
-        (Limit::Unknown, None) => Bottleneck::Unknown,
-    }
 }

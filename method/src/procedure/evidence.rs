@@ -1,6 +1,6 @@
 //! What a search did that is not seen in its steps: how it saved time, and what proves that this did not change its result.
 
-use super::cpu_idle::Bottleneck;
+use super::bottleneck::Bottleneck;
 use super::warm::Warm;
 use crate::trial::{PerDirection, Warmed};
 use crate::units::{Count, Nanos, Rate};
@@ -29,7 +29,7 @@ pub struct Evidence {
     /// Why the time to remove connections is a bound only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_resolution: Option<BelowResolution>,
-    /// What limits the throughput, as the CPU idle times show.
+    /// What limits the throughput, as the CPU idle times or the profile show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Bottleneck>,
 }

@@ -4,6 +4,7 @@
 
 pub mod back_to_back;
 pub mod binary;
+pub mod bottleneck;
 pub mod capacity;
 pub mod capacity_known;
 pub mod churn;
@@ -28,7 +29,7 @@ pub mod validation;
 mod verify;
 mod warm;
 
-pub use cpu_idle::Bottleneck;
+pub use bottleneck::Bottleneck;
 pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
 pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;

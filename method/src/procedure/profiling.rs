@@ -2,6 +2,7 @@
 //! functions take the time, and how much of it waits for locks. Sampling takes CPU time, so that the frames of this trial give
 //! no result.
 
+use super::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
 use crate::judged::{Decision, Patience};
@@ -26,6 +27,8 @@ pub const PROCEDURE: Procedure = Procedure {
 pub struct Profiling {
     /// The rate per direction.
     pub rate: Rate,
+    /// What limits it.
+    pub limit: Limit,
     /// Its duration.
     pub duration: Nanos,
     /// Samples of each core per second.
@@ -43,9 +46,9 @@ pub fn measure(
     profiling: Profiling,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    let Profiling { rate, duration, frequency } = profiling;
+    let Profiling { rate, limit, duration, frequency } = profiling;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    let options = TrialOptions { profiler: Some(Profiler { frequency }), ..settings.options.clone() };
+    let options = TrialOptions { profiler: Some(Profiler { frequency }), sampler: None, ..settings.options.clone() };
     let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let mut decider = Decider::new(trials, &settings);
@@ -56,10 +59,12 @@ pub fn measure(
     if let Decision::TesterBound(reason) = judgement.decision {
         return Ok(result.nothing_measured(reason));
     }
-    result.observed.profile.clone_from(&judgement.last().outcome.observed.profile);
-    let lock_wait = result.observed.profile.as_ref().and_then(crate::trial::Profile::lock_wait);
+    let profile = judgement.last().outcome.observed.profile.clone().unwrap_or_default();
     let nothing =
         || TrialError::NotMeasurable("no call stack of the device was sampled; use a longer trial".to_owned());
-    let lock_wait = lock_wait.ok_or_else(nothing)?;
-    Ok(SearchResult { rate: Rate(lock_wait.into()), kind: ResultKind::Observed, ..result })
+    let locks = LockWait::of_profile(&profile).ok_or_else(nothing)?;
+    let loads = CoreLoads::of_profile(&profile).into_iter().collect();
+    result.evidence.bottleneck = Seen { limit, boxes: 1, loads, locks: Some(locks) }.bottleneck();
+    result.observed.profile = Some(profile);
+    Ok(SearchResult { rate: Rate(locks.waits.into()), kind: ResultKind::Observed, ..result })
 }

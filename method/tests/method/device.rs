@@ -1,13 +1,14 @@
 //! Procedures that look at the device or act on it: what is injected into a simulated device is what they find.
 
+use method::procedure::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::procedure::churn::Limits;
-use method::procedure::cpu_idle::{self, Limit, Sampling};
+use method::procedure::cpu_idle::{self, Sampling};
 use method::procedure::disruption::{self, Outage};
 use method::procedure::profiling::{self, Profiling};
 use method::procedure::tear_down::{self, Emptying};
 use method::procedure::{Bottleneck, Phase2};
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
-use method::trial::{Action, CoreSamples, Disruption};
+use method::trial::{Action, CoreSamples, Disruption, Profile};
 use method::{Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
 
 fn settings() -> SearchSettings {
@@ -177,15 +178,62 @@ fn the_idle_times_name_the_bottleneck() {
     assert_eq!(named(&[600_000], Limit::Unknown), Bottleneck::Unknown);
 }
 
+fn seen(idle: &[&[u32]], waits: Option<u32>, limit: Limit) -> Option<Bottleneck> {
+    let loads = idle.iter().zip(0..).map(|(cores, of)| CoreLoads {
+        of,
+        cores: cores.iter().zip(0..).map(|(idle, at)| (format!("core {at}"), *idle)).collect(),
+    });
+    let locks = waits.map(|waits| LockWait { of: 0, waits });
+    Seen { limit, boxes: 2, loads: loads.collect(), locks }.bottleneck()
+}
+
+/// A core that spins on a lock is busy: the profile decides before the idle times.
+#[test]
+fn idle_times_and_profile_together_name_the_bottleneck() {
+    const BUSY: &[u32] = &[0, 50_000];
+    const HALF: &[u32] = &[600_000, 20_000];
+    const FREE: &[u32] = &[600_000, 600_000];
+    let locks = |waits| Some(Bottleneck::Locks { of: 0, boxes: 2, waits });
+    assert_eq!(seen(&[BUSY, FREE], Some(100_000), Limit::Device), locks(100_000));
+    assert_eq!(seen(&[FREE, FREE], Some(250_000), Limit::Unknown), locks(250_000));
+    assert_eq!(seen(&[], Some(250_000), Limit::Device), locks(250_000));
+    let left = Some(Bottleneck::Device { of: 0, boxes: 2 });
+    assert_eq!(seen(&[BUSY, FREE], Some(99_999), Limit::Device), left);
+    assert_eq!(seen(&[HALF, BUSY], Some(0), Limit::Device), Some(Bottleneck::Device { of: 1, boxes: 2 }));
+    let hot = Some(Bottleneck::HotCore { of: 1, boxes: 2, core: "core 1".to_owned() });
+    assert_eq!(seen(&[FREE, HALF], Some(0), Limit::Unknown), hot);
+    assert_eq!(seen(&[FREE, FREE], Some(99_999), Limit::Device), Some(Bottleneck::Memory));
+    assert_eq!(seen(&[FREE, FREE], None, Limit::Device), Some(Bottleneck::Contention));
+    assert_eq!(seen(&[FREE, FREE], Some(0), Limit::Unknown), Some(Bottleneck::Unknown));
+    assert_eq!(seen(&[BUSY], Some(500_000), Limit::Tester), Some(Bottleneck::Tester));
+    assert_eq!(seen(&[], Some(0), Limit::Device), None, "few wait for locks, and no idle time was seen");
+}
+
+/// A core of which every second possible sample is one of the device is idle half of the time.
+#[test]
+fn a_profile_shows_idle_times_unless_other_work_shares_the_core() {
+    let cores = [("core 1", 999), ("core 2", 0), ("core 3", 4_995)];
+    let cores = cores.map(|(name, all)| (name.to_owned(), CoreSamples { all, waiting: 0 }));
+    let time = Nanos::from_secs(10);
+    let profile = Profile { frequency: 999, time, cores: cores.into(), ..Profile::default() };
+    let loads = CoreLoads::of_profile(&profile).unwrap();
+    assert_eq!(loads.cores.iter().map(|(_, idle)| *idle).collect::<Vec<_>>(), [900_000, 1_000_000, 500_000]);
+    assert_eq!(CoreLoads::of_profile(&Profile { tester: 400, ..profile.clone() }), None);
+    assert_eq!(CoreLoads::of_profile(&Profile { others: 400, ..profile.clone() }), None);
+    assert_eq!(CoreLoads::of_profile(&Profile { time: Nanos(0), ..profile }), None);
+}
+
 /// A device of which a known share of the time waits for locks.
 #[test]
 fn the_share_of_time_that_waits_for_locks_is_measured() {
-    let profiling = Profiling { rate: Rate(1_000_000), duration: Nanos::from_secs(10), frequency: 1_000 };
+    let profiling =
+        Profiling { rate: Rate(1_000_000), limit: Limit::Device, duration: Nanos::from_secs(10), frequency: 1_000 };
     let profiled = |waiting| {
         let mut device = device(ControlTruth { waiting, ..ControlTruth::default() });
         profiling::measure(&mut device, &settings(), Some(phase2(1_000)), profiling, &mut |_| ())
     };
     let result = profiled(Ratio::from_ppm(125_000)).unwrap();
+    assert_eq!(result.evidence.bottleneck, Some(Bottleneck::Locks { of: 0, boxes: 1, waits: 125_000 }));
     assert_eq!((result.kind, result.rate), (ResultKind::Observed, Rate(125_000)));
     let profile = result.observed.profile.unwrap();
     assert_eq!(profile.samples(), CoreSamples { all: 10_000, waiting: 1_250 });

@@ -34,21 +34,15 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
     // Held until the end: a measurement of this moment would be disturbed.
     let _lock = changes.then(MachineLock::take).transpose().map_err(failed)?;
     let dir = RunDir::of_this_user();
-    if args.undo {
-        let undone = journal::undo_kept(&dir, &mut Here::new()).map_err(failed)?;
-        let nothing =
-            undone.is_empty().then(|| "nothing to undo: `natmeter doctor --fix` has changed nothing".to_owned());
-        for line in undone.iter().map(ToString::to_string).chain(nothing) {
-            say_changed(&line, output);
-        }
-        return Ok(Exit::Done);
-    }
     let loaded = args.bed.as_ref().map(|bed| {
         let changes = Changes { bed: Some(bed.clone()), ..Changes::default() };
         load::given("any frames", ANY, &changes, output)
     });
     let loaded = loaded.transpose()?;
     let bed = loaded.as_ref().and_then(|loaded| loaded.scenario.bed.as_ref());
+    if args.undo {
+        return undo(&dir, bed, output);
+    }
     let mut findings = of_this_machine(bed);
     let mut refused = false;
     if args.fix {
@@ -59,7 +53,20 @@ pub(super) fn doctor(args: &DoctorArgs, output: Output) -> Result<Exit, Exit> {
         refused = changed.iter().any(|changed| changed.refused.is_some());
         findings = of_this_machine(bed);
     }
-    findings.extend(bed.iter().flat_map(|bed| of_boxes(bed)));
+    for (role, keys) in bed.iter().flat_map(|bed| others(bed)) {
+        let bed = bed.expect("it has boxes");
+        let mut of_box = look(bed, role, keys);
+        let is_to_change = of_box.iter().any(|finding| !finding.settings.is_empty());
+        if args.fix && is_to_change {
+            let changed = doctor::fix_box(&dir, reached(bed, keys).map_err(failed)?, &of_box).map_err(failed)?;
+            for changed in &changed {
+                say_changed(&format!("box {role}: {changed}"), output);
+            }
+            refused |= changed.iter().any(|changed| changed.refused.is_some());
+            of_box = look(bed, role, keys);
+        }
+        findings.extend(of_box);
+    }
     say(&findings, output);
     let is_bad = findings.iter().any(|finding| finding.verdict == Verdict::Bad);
     Ok(if is_bad || refused { Exit::Failed } else { Exit::Done })
@@ -87,18 +94,43 @@ fn of_port(readings: &Readings, side: &'static str, keys: &PortKeys) -> Vec<Find
     }
 }
 
-/// Looks at the boxes that are other machines.
-fn of_boxes(bed: &Bed) -> Vec<Finding> {
-    let read = |role: &str, keys: &BoxKeys| {
-        let On::Ssh(to) = &keys.on else { return Vec::new() };
-        let findings = Ssh::to(to, &RunDir::of_this_user()).map_err(|error| error.to_string()).and_then(|ssh| {
-            let mut ssh = ssh.with_config(boxes::ssh_config(bed, keys));
-            doctor::of_box(role, &mut ssh).map_err(|error| error.to_string())
-        });
-        let why = "natmeter reaches the box over ssh, for its hooks.";
-        findings.unwrap_or_else(|error| vec![unreadable(format!("box {role}"), error, why)])
-    };
-    bed.boxes.iter().flat_map(|(role, keys)| read(role, keys)).collect()
+/// Restores this machine, and the boxes of a bed.
+fn undo(dir: &RunDir, bed: Option<&Bed>, output: Output) -> Result<Exit, Exit> {
+    let undone = journal::undo_kept(dir, &mut Here::new()).map_err(super::failed)?;
+    let mut lines: Vec<String> = undone.iter().map(ToString::to_string).collect();
+    for (role, keys) in bed.iter().flat_map(|bed| others(bed)) {
+        let ssh = reached(bed.expect("it has boxes"), keys).map_err(super::failed)?;
+        let undone = doctor::undo_box(dir, ssh).map_err(super::failed)?;
+        lines.extend(undone.iter().map(|restored| format!("box {role}: {restored}")));
+    }
+    let left = journal::kept_elsewhere(dir);
+    if lines.is_empty() && left.is_empty() {
+        lines.push("nothing to undo: `natmeter doctor --fix` has changed nothing".to_owned());
+    }
+    let way_out = "`natmeter doctor --undo --bed FILE` restores it";
+    lines.extend(left.iter().map(|to| format!("box ssh:{to} still has changed settings: {way_out}")));
+    for line in &lines {
+        say_changed(line, output);
+    }
+    Ok(Exit::Done)
+}
+
+/// The boxes that are other machines.
+fn others(bed: &Bed) -> impl Iterator<Item = (&str, &BoxKeys)> {
+    bed.boxes.iter().filter(|(_, keys)| matches!(keys.on, On::Ssh(_))).map(|(role, keys)| (*role, keys))
+}
+
+fn reached(bed: &Bed, keys: &BoxKeys) -> Result<Ssh, DutError> {
+    let to = if let On::Ssh(to) = &keys.on { to } else { "" };
+    Ok(Ssh::to(to, &RunDir::of_this_user())?.with_config(boxes::ssh_config(bed, keys)))
+}
+
+/// Looks at a box that is another machine.
+fn look(bed: &Bed, role: &str, keys: &BoxKeys) -> Vec<Finding> {
+    let ssh = reached(bed, keys).map_err(|error| error.to_string());
+    let findings = ssh.and_then(|mut ssh| doctor::of_box(role, &mut ssh).map_err(|error| error.to_string()));
+    let why = "natmeter reaches the box over ssh, for its hooks.";
+    findings.unwrap_or_else(|error| vec![unreadable(format!("box {role}"), error, why)])
 }
 
 /// The finding about something that cannot be looked at.

@@ -7,9 +7,10 @@ use super::uncleared::Uncleared;
 use super::{Process, RigError, failed};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
+use dut::queues::Queues;
 use dut::software::boxes::{self, Edge};
-use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow};
-use method::trial::Disruption;
+use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
+use method::trial::{Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
 use scenario::bed::software::Asked;
@@ -26,6 +27,12 @@ pub struct Boxes {
     /// Facts of the bed file, and those that natmeter found.
     facts: FactTable,
     counts: bool,
+    /// What each box had received before the trials.
+    queues: Vec<Received>,
+    /// Cores of this machine that forward packets of boxes in namespaces.
+    cores: Vec<usize>,
+    /// Whether packets of such a box are steered to the core of the tester, too.
+    pub shares_core: bool,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point.
@@ -39,19 +46,87 @@ pub fn prepare(
     place: &Place,
     process: &Process,
 ) -> Result<Boxes, RigError> {
-    let mut boxes = Boxes { running: Vec::new(), facts: FactTable::new(), counts: false };
+    let (cores, shares_core) = (cores_here(scenario, bed, point), shares_core(scenario, bed, point));
+    let mut boxes =
+        Boxes { running: Vec::new(), facts: FactTable::new(), counts: false, queues: Vec::new(), cores, shares_core };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
         let sink = process.commands.sink(role);
-        let running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
+        let mut running = External::prepare_with(&config, ssh_config(bed, keys), &RunDir::of_this_user(), &sink)?;
         boxes.counts |= config.hooks.count.is_some();
         let own = keys.facts.iter().flatten().cloned();
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        boxes.queues.push(Received::by(role, keys, &mut running)?);
         boxes.running.push(running);
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
+}
+
+/// The packets that the queues of a box had received, of each of its interfaces.
+struct Received {
+    role: String,
+    interfaces: Vec<(String, Queues)>,
+}
+
+impl Received {
+    fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
+        let mut interfaces = Vec::new();
+        // Software of the user may be no Linux.
+        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
+        if let Some(names) = names {
+            let queues = running.queues(names)?;
+            interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));
+        }
+        Ok(Received { role: role.to_owned(), interfaces })
+    }
+
+    /// The doubts about its spread since then.
+    fn lopsided(self, running: &mut External) -> Vec<String> {
+        let [left, right] = &self.interfaces[..] else { return Vec::new() };
+        let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
+        let found = self.interfaces.iter().zip(&now);
+        let found = found.filter_map(|((name, before), now)| Some((name, dut::queues::lopsided(before, now)?)));
+        let sentence = |(name, words): (&String, String)| {
+            format!(
+                "The interface {name} of the box {} does not spread packets evenly over its queues: {words}. Use more flows, or \
+                 spread by ports, too: `ethtool -N {name} rx-flow-hash udp4 sdfn`.",
+                self.role
+            )
+        };
+        found.map(sentence).collect()
+    }
+}
+
+/// The boxes to whose cores this machine steers their packets.
+fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
+    let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| {
+        keys.cores_by() == Some(bed::CoresBy::Steering) && scenario.sweep.cores.sets(role)
+    };
+    bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
+}
+
+fn shares_core(scenario: &Scenario, bed: &Bed, point: &Point) -> bool {
+    let cores = steered(scenario, bed).map(|role| scenario.sweep.cores.of_box(role, point.cores) as usize).max();
+    let [tester, device] = super::kernel::shared_out(cores.unwrap_or(0));
+    tester.iter().any(|core| device.contains(core))
+}
+
+/// The cores of this machine that forward packets of boxes in namespaces: those of the scenario that the tester does not use, or
+/// else all, because the thread that sends a frame forwards it.
+fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
+    let here: Vec<_> = bed.boxes.iter().filter(|(_, keys)| keys.has_kernel_of_tester()).collect();
+    let most = |role: &str| scenario.sweep.cores.of_box(role, point.cores) as usize;
+    match here.iter().map(|(role, _)| most(role)).max() {
+        None => Vec::new(),
+        Some(cores) if steered(scenario, bed).count() == here.len() => {
+            let [tester, mut device] = super::kernel::shared_out(cores);
+            device.retain(|core| !tester.contains(core));
+            if device.is_empty() { tester } else { device }
+        }
+        Some(_) => port::host::cores(),
+    }
 }
 
 /// Whose cores vary, and how many the other boxes have, for the report of a bed of several boxes.
@@ -82,7 +157,7 @@ pub fn config_of(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
     device: Option<On>,
-    OfPoint { asked, values }: OfPoint,
+    OfPoint { asked, values, sets_cores }: OfPoint,
 ) -> ExternalConfig {
     let on = match (&keys.on, device) {
         (bed::On::Ssh(to), _) => On::Ssh(to.clone()),
@@ -100,7 +175,11 @@ pub fn config_of(
                 On::Namespace(_) => format!("-{}-{role}", std::process::id()),
                 On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
             };
-            let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart };
+            let cores = keys.cores_by().filter(|_| sets_cores).map(|by| match by {
+                bed::CoresBy::Hotplug => boxes::CoresBy::Hotplug,
+                bed::CoresBy::Steering => boxes::CoresBy::Steering,
+            });
+            let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, cores };
             joined(boxes::hooks(software.name, &of_box, &known).unwrap_or_default(), own)
         }
         _ => own,
@@ -173,6 +252,8 @@ pub struct OfPoint {
     asked: Asked,
     /// The placeholders of its hooks.
     values: Vec<(String, String)>,
+    /// Whether the scenario says how many cores it has.
+    sets_cores: bool,
 }
 
 /// Returns what the box with this role must be at a point.
@@ -188,7 +269,26 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
         let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
         values.push(("customers".to_owned(), rows.join("\n")));
     }
-    Ok(OfPoint { asked, values })
+    let sets_cores = scenario.sweep.cores.sets(role);
+    if sets_cores {
+        let cores = scenario.sweep.cores.of_box(role, point.cores);
+        values.push(("core-mask".to_owned(), core_mask(scenario, role, cores)?));
+    }
+    Ok(OfPoint { asked, values, sets_cores })
+}
+
+/// The cores of this machine that forward packets of a box, as a mask of the kernel; of no use for other boxes.
+fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigError> {
+    let of_bed = scenario.bed.iter().flat_map(|bed| &bed.boxes).find(|(name, _)| *name == role);
+    let is_steered = of_bed.is_some_and(|(_, keys)| keys.cores_by() == Some(bed::CoresBy::Steering));
+    let [_, found] = super::kernel::shared_out(cores as usize);
+    if is_steered && found.len() < cores as usize {
+        return Err(RigError::Bed(format!(
+            "the box `{role}` in a namespace cannot have cores: {cores}; this machine lets natmeter use {}; lower `cores` of [sweep]",
+            found.len()
+        )));
+    }
+    Ok(dut::bed::cpu_mask(&found))
 }
 
 /// The placeholders of a box at a point: the axes, and the technology's parameters.
@@ -244,14 +344,20 @@ impl Boxes {
     }
 
     /// The engine's device, and what restores the boxes.
-    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown) {
-        let all = Arc::new(Mutex::new(self.running));
-        let device = Between { all: Arc::clone(&all), uncleared };
+    /// Last comes what reads the spread over the queues of the boxes, after the trials.
+    pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
+        let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
+        let again = Arc::clone(&all);
+        let spread = move || {
+            let mut all = again.lock().expect("no panic while held");
+            all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
+        };
+        let device = Between { all: Arc::clone(&all), uncleared, cores: self.cores };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
         };
-        (Box::new(device), Box::new(teardown))
+        (Box::new(device), Box::new(teardown), Box::new(spread))
     }
 }
 
@@ -259,6 +365,8 @@ impl Boxes {
 struct Between {
     all: Arc<Mutex<Vec<External>>>,
     uncleared: Option<Uncleared>,
+    /// Cores of this machine that forward packets of boxes in namespaces.
+    cores: Vec<usize>,
 }
 
 impl Device for Between {
@@ -313,6 +421,17 @@ impl Device for Between {
 
     fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         Ok(Box::new(OfBox { all: Arc::clone(&self.all), of: of as usize }))
+    }
+
+    /// The kernel of this machine, whose cores forward packets of boxes in namespaces.
+    fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
+        if self.cores.is_empty() {
+            return Err(TrialError::NotMeasurable(
+                "natmeter profiles boxes with on = \"namespace\" only; the kernel of a guest or of a host over ssh is another one"
+                    .to_owned(),
+            ));
+        }
+        super::profile::of_cores(&self.cores, profiler)
     }
 
     /// Octets of all boxes whose hook tells them.

@@ -107,7 +107,7 @@ pub fn build_over(
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
     let doubts = boxes.doubts(None);
-    let (device, restore) = boxes.running(None);
+    let (device, restore, _) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
     let names =
         Names { count: scenario.procedures.dns.names, existing_ppm: scenario.procedures.dns.existing_ppm(false) };
@@ -201,6 +201,7 @@ fn joined(
         doubts,
         shares_core: port::host::cores().len() < 2 * ports.threads as usize + point.cores as usize + 1,
         price: None,
+        afterwards: None,
         captures: super::wires::Captures::default(),
         teardown: Some(Box::new(move || {
             let bed = running.lock().expect("no panic while held").take();

@@ -167,6 +167,7 @@ fn joined(
                 move || running.lock().expect("no panic while held").as_ref().and_then(|e| e.busy().ok())
             }),
         }),
+        afterwards: None,
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || stop(&running))),
     })

@@ -6,7 +6,7 @@ use dut::guest::network::{self, Side};
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
 use dut::host::{Host, Log, Namespace};
 use dut::links;
-use dut::{RunDir, Sink};
+use dut::{RunDir, Sink, Step};
 use port::{Mute, Netns, handover};
 use record::folder::FactTable;
 use scenario::bed::{Bed, BoxKeys, GuestKind};
@@ -105,14 +105,19 @@ fn in_words(config: &GuestConfig) -> String {
     format!("{how}; processors: {}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
-/// Gives a namespace of natmeter's links its network.
+/// Gives a namespace of natmeter's links its network, and carries out steps at the tester's ends.
 ///
 /// # Errors
 /// If a step fails.
-pub fn configure(namespace: &Netns, network: &[Side; 2], sink: &Sink) -> Result<(), RigError> {
-    let host = Namespace::between(Netns::current()?, namespace.clone());
+pub fn configure(
+    [tester, namespace]: [&Netns; 2],
+    network: &[Side; 2],
+    of_tester: Vec<Step>,
+    sink: &Sink,
+) -> Result<(), RigError> {
+    let host = Namespace::between(tester.clone(), namespace.clone());
     let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
-    let steps = [network::with_ipv6(), network::steps(network)].concat();
+    let steps = [network::with_ipv6(), network::steps(network), of_tester].concat();
     // What the steps change ends with the namespace.
     Ok(Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&steps)?)
 }

@@ -62,14 +62,9 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         },
         None => software::Config::default(),
     };
-    let cores = port::host::cores();
     // With cores as an axis the DUT has isolated cores; otherwise it works on the sender's core.
-    let dut_cores = if scenario.sweep.cores.is_default() {
-        Vec::new()
-    } else {
-        cores.iter().copied().skip(1).chain(cores.first().copied()).take(point.cores as usize).collect()
-    };
-    let tester_cores = if dut_cores.is_empty() { Vec::new() } else { cores.first().copied().into_iter().collect() };
+    let [tester_cores, dut_cores] =
+        if scenario.sweep.cores.is_default() { [Vec::new(), Vec::new()] } else { shared_out(point.cores as usize) };
     let bed = BedConfig {
         back_end: back_end(&scenario.link),
         inside: scenario.traffic.flows.inside,
@@ -82,6 +77,13 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         backlog: None,
     };
     DeviceConfig { software: software.to_owned(), config, bed }
+}
+
+/// Returns the core of the tester, and so many cores for packets of the kernel: that of the tester is the last of them.
+pub fn shared_out(of_device: usize) -> [Vec<usize>; 2] {
+    let cores = port::host::cores();
+    let first = || cores.first().copied();
+    [first().into_iter().collect(), cores.iter().copied().skip(1).chain(first()).take(of_device).collect()]
 }
 
 /// Returns the test bed of a kernel device at a point, if it uses cables: the tester can be calibrated over a cable of the same
@@ -204,6 +206,7 @@ pub fn build(
         doubts,
         shares_core,
         price: price(&config.bed, &running),
+        afterwards: None,
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let device = running.lock().expect("no panic while held").take();

@@ -211,6 +211,8 @@ pub struct Rig {
     pub shares_core: bool,
     /// Cost of a frame; `None` for devices that do not tell.
     price: Option<Price>,
+    /// Reads what raises doubts about the results of the point only after its trials, one sentence each.
+    pub afterwards: Option<Box<dyn FnOnce() -> Vec<String>>>,
     /// Captures of its ports.
     pub captures: Captures,
     /// Restores everything that was set up; returns errors in words.
@@ -253,6 +255,7 @@ impl Rig {
             doubts: Vec::new(),
             shares_core: false,
             price: None,
+            afterwards: None,
             captures: Captures::default(),
             teardown: None,
         }

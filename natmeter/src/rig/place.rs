@@ -1,13 +1,13 @@
 //! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that natmeter makes for boxes in guests
 //! and namespaces.
 
-use super::{Process, RigError, boxes, guest};
+use super::{Process, RigError, boxes, guest, kernel};
 use crate::bed::{machine, management};
 use dut::links::{self, Connection, End, Links};
-use dut::{On, RunDir, started::Started};
+use dut::{On, RunDir, Step, started::Started};
 use port::Netns;
 use record::folder::FactTable;
-use scenario::bed::{self, Bed, BoxKeys, GuestKind, PortIo, PortKeys};
+use scenario::bed::{self, Bed, BoxKeys, CoresBy, GuestKind, PortIo, PortKeys};
 use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
 use wire::Mac;
@@ -77,7 +77,8 @@ impl Place {
             }
             let (network, sink) = (guest::network(scenario, bed, point, at), process.commands.sink(role));
             let bed::On::Guest(kind) = keys.on else {
-                guest::configure(&links.boxes()[at], &network, &sink)?;
+                let delivery = delivery(scenario, bed, (role, keys));
+                guest::configure([links.tester(), &links.boxes()[at]], &network, delivery, &sink)?;
                 continue;
             };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
@@ -138,6 +139,17 @@ impl Place {
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }
+}
+
+/// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: they do not deliver them, too.
+fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
+    if keys.cores_by() != Some(CoresBy::Steering) || !scenario.sweep.cores.sets(role) {
+        return Vec::new();
+    }
+    let interfaces = bed.ports().into_iter().filter(|(_, port)| port.io != PortIo::Tap);
+    let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
+    let [tester, _] = kernel::shared_out(0);
+    links::delivery(&interfaces, bed.lanes(), &tester)
 }
 
 /// How a box is connected to natmeter's links.

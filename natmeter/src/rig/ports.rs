@@ -481,7 +481,8 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     let uncleared = Uncleared::of(scenario, &scenario.duts[point.dut], &view, opened.hops[0].next, process)?;
     let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
-    let (device, restore) = boxes.running(uncleared);
+    let shares_core = boxes.shares_core;
+    let (device, restore, afterwards) = boxes.running(uncleared);
     let engine = Engine::new(
         process.clock,
         lanes,
@@ -497,8 +498,9 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
         facts,
         figures: Figures::new(),
         doubts,
-        shares_core: false,
+        shares_core,
         price: None,
+        afterwards: Some(afterwards),
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
             let ended = place.ended().map(|ended| format!("the program that was started as the device {ended}"));

@@ -13,6 +13,7 @@ const STACKS: usize = 800;
 struct OfCores {
     recording: Recording,
     frequency: u32,
+    cores: Vec<usize>,
 }
 
 /// Starts to profile cores.
@@ -22,7 +23,7 @@ struct OfCores {
 pub(super) fn of_cores(cores: &[usize], profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
     let Profiler { frequency } = profiler;
     let recording = Recording::start(cores, frequency).map_err(failed)?;
-    Ok(Box::new(OfCores { recording, frequency }))
+    Ok(Box::new(OfCores { recording, frequency, cores: cores.to_vec() }))
 }
 
 fn failed(error: impl std::fmt::Display) -> TrialError {
@@ -32,7 +33,9 @@ fn failed(error: impl std::fmt::Display) -> TrialError {
 impl Profiling for OfCores {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError> {
         let stacks = self.recording.finish(from, to, STACKS).map_err(failed)?;
-        let cores = stacks.cores.into_iter();
+        // A core without a sample was idle.
+        let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();
+        let cores = self.cores.iter().map(|core| *core as u32).map(|core| (core, of(&core)));
         let parts = stacks.parts.into_iter();
         Ok(Profile {
             event: EVENT.to_owned(),

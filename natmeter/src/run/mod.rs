@@ -302,6 +302,12 @@ impl<'a> Run<'a> {
             self.note_null(point, &mut rig, false)?;
             self.count_time();
         }
+        for doubt in rig.afterwards.take().map(|read| read()).unwrap_or_default() {
+            self.doubt(format!(
+                "{doubt} ({}, cores: {}, connections: {})",
+                point.dut_name, point.cores, point.connections
+            ))?;
+        }
         for failure in rig.teardown() {
             self.tell(&Event::Doubt { text: format!("not restored: {failure}") })?;
         }

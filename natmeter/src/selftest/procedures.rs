@@ -2,8 +2,9 @@
 //! the figures. A new procedure is one row in [`KNOWN`] for each of its metrics.
 
 use method::procedure::back_to_back::{self, Bursts};
+use method::procedure::bottleneck::Limit;
 use method::procedure::capacity::{self, Limits};
-use method::procedure::cpu_idle::{Limit, Sampling};
+use method::procedure::cpu_idle::Sampling;
 use method::procedure::delay::{self, Timed, Values};
 use method::procedure::disruption::{self, Outage};
 use method::procedure::profiling::{self, Profiling};
@@ -290,7 +291,8 @@ const KNOWN: &[Known] = &[
         unit: "ppm",
         error: (0, 0),
         measure: || {
-            let profiling = Profiling { rate: CAPACITY, duration: Nanos::from_secs(10), frequency: 1_000 };
+            let profiling =
+                Profiling { rate: CAPACITY, limit: Limit::Unknown, duration: Nanos::from_secs(10), frequency: 1_000 };
             let mut device = controlled(ControlTruth { waiting: Ratio::from_ppm(125_000), ..ControlTruth::default() });
             profiling::measure(&mut device, &settings(), Some(HELD), profiling, &mut |_| ())
         },

@@ -81,6 +81,26 @@ fn a_box_is_looked_at_over_ssh() {
     for name in ["clock source", "load", "free memory", "irqbalance"] {
         assert!(found.iter().any(|(of, _)| of == name), "{name}: {found:?}");
     }
+    // The time-out is one of the box's namespace; others are of the kernel, which is that of the tester.
+    let timeout = "/proc/sys/net/netfilter/nf_conntrack_udp_timeout";
+    let read = || {
+        let output = bed.device.command("cat", Sight::NetworkAndSysfs).arg(timeout).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let said = |args: &[&str]| {
+        let text = String::from_utf8(bed.natmeter(args).stdout).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(read(), "30");
+    let fixed = said(&["doctor", "--bed", "bed.toml", "--fix"]);
+    assert!(fixed.contains(&format!("box dut: {timeout}: set to 300")), "{fixed}");
+    assert_eq!(read(), "300");
+    let here = said(&["doctor", "--undo"]);
+    assert!(here.contains("box ssh:dut still has changed settings"), "{here}");
+    let undone = said(&["doctor", "--undo", "--bed", "bed.toml"]);
+    assert!(undone.contains(&format!("box dut: {timeout}: restored from 300 to 30")), "{undone}");
+    assert_eq!(read(), "30");
+    assert!(said(&["doctor", "--undo"]).starts_with("nothing to undo"));
     lab.link("down");
     let (found, code) = findings(&bed, "box dut");
     assert_eq!((found, code), (vec![("cannot be read".to_owned(), "bad".to_owned())], Some(1)));

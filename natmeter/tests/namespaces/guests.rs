@@ -34,7 +34,7 @@ pub(super) const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
 pub(super) const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
 const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
-fn natmeter(folder: &Path, args: &[&str]) -> Output {
+pub(super) fn natmeter(folder: &Path, args: &[&str]) -> Output {
     // The interfaces of a bed must not meet those of another test.
     let mut command = Netns::new().unwrap().command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
     command.args(args).current_dir(folder).output().unwrap()
@@ -72,7 +72,7 @@ pub(super) fn measured(folder: &Path, scenario: &str, rates: usize) -> Value {
 type Natmeter<'a> = &'a dyn Fn(&[&str]) -> Output;
 
 /// A rate that every guest of User-Mode Linux forwards.
-const SOME: [&str; 2] = ["--set", "measure.max-rate=2k"];
+pub(super) const SOME: [&str; 2] = ["--set", "measure.max-rate=2k"];
 
 /// The same; looks at the record of commands, beside what natmeter said.
 fn measured_by(
@@ -123,7 +123,7 @@ fn nat64(folder: &Path) -> &'static str {
 
 /// A guest of QEMU without KVM forwards a few thousand frames a second, and may stop for a second while it translates its
 /// kernel.
-const SLOW: [&str; 8] = [
+pub(super) const SLOW: [&str; 8] = [
     "--set",
     "measure.max-rate=1k",
     "--set",

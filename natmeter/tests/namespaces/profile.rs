@@ -1,5 +1,6 @@
 //! `profile = true` shows where the NAT44 of this kernel spends its time, in the record and as a flame graph in the report.
 
+use super::guests::{LEFT, RIGHT, bed_of};
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -73,4 +74,28 @@ fn a_nat44_of_this_kernel_is_profiled() {
     // The samples are part of the record: the same folder gives the same report.
     let again = natmeter(folder.path(), &["report", run.to_str().unwrap(), "--format", "html"]);
     assert_eq!(String::from_utf8(again.stdout).unwrap(), report);
+}
+
+/// A box in a namespace has the kernel of the tester: it is profiled as a kernel device is.
+#[test]
+#[ignore = "needs root"]
+fn a_box_in_a_namespace_is_profiled() {
+    if !has_perf() {
+        return;
+    }
+    let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
+    let box_text = "[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\nmapping = \"address-and-port-dependent\"\n\
+        udp-timeout = \"10000 s\"\n";
+    let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", box_text);
+    std::fs::write(folder.path().join("p.toml"), text).unwrap();
+    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet"];
+    let output = super::guests::natmeter(folder.path(), &args);
+    let code = output.status.code().unwrap();
+    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
+    let mut results = results.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let profiled = results.find(|r| r["measurement"]["metric"] == "lock_wait").unwrap();
+    let stacks = profiled["observed"]["profile"]["stacks"].as_object().unwrap().clone();
+    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
 }

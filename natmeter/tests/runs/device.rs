@@ -31,6 +31,22 @@ rate = "500k"
 churn = "10k"
 "#;
 
+/// With `cpu-in-trials` every trial with data has the idle times that were injected.
+#[test]
+fn the_cores_are_sampled_in_every_trial_if_asked_for() {
+    let text = SCENARIO.replace(
+        "metrics = [\"max_conn_est_rate\", \"throughput\", \"conn_tear_down_rate\", \"memory_per_conntrack_entry\", \"cpu_idle\", \
+         \"reset\", \"failover\"]",
+        "metrics = [\"max_conn_est_rate\", \"throughput\"]\ncpu-in-trials = true",
+    );
+    let (text, _) = text.split_once("[measure.failover]").unwrap();
+    let run = Ended::of(text);
+    let of_throughput = run.trials().into_iter().filter(|trial| trial.measurement.contains("/throughput/"));
+    let cores: Vec<usize> =
+        of_throughput.map(|trial| trial.outcome.observed.cpu.iter().map(|cpu| cpu.cores.len()).sum()).collect();
+    assert!(!cores.is_empty() && cores.iter().all(|cores| *cores == 2), "{cores:?}");
+}
+
 #[test]
 fn a_run_finds_what_was_injected_and_its_record_is_sound() {
     let run = Ended::of(SCENARIO);

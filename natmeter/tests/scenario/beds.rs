@@ -140,6 +140,22 @@ fn complaint_of_cores(cores: &str, boxes: &str) -> Option<String> {
     read(&map_t, &Options { bed, set, ..Options::default() }, tech::ALL).err().map(|error| error.to_string())
 }
 
+/// natmeter sets the cores of Linux software in a guest, in a namespace and over ssh.
+#[test]
+fn cores_that_natmeter_sets_need_no_hook() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/kernel-cores.toml");
+    let said = |of_box: &str| complaint(&file, false, &format!("{of_box}\nsoftware = \"nftables\"\n"));
+    let interfaces = "\ninterfaces = [\"a\", \"b\"]";
+    for on in ["on = \"guest:qemu\"\nguest-cpus = 2", "on = \"namespace\"", &format!("on = \"ssh:p095\"{interfaces}")] {
+        assert_eq!(said(on), None, "{on}");
+    }
+    let refused = said("on = \"guest:qemu\"").unwrap();
+    assert!(refused.contains("the guest `dut` has too few processors: 1"), "{refused}");
+    assert!(refused.contains("guest-cpus = 2"), "{refused}");
+    let refused = said(&format!("on = \"local\"{interfaces}")).unwrap();
+    assert!(refused.contains("nothing sets the cores of the box"), "{refused}");
+}
+
 /// Two boxes have cores of their own; each is in the bed, and has a hook for them.
 #[test]
 fn cores_of_boxes_are_those_of_the_bed() {

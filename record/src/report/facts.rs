@@ -573,11 +573,16 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
 /// Metric, device, cores, connections and further axes of a result, in words.
 pub(super) fn place(result: &super::PointResult) -> String {
     let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
+    format!("{} of {}", number::uncapitalised(metric), device_at(result))
+}
+
+/// The device of a result, at its point.
+pub(super) fn device_at(result: &super::PointResult) -> String {
     let cores = number::plural(result.cores.into(), "core");
     let connections = match result.connections {
         0 => String::new(),
         n => format!(", {} connections", grouped(n)),
     };
     let swept = more_in_words(&result.axes);
-    format!("{} of {}, {cores}{connections}{swept}", number::uncapitalised(metric), result.dut_name)
+    format!("{}, {cores}{connections}{swept}", result.dut_name)
 }

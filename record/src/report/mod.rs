@@ -1,6 +1,7 @@
 //! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
+mod bottleneck;
 mod brief;
 mod conformance;
 mod csv;

@@ -3,7 +3,7 @@
 
 use super::number::{self, grouped_f64, percent, plural, si};
 use super::result::PointResult;
-use super::{Report, evidence, facts, limits, parts, section};
+use super::{Report, bottleneck, evidence, facts, limits, parts, section};
 use crate::visit::CHANGE;
 use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
@@ -116,6 +116,7 @@ fn all_found(report: &Report) -> Vec<String> {
         }
     }
     sentences.extend(section::of_profiles(report));
+    sentences.extend(bottleneck::sentences(report));
     sentences
 }
 

@@ -4,8 +4,9 @@ use super::{Search, given, is_upper_end_the_testers};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use method::metric::is_throughput;
+use method::procedure::bottleneck::Limit;
 use method::procedure::churn::Limits;
-use method::procedure::cpu_idle::{self, Limit, Sampling};
+use method::procedure::cpu_idle::{self, Sampling};
 use method::procedure::disruption::{self, Outage};
 use method::procedure::profiling::{self, Profiling};
 use method::procedure::tear_down::{self, Emptying};
@@ -110,7 +111,7 @@ impl Search<'_> {
                 cpu_idle::measure(trials, settings, self.phase2()?, sampling, watch)
             }
             DeviceJob::Profile { duration, frequency } => {
-                let profiling = Profiling { rate: self.throughput()?, duration, frequency };
+                let profiling = Profiling { rate: self.throughput()?, limit: self.limit, duration, frequency };
                 profiling::measure(trials, settings, self.phase2()?, profiling, watch)
             }
             DeviceJob::Outage { action, duration, off, churn } => {

@@ -33,8 +33,21 @@ pub struct Software {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
+    /// What forwards packets.
+    pub forwards: Forwards,
     /// What it does.
     pub does: &'static [Does],
+}
+
+/// What forwards packets in a software.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwards {
+    /// The Linux kernel, on the cores that its soft interrupts run on.
+    LinuxKernel,
+    /// A program of Linux, on any core.
+    LinuxProgram,
+    /// A system or a program that chooses its cores itself.
+    OnItsOwnCores,
 }
 
 const fn does(technology: &'static str, plays: Plays, keeps: bool, on: &'static str) -> Does {
@@ -50,46 +63,55 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
+        forwards: Forwards::LinuxKernel,
         does: &[rendered("forwarding", Plays::Pe, false)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
+        forwards: Forwards::LinuxKernel,
         does: &[does("ipv6-forwarding", Plays::Pe, false, "namespace")],
     },
     Software {
         name: "nftables",
         about: "NAT44 by the Linux kernel, configured by nft",
+        forwards: Forwards::LinuxKernel,
         does: &[does("nat44", Plays::Pe, true, ANYWHERE)],
     },
     Software {
         name: "nft-flowtable",
         about: "the same with a flowtable: a software fast path for connections that are established",
+        forwards: Forwards::LinuxKernel,
         does: &[does("nat44", Plays::Pe, true, GUEST)],
     },
     Software {
         name: "iptables-legacy",
         about: "NAT44 by the Linux kernel, configured by iptables-legacy",
+        forwards: Forwards::LinuxKernel,
         does: &[does("nat44", Plays::Pe, true, BOTH)],
     },
     Software {
         name: "iptables-nft",
         about: "NAT44 by the Linux kernel, configured by iptables-nft",
+        forwards: Forwards::LinuxKernel,
         does: &[does("nat44", Plays::Pe, true, BOTH)],
     },
     Software {
         name: "jool",
         about: "Jool 4.1, stateful NAT64",
+        forwards: Forwards::LinuxKernel,
         does: &[does("nat64", Plays::Pe, true, "guest, ssh"), does("464xlat", Plays::Pe, true, GUEST)],
     },
     Software {
         name: "jool-siit",
         about: "Jool 4.1, stateless translation",
+        forwards: Forwards::LinuxKernel,
         does: &[does("siit", Plays::Pe, false, GUEST), does("464xlat", Plays::Ce, false, GUEST)],
     },
     Software {
         name: "ip6tnl",
         about: "tunnels of the Linux kernel with nft",
+        forwards: Forwards::LinuxKernel,
         does: &[
             does("ds-lite", Plays::Ce, false, GUEST),
             does("ds-lite", Plays::Pe, true, "guest, ssh"),
@@ -101,11 +123,13 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "tayga",
         about: "tayga 0.9, stateless translation in user space",
+        forwards: Forwards::LinuxProgram,
         does: &[does("464xlat", Plays::Ce, false, "namespace")],
     },
     Software {
         name: "vpp",
         about: "FD.io VPP, configured by its command line",
+        forwards: Forwards::OnItsOwnCores,
         does: &[
             rendered("nat44", Plays::Pe, true),
             rendered("nat64", Plays::Pe, true),
@@ -119,6 +143,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "openbsd-pf",
         about: "PF of OpenBSD, NAT64 by af-to",
+        forwards: Forwards::OnItsOwnCores,
         does: &[rendered("nat64", Plays::Pe, true), rendered("464xlat", Plays::Pe, true)],
     },
 ];
@@ -177,6 +202,11 @@ impl Software {
         let fits =
             |does: &&Does| does.technology == asked.technology && asked.edge.is_none_or(|edge| does.plays == edge);
         self.does.iter().find(fits)
+    }
+
+    /// Whether its box is a Linux host.
+    pub fn is_of_linux(&self) -> bool {
+        self.forwards != Forwards::OnItsOwnCores
     }
 
     /// Whether anything that it does keeps connections.

@@ -62,10 +62,12 @@ impl Check<'_> {
     /// The boxes whose cores the scenario gives are those of the bed, and a hook of each sets them.
     fn cores_of_boxes(&mut self, bed: &Bed) {
         let cores = &self.scenario.sweep.cores;
+        self.processors_of_guests(bed);
         let Some(boxes) = &cores.boxes else {
             if !cores.is_default() && !bed.boxes.iter().any(|(_, keys)| keys.has_varying_cores()) {
                 self.faults.push(Fault::new("nothing sets the cores of the box").at("sweep.cores", "varies").instead(
-                    "write `{cores}` in the hook `cores` or `prepare` of the box whose cores vary, or remove this",
+                    "use software that natmeter configures, in a guest, in a namespace or over ssh, or write `{cores}` in the hook \
+                     `cores` or `prepare` of the box whose cores vary, or remove this",
                 ));
             }
             return;
@@ -88,6 +90,23 @@ impl Check<'_> {
                 Some(_) => continue,
             };
             self.faults.push(fault);
+        }
+    }
+
+    /// A guest has as many processors as it is asked to use.
+    fn processors_of_guests(&mut self, bed: &Bed) {
+        let cores = &self.scenario.sweep.cores;
+        for (role, keys) in bed.boxes.iter().filter(|(_, keys)| keys.guest().is_some() && keys.cores_by().is_some()) {
+            let most = cores.values.iter().map(|&at_point| cores.of_box(role, at_point)).max().unwrap_or(1);
+            if most <= keys.guest_cpus || !cores.sets(role) {
+                continue;
+            }
+            let is_named = cores.boxes.is_some();
+            let path = if is_named { format!("sweep.cores.{role}") } else { "sweep.cores".to_owned() };
+            let fault = Fault::new(format!("the guest `{role}` has too few processors: {}", keys.guest_cpus));
+            self.faults.push(fault.at(path, format!("asks for {most}")).instead(format!(
+                "write on = \"guest:qemu\" and guest-cpus = {most} for the box in the bed file, or lower this"
+            )));
         }
     }
 

@@ -16,6 +16,7 @@ impl Check<'_> {
         self.hook(RESET.key, "reset", |keys| keys.reset.is_some());
         self.hook(FAILOVER.key, "failover", |keys| keys.failover.is_some());
         self.memory();
+        self.cpu_in_trials();
         self.known_truth();
         self.something_empties_the_table();
         self.failover_under_churn();
@@ -65,7 +66,7 @@ impl Check<'_> {
     /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
     fn memory(&mut self) {
         let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
-        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.memory.is_some());
+        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.tells_memory());
         for dut in &self.scenario.duts {
             let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
             match dut {
@@ -82,6 +83,21 @@ impl Check<'_> {
                 Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => {}
             }
         }
+    }
+
+    /// One box is sampled in a trial, because sampling takes CPU time.
+    fn cpu_in_trials(&mut self) {
+        let boxes = self.scenario.bed.as_ref().map_or(1, |bed| bed.boxes.len());
+        let (wrong, way_out) = match (self.scenario.measure.cpu_in_trials, self.scenario.sends_queries()) {
+            (true, true) => ("trials of DNS queries have no samples of CPU times", "remove it"),
+            (true, false) if boxes > 1 => (
+                "the cores of several boxes are not sampled in one trial",
+                "remove it, and add the metric \"cpu_idle\", which samples one box after the other",
+            ),
+            _ => return,
+        };
+        let fault = Fault::new(wrong).at(self.measure("cpu-in-trials"), "asked for here");
+        self.faults.push(fault.instead(way_out));
     }
 
     /// The tester's thread runs a device of known truth, so that no queue between them can overflow.

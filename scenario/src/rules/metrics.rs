@@ -42,14 +42,13 @@ impl Check<'_> {
                 "throughput" if stateful && !established && self.scenario.measure.phase1_rate.is_none() => {
                     self.fault(without_phase1_rate(path, metrics, key));
                 }
-                key if key == LOCK_WAIT.key && !self.scenario.duts.iter().any(Dut::can_be_profiled) => {
+                key if key == LOCK_WAIT.key && !self.is_profiled() => {
                     let at = if self.scenario.measure.profile { self.measure("profile") } else { path };
                     let fault = Fault::new("only a device of this machine's kernel can be profiled");
-                    self.fault(
-                        fault.at(at, "no device is one").instead(
-                            "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding]",
-                        ),
-                    );
+                    self.fault(fault.at(at, "no device is one").instead(
+                        "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding], or a box with \
+                         on = \"namespace\"",
+                    ));
                 }
                 "throughput" => {}
                 "ipv4_forwarding_throughput" if stateless => {}
@@ -83,6 +82,15 @@ impl Check<'_> {
         self.search();
         self.search_keys();
         self.precision();
+    }
+
+    /// Whether a device is one whose call stacks can be sampled.
+    fn is_profiled(&self) -> bool {
+        let boxes = || self.scenario.bed.iter().flat_map(|bed| &bed.boxes);
+        self.scenario.duts.iter().any(|dut| match dut {
+            Dut::External { .. } => boxes().any(|(_, keys)| keys.has_kernel_of_tester()),
+            other => other.can_be_profiled(),
+        })
     }
 
     /// Some connections are held, some are new, and the Initiator sends.

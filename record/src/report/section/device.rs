@@ -3,13 +3,12 @@
 
 use super::Section;
 use crate::report::figure::Figure;
-use crate::report::result::{PointResult, Repetition};
+use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, Series};
 use crate::report::table::{Row, Table, row};
-use crate::report::{Report, facts, number};
+use crate::report::{Report, bottleneck, facts, number};
 use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
-use method::procedure::Bottleneck;
 use method::trial::{Acted, CpuIdle, Emptied};
 
 /// The results of these metrics that have repetitions.
@@ -76,59 +75,21 @@ pub(super) fn cpu_idle(report: &Report) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    let limits: Vec<String> = results
-        .iter()
-        .filter_map(|r| {
-            let found = r.repetitions.iter().rev().find_map(|r| r.evidence.bottleneck.as_ref())?;
-            Some(format!("{}: {}.", facts::place(r), in_words(found)))
-        })
-        .collect();
     let about = "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time.";
     Some(Section {
         title: "CPU idle time".to_owned(),
-        about: format!("{about} {}", limits.join(" ")).trim_end().to_owned(),
+        about: format!("{about} {}", bottleneck::sentences(report).join(" ")).trim_end().to_owned(),
         tables: Vec::new(),
         figures: results.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
     })
 }
 
-/// What limits the throughput, in one sentence without its stop.
-fn in_words(bottleneck: &Bottleneck) -> String {
-    match bottleneck {
-        Bottleneck::Device { of, boxes } => {
-            format!("{} limits the throughput: all of its cores are busy", name_of(*of, *boxes))
-        }
-        Bottleneck::HotCore { of, boxes, core } => format!(
-            "one hot core limits the throughput: {core} of {} is busy while others have idle time",
-            name_of(*of, *boxes)
-        ),
-        Bottleneck::Contention => {
-            "lock or memory contention limits the throughput: every core has idle time, and yet frames are lost \
-                                   at a higher rate"
-                .to_owned()
-        }
-        Bottleneck::Tester => "the tester limits the throughput: it could offer no higher rate".to_owned(),
-        Bottleneck::Unknown => "every core has idle time at this rate, at which no limit was found".to_owned(),
-    }
-}
-
-/// The name of a box among so many.
-fn name_of(of: u32, boxes: u32) -> String {
-    match (of, boxes) {
-        (_, 0 | 1) => "the device".to_owned(),
-        (0, _) => "the left device".to_owned(),
-        (of, boxes) if of + 1 == boxes => "the right device".to_owned(),
-        (of, _) => format!("device {} from the left", of + 1),
-    }
-}
-
 /// One figure for each box, of the last repetition: no average over repetitions or cores.
 fn figures(at: usize, result: &PointResult) -> Vec<Figure> {
-    let last: Option<&Repetition> = result.repetitions.iter().rev().find(|r| !r.observed.cpu.is_empty());
-    let boxes = last.map_or(&[][..], |r| &r.observed.cpu);
+    let boxes = bottleneck::idle_of(result);
     let name = |cpu: &CpuIdle| {
         let place = facts::place(result);
-        if boxes.len() > 1 { format!("{place}, {}", name_of(cpu.of, boxes.len() as u32)) } else { place }
+        if boxes.len() > 1 { format!("{place}, {}", bottleneck::name_of(cpu.of, boxes.len() as u32)) } else { place }
     };
     boxes.iter().map(|cpu| figure(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
 }

@@ -6,6 +6,7 @@ mod device;
 mod dns;
 mod foreground;
 mod frame_loss;
+mod memory;
 mod overload;
 mod profile;
 mod tcp;
@@ -38,6 +39,7 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     timing::section,
     overload::section,
     device::tear_down,
+    memory::section,
     device::cpu_idle,
     profile::section,
     device::disruptions,

@@ -2,6 +2,7 @@
 //! flame graph.
 
 use super::Section;
+use crate::report::bottleneck::profile_of;
 use crate::report::figure::Figure;
 use crate::report::flame;
 use crate::report::number::{self, percent};
@@ -38,8 +39,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 /// The profile of each point that has one: of its last repetition.
 fn of(report: &Report) -> impl Iterator<Item = (&PointResult, &Profile)> {
     let results = report.results.iter().filter(|result| result.metric == LOCK_WAIT.key);
-    results
-        .filter_map(|result| Some((result, result.repetitions.iter().rev().find_map(|r| r.observed.profile.as_ref())?)))
+    results.filter_map(|result| Some((result, profile_of(result)?)))
 }
 
 /// What took most of the time, in one sentence for each point.
@@ -66,8 +66,7 @@ fn in_words(profile: &Profile) -> Option<String> {
 
 /// The device at a point, in words.
 fn place(result: &PointResult) -> String {
-    let place = facts::place(result);
-    format!("profile of {}", place.split_once(" of ").map_or(place.as_str(), |(_, device)| device))
+    format!("profile of {}", facts::device_at(result))
 }
 
 /// The shares of parts, functions and cores, the largest first.

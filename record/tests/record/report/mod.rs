@@ -1,7 +1,9 @@
 //! Reports of example run folders, word for word; and the same folder always gives the same bytes.
 
+mod bottleneck;
 mod bounds;
 mod fixture;
+mod memory;
 mod repeated;
 mod schema;
 

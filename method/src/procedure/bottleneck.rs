@@ -1,0 +1,240 @@
+//! What limits the throughput: one list of rules over what is known of the rate, the idle times of cores, and the share of time
+//! that waits for locks. The first rule that holds decides.
+
+use crate::stats::median;
+use crate::trial::{CoreSamples, CpuIdle, Profile};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A core that is idle for less than this part of the time is busy: 10 %.
+pub const BUSY_BELOW_PPM: u32 = 100_000;
+/// Locks limit a device that waits for them for this part of its working time or more: 10 %.
+pub const LOCKS_FROM_PPM: u32 = 100_000;
+/// A profile with this part of its samples outside the device, of the tester or other programs, shows no idle time: 5 %.
+const OUTSIDE_FROM_PPM: u128 = 50_000;
+
+/// What is known of the rate at which the trials run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The device fails above it.
+    Device,
+    /// The tester could not offer more.
+    Tester,
+    /// Nothing: the scenario gives the rate, or host noise ended the search.
+    Unknown,
+}
+
+/// What limits the throughput.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// All cores of a box are busy.
+    Device {
+        /// Number of the box, from 0 on the left.
+        of: u32,
+        /// Number of boxes.
+        boxes: u32,
+    },
+    /// Some cores of a box are busy and others are not: its work is not spread evenly.
+    HotCore {
+        /// Number of the box, from 0 on the left.
+        of: u32,
+        /// Number of boxes.
+        boxes: u32,
+        /// The busiest core.
+        core: String,
+    },
+    /// Much of the working time of a box waits for locks. A core that spins is busy, too.
+    Locks {
+        /// Number of the box, from 0 on the left.
+        of: u32,
+        /// Number of boxes.
+        boxes: u32,
+        /// The share of its working time, in parts per million.
+        waits: u32,
+    },
+    /// Every core has idle time, few wait for locks, and yet frames are lost at a higher rate: memory, or a full queue.
+    Memory,
+    /// Every core has idle time, and yet frames are lost at a higher rate; without a profile: locks or memory.
+    Contention,
+    /// The tester could not offer more.
+    Tester,
+    /// Every core has idle time, and nothing shows a limit.
+    Unknown,
+}
+
+/// Idle shares of the cores of one box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreLoads {
+    /// Number of the box, from 0 on the left.
+    pub of: u32,
+    /// Name and idle share in parts per million.
+    pub cores: Vec<(String, u32)>,
+}
+
+/// Time of a box that waits for locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockWait {
+    /// Number of the box, from 0 on the left.
+    pub of: u32,
+    /// Share of its working time in parts per million.
+    pub waits: u32,
+}
+
+/// What was seen at one rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What is known of the rate.
+    pub limit: Limit,
+    /// Number of boxes.
+    pub boxes: u32,
+    /// Loads of boxes; empty if none was seen.
+    pub loads: Vec<CoreLoads>,
+    /// Of the box that waits most; none without a profile.
+    pub locks: Option<LockWait>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cores {
+    AllBusy,
+    SomeBusy,
+    NoneBusy,
+    Unseen,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    Much,
+    Little,
+    Unseen,
+}
+
+#[derive(Clone, Copy)]
+enum Is {
+    Tester,
+    Locks,
+    Device,
+    HotCore,
+    Memory,
+    Contention,
+    Unknown,
+}
+
+/// One rule: it holds if each list has what was seen; an empty list has everything.
+struct Rule(&'static [Limit], &'static [Cores], &'static [Locks], Is);
+
+const RULES: &[Rule] = &[
+    Rule(&[Limit::Tester], &[], &[], Is::Tester),
+    Rule(&[], &[], &[Locks::Much], Is::Locks),
+    Rule(&[], &[Cores::AllBusy], &[], Is::Device),
+    Rule(&[], &[Cores::SomeBusy], &[], Is::HotCore),
+    Rule(&[Limit::Device], &[Cores::NoneBusy], &[Locks::Little], Is::Memory),
+    Rule(&[Limit::Device], &[Cores::NoneBusy], &[Locks::Unseen], Is::Contention),
+    Rule(&[Limit::Unknown], &[Cores::NoneBusy], &[], Is::Unknown),
+];
+
+impl Rule {
+    fn holds(&self, limit: Limit, cores: Cores, locks: Locks) -> bool {
+        let has = |empty: bool, contains: bool| empty || contains;
+        has(self.0.is_empty(), self.0.contains(&limit))
+            && has(self.1.is_empty(), self.1.contains(&cores))
+            && has(self.2.is_empty(), self.2.contains(&locks))
+    }
+}
+
+impl Seen {
+    /// Returns what limits the throughput; none if too little was seen. The box with the busiest core decides for all boxes.
+    pub fn bottleneck(&self) -> Option<Bottleneck> {
+        let boxes = self.boxes.max(1);
+        let decisive = self.loads.iter().filter_map(|load| Some((load, load.busiest()?)));
+        let decisive = decisive.min_by_key(|(_, (_, idle))| *idle);
+        let cores = decisive.map_or(Cores::Unseen, |(load, _)| load.cores());
+        let locks = self.locks.map_or(Locks::Unseen, |locks| match locks.waits {
+            LOCKS_FROM_PPM.. => Locks::Much,
+            _ => Locks::Little,
+        });
+        let Rule(.., is) = RULES.iter().find(|rule| rule.holds(self.limit, cores, locks))?;
+        Some(match is {
+            Is::Tester => Bottleneck::Tester,
+            Is::Locks => self.locks.map(|LockWait { of, waits }| Bottleneck::Locks { of, boxes, waits })?,
+            Is::Device => decisive.map(|(load, _)| Bottleneck::Device { of: load.of, boxes })?,
+            Is::HotCore => {
+                decisive.map(|(load, (core, _))| Bottleneck::HotCore { of: load.of, boxes, core: core.to_owned() })?
+            }
+            Is::Memory => Bottleneck::Memory,
+            Is::Contention => Bottleneck::Contention,
+            Is::Unknown => Bottleneck::Unknown,
+        })
+    }
+}
+
+impl Bottleneck {
+    /// Returns what was known of the rate, as far as it decides between bottlenecks.
+    pub fn limit(&self) -> Limit {
+        match self {
+            Bottleneck::Tester => Limit::Tester,
+            Bottleneck::Memory | Bottleneck::Contention => Limit::Device,
+            _ => Limit::Unknown,
+        }
+    }
+
+    /// Returns the number of boxes, if it says.
+    pub fn boxes(&self) -> Option<u32> {
+        match self {
+            Bottleneck::Device { boxes, .. } | Bottleneck::HotCore { boxes, .. } | Bottleneck::Locks { boxes, .. } => {
+                Some(*boxes)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl CoreLoads {
+    /// The medians of the samples of phase 2.
+    pub fn of_samples(cpu: &CpuIdle) -> CoreLoads {
+        let middle = |mut shares: Vec<u32>| {
+            shares.sort_unstable();
+            median(&shares).map(|middle| middle.round() as u32)
+        };
+        let cores = cpu.in_phase2().filter_map(|(name, shares)| Some((name.to_owned(), middle(shares)?)));
+        CoreLoads { of: cpu.of, cores: cores.collect() }
+    }
+
+    /// The part of the time without a sample of the device. None if the tester or other programs worked on its cores, whose idle
+    /// time then is not known, or if the profile has no duration.
+    pub fn of_profile(profile: &Profile) -> Option<CoreLoads> {
+        let whole = u128::from(profile.frequency) * u128::from(profile.time.0);
+        let outside = u128::from(profile.tester) + u128::from(profile.others);
+        let all = outside + u128::from(profile.samples().all);
+        if whole == 0 || outside * 1_000_000 > all * OUTSIDE_FROM_PPM {
+            return None;
+        }
+        let idle = |samples: &CoreSamples| {
+            let busy = u128::from(samples.all) * 1_000_000_000 * 1_000_000 / whole;
+            1_000_000 - busy.min(1_000_000) as u32
+        };
+        let cores = profile.cores.iter().map(|(name, samples)| (name.clone(), idle(samples)));
+        Some(CoreLoads { of: 0, cores: cores.collect() })
+    }
+
+    /// Returns the busiest core and its idle share in parts per million.
+    pub fn busiest(&self) -> Option<(&str, u32)> {
+        self.cores.iter().map(|(name, idle)| (name.as_str(), *idle)).min_by_key(|(_, idle)| *idle)
+    }
+
+    fn cores(&self) -> Cores {
+        let busy = self.cores.iter().filter(|(_, idle)| *idle < BUSY_BELOW_PPM).count();
+        match busy {
+            0 => Cores::NoneBusy,
+            busy if busy == self.cores.len() => Cores::AllBusy,
+            _ => Cores::SomeBusy,
+        }
+    }
+}
+
+impl LockWait {
+    /// The share of a profile; none without samples.
+    pub fn of_profile(profile: &Profile) -> Option<LockWait> {
+        Some(LockWait { of: 0, waits: profile.lock_wait()? })
+    }
+}

@@ -1,0 +1,26 @@
+//! A box whose interface receives everything on one of its queues: the report doubts the results.
+
+use super::beds::{quick, reported};
+use super::guests::{LEFT, RIGHT, SLOW, bed_of, natmeter};
+use std::fs;
+
+/// All frames of one connection arrive at one queue; the guest has two.
+#[test]
+#[ignore = "needs root and a guest"]
+fn one_connection_at_a_qemu_guest_with_two_queues_raises_a_doubt() {
+    let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"guest:qemu\"\nguest-cpus = 2\nsoftware = \"nftables\"\n");
+    let text = "name = \"queues\"\n[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n\
+        mapping = \"address-and-port-dependent\"\nudp-timeout = \"10000 s\"\n[sweep]\nconnections = 1\n\
+        [measure]\nmetrics = [\"throughput\"]\nphase1-rate = \"1k\"\n";
+    fs::write(folder.path().join("box.toml"), text).unwrap();
+    let more = [&SLOW[..], &["--set", "measure.duration=4 s"]].concat();
+    let report = reported(folder.path(), &quick("box.toml", &more), |args| natmeter(folder.path(), args));
+    let doubts: Vec<&str> =
+        report["facts"]["doubts"].as_array().unwrap().iter().filter_map(|doubt| doubt.as_str()).collect();
+    let is_named = |side: &str| {
+        let begins =
+            format!("The interface {side} of the box dut does not spread packets evenly over its queues: queue ");
+        doubts.iter().any(|doubt| doubt.starts_with(&begins) && doubt.contains(" received 0 % of an even share"))
+    };
+    assert!(is_named("left") && is_named("right"), "{doubts:?}");
+}

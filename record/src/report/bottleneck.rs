@@ -1,0 +1,98 @@
+//! What limits the throughput of each point, in one sentence: the idle times of its cores and its profile, taken together.
+
+use super::Report;
+use super::facts::device_at;
+use super::number;
+use super::result::PointResult;
+use method::metric::{CPU_IDLE, LOCK_WAIT};
+use method::procedure::Bottleneck;
+use method::procedure::bottleneck::{CoreLoads, Limit, LockWait, Seen};
+use method::trial::{CpuIdle, Profile};
+
+/// The idle times of a point: of its last repetition that has any.
+pub(super) fn idle_of(result: &PointResult) -> &[CpuIdle] {
+    let last = result.repetitions.iter().rev().find(|r| !r.observed.cpu.is_empty());
+    last.map_or(&[], |r| &r.observed.cpu)
+}
+
+/// The profile of a point: of its last repetition that has one.
+pub(super) fn profile_of(result: &PointResult) -> Option<&Profile> {
+    result.repetitions.iter().rev().find_map(|r| r.observed.profile.as_ref())
+}
+
+/// What limits the throughput at each point with idle times or a profile, in one sentence for each point.
+pub(super) fn sentences(report: &Report) -> Vec<String> {
+    let mut points: Vec<&PointResult> = Vec::new();
+    for result in report.results.iter().filter(|r| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str())) {
+        if !points.iter().any(|known| is_at(known, result)) {
+            points.push(result);
+        }
+    }
+    let sentence =
+        |point: &PointResult| Some(format!("Bottleneck of {}: {}.", device_at(point), in_words(&at(report, point)?)));
+    points.into_iter().filter_map(sentence).collect()
+}
+
+fn is_at(a: &PointResult, b: &PointResult) -> bool {
+    (a.dut, a.cores, a.connections, &a.axes) == (b.dut, b.cores, b.connections, &b.axes)
+}
+
+/// What limits the throughput at the point of a result; none if too little was seen.
+fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
+    let of_metric = |key| report.results.iter().find(move |r| r.metric == key && is_at(r, point));
+    let (idle, profiled) = (of_metric(CPU_IDLE.key), of_metric(LOCK_WAIT.key));
+    let found: Vec<&Bottleneck> = [idle, profiled].into_iter().flatten().filter_map(of_result).collect();
+    let limits = || found.iter().map(|bottleneck| bottleneck.limit());
+    let limit = limits().find(|limit| *limit != Limit::Unknown).unwrap_or(Limit::Unknown);
+    let profile = profiled.and_then(profile_of);
+    let mut loads: Vec<CoreLoads> = idle.map_or(&[][..], idle_of).iter().map(CoreLoads::of_samples).collect();
+    if loads.is_empty() {
+        loads.extend(profile.and_then(CoreLoads::of_profile));
+    }
+    let boxes = found.iter().find_map(|bottleneck| bottleneck.boxes()).unwrap_or(loads.len() as u32);
+    // A trial that the tester or the host spoiled shows nothing.
+    found.first()?;
+    Seen { limit, boxes, loads, locks: profile.and_then(LockWait::of_profile) }.bottleneck()
+}
+
+fn of_result(result: &PointResult) -> Option<&Bottleneck> {
+    result.repetitions.iter().rev().find_map(|r| r.evidence.bottleneck.as_ref())
+}
+
+/// What limits the throughput, in one sentence without its stop.
+fn in_words(bottleneck: &Bottleneck) -> String {
+    const ALL_IDLE: &str = "every core has idle time";
+    const LOSES: &str = "and yet frames are lost at a higher rate";
+    match bottleneck {
+        Bottleneck::Device { of, boxes } => {
+            format!("{} limits the throughput: all of its cores are busy", name_of(*of, *boxes))
+        }
+        Bottleneck::HotCore { of, boxes, core } => format!(
+            "one hot core limits the throughput: {core} of {} is busy while others have idle time",
+            name_of(*of, *boxes)
+        ),
+        Bottleneck::Locks { of, boxes, waits } => format!(
+            "lock contention limits the throughput: {} waits for locks in {} of its working time",
+            name_of(*of, *boxes),
+            number::percent(f64::from(*waits) / 1e4)
+        ),
+        Bottleneck::Memory => format!(
+            "memory contention or a full queue limits the throughput: {ALL_IDLE}, little of the working time waits for locks, {LOSES}"
+        ),
+        Bottleneck::Contention => {
+            format!("lock or memory contention limits the throughput: {ALL_IDLE}, {LOSES}")
+        }
+        Bottleneck::Tester => "the tester limits the throughput: it could offer no higher rate".to_owned(),
+        Bottleneck::Unknown => format!("{ALL_IDLE} at this rate, at which no limit was found"),
+    }
+}
+
+/// The name of a box among so many.
+pub(super) fn name_of(of: u32, boxes: u32) -> String {
+    match (of, boxes) {
+        (_, 0 | 1) => "the device".to_owned(),
+        (0, _) => "the left device".to_owned(),
+        (of, boxes) if of + 1 == boxes => "the right device".to_owned(),
+        (of, _) => format!("device {} from the left", of + 1),
+    }
+}
