@@ -34,7 +34,7 @@ pub(super) const LEFT: (&str, &str) = ("198.18.0.1", "198.18.0.2/24");
 pub(super) const RIGHT: (&str, &str) = ("198.19.0.1", "198.19.0.2/24");
 const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
-fn natmeter(folder: &Path, args: &[&str]) -> Output {
+pub(super) fn natmeter(folder: &Path, args: &[&str]) -> Output {
     // The interfaces of a bed must not meet those of another test.
     let mut command = Netns::new().unwrap().command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
     command.args(args).current_dir(folder).output().unwrap()
@@ -135,7 +135,7 @@ const SLOW: [&str; 8] = [
 ];
 
 /// Measures boxes that need time for each frame: a guest of QEMU, or three programs on the cores of this machine.
-fn slowly_measured(folder: &Path, scenario: &str) -> Value {
+pub(super) fn slowly_measured(folder: &Path, scenario: &str) -> Value {
     counted_by(&|args| natmeter(folder, args), folder, scenario, &SLOW, 500)
 }
 
@@ -272,6 +272,11 @@ sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1; modprobe jool_s
 jool_siit instance add ce --netfilter --pool6 2001:2:0:1000::/96
 jool_siit -i ce eamt add 203.0.113.0/32 2001:db8:1:3:0:cb00:7100:3/128
 """"#;
+    map_t_of_three_boxes(nat44, nat46);
+}
+
+/// MAP-T whose customer edge is two guests with these keys, and whose border relay is a program in a namespace.
+pub(super) fn map_t_of_three_boxes(nat44: &str, nat46: &str) {
     let boxes = format!(
         "[dut.ce-nat44]\non = \"guest\"\n{nat44}\n[dut.ce-nat46]\non = \"guest\"\n{nat46}\n\
          [dut.pe]\non = \"namespace\"\nstart = \"{NATMETER} gateway --config ./pe.toml\"\n"
