@@ -180,6 +180,7 @@ pub const KNOWN: &[Software] = &[
             rendered("map-t", Part::Pe, false),
         ],
     },
+    Software { name: "snabb-lwaftr", about: "Snabb lwAFTR", does: &[rendered("lw4o6", Part::Pe, false)] },
     Software {
         name: "openbsd-pf",
         about: "PF of OpenBSD, NAT64 by af-to",

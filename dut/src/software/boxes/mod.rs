@@ -159,6 +159,12 @@ const SCRIPTS: &[Script] = &[
         ..LINUX
     },
     Script {
+        name: "snabb-lwaftr",
+        text: include_str!("snabb-lwaftr.sh"),
+        values: &["customers", "left-address?", "left-next-hop?", "right-address?", "right-next-hop?"],
+        ..LINUX
+    },
+    Script {
         name: "openbsd-pf",
         text: include_str!("openbsd-pf.sh"),
         values: &["connections", "udp-timeout", "pool", "pref64"],
