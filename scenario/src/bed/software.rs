@@ -165,7 +165,7 @@ pub const KNOWN: &[Software] = &[
     Software {
         name: "tayga",
         about: "tayga 0.9, stateless translation in user space",
-        does: &[does("464xlat", Part::Ce, false, "namespace"), does("siit", Part::Whole, false, "namespace")],
+        does: &[does("464xlat", Part::Ce, false, BOTH), does("siit", Part::Whole, false, ANYWHERE)],
     },
     Software {
         name: "vpp",
