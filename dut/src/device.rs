@@ -33,6 +33,15 @@ pub struct DeviceConfig {
     pub bed: BedConfig,
 }
 
+/// A hash table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashTable {
+    /// Its buckets.
+    pub buckets: u64,
+    /// Octets of all of them.
+    pub bytes: u64,
+}
+
 /// A device in a known state. Dropping it tears it down and restores machine-wide settings; the sink receives the
 /// failures.
 pub struct Device {
@@ -96,6 +105,16 @@ impl Device {
     /// no table, or the kernel does not tell.
     pub fn memory(&self) -> Option<u64> {
         memory::of_kernel().filter(|_| self.software.stateful)
+    }
+
+    /// Returns the hash table of this machine's connection tracking; none if the software keeps no table, or the kernel does not
+    /// tell (see [`memory`]).
+    ///
+    /// # Errors
+    /// When the number of buckets cannot be read.
+    pub fn hash_table(&mut self) -> Result<Option<HashTable>, DutError> {
+        let Some(bytes) = memory::of_hash_table().filter(|_| self.software.stateful) else { return Ok(None) };
+        Ok(Some(HashTable { buckets: conntrack::bucket_count(&mut self.changes)?, bytes }))
     }
 
     /// Returns the number of connections in the table; none if the software keeps no table.

@@ -43,7 +43,7 @@ pub mod used_ports;
 
 pub use bed::{BackEnd, BedConfig};
 pub use cable::Cable;
-pub use device::{Device, DeviceConfig, plan, see_that_tools_are_there, what_takes_root};
+pub use device::{Device, DeviceConfig, HashTable, plan, see_that_tools_are_there, what_takes_root};
 pub use error::{DutError, Holder};
 pub use external::{External, ExternalConfig, Hooks, On};
 pub use facts::Fact;

@@ -1,8 +1,13 @@
-//! Memory of this machine's kernel that grows with connection tracking: slabs that cannot be reclaimed hold the entries and their
-//! extensions. The kernel tells it of the whole machine, so that it is exact only while nothing else allocates slabs.
+//! Memory of this machine's kernel that connection tracking uses. Slabs that cannot be reclaimed hold the entries and their
+//! extensions; the kernel tells them of the whole machine, so that they are exact only while nothing else allocates slabs. The
+//! kernel names the hash table in its list of mapped areas if the table is larger than it allocates in one piece (4 MiB).
 
-/// Where the kernel tells it.
+/// The size of all slabs.
 const MEMINFO: &str = "/proc/meminfo";
+/// The mapped areas of the kernel, with the function that allocated each; readable for root.
+const MAPPED: &str = "/proc/vmallocinfo";
+/// The function that allocates the hash table. It also allocates the list of the table's pages, a much smaller area.
+const ALLOCATES_TABLE: &str = "nf_ct_alloc_hashtable+";
 /// What the value is, for reports.
 pub const SOURCE: &str = "SUnreclaim of /proc/meminfo";
 
@@ -11,9 +16,21 @@ pub fn of_kernel() -> Option<u64> {
     unreclaimable(&std::fs::read_to_string(MEMINFO).ok()?)
 }
 
+/// Returns the octets of the hash table of connection tracking; none if the kernel does not tell.
+pub(crate) fn of_hash_table() -> Option<u64> {
+    mapped_table(&std::fs::read_to_string(MAPPED).ok()?, rustix::param::page_size() as u64)
+}
+
 fn unreclaimable(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("SUnreclaim:"))?;
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// The largest area of the function that allocates the hash table, without its guard page.
+fn mapped_table(areas: &str, page: u64) -> Option<u64> {
+    let pages =
+        |line: &str| line.split_ascii_whitespace().find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
+    areas.lines().filter(|line| line.contains(ALLOCATES_TABLE)).filter_map(pages).max().map(|pages| pages * page)
 }
 
 #[cfg(test)]
@@ -25,5 +42,15 @@ mod tests {
         let meminfo = "Slab:             279740 kB\nSReclaimable:     240812 kB\nSUnreclaim:        38928 kB\n";
         assert_eq!(unreclaimable(meminfo), Some(38_928 * 1024));
         assert_eq!(unreclaimable("MemTotal: 1 kB\n"), None);
+    }
+
+    /// As Linux 6.18 prints the areas with 1,048,576 buckets: the list of pages, and the table.
+    #[test]
+    fn the_table_is_the_largest_area_of_its_function() {
+        let areas = "0x0000000088923d9e-0x00000000c6744a66   20480 nf_ct_alloc_hashtable+0x56/0xd0 pages=4 vmalloc N0=4\n\
+                     0x0000000033b30d75-0x00000000ff6ccd1a 8392704 nf_ct_alloc_hashtable+0x56/0xd0 pages=2048 vmalloc vpages N0=2048\n\
+                     0x0000000033b30d75-0x00000000ff6ccd1a 99992704 other+0x56/0xd0 pages=24412 vmalloc\n";
+        assert_eq!(mapped_table(areas, 4_096), Some(8 * 1_048_576));
+        assert_eq!(mapped_table("", 4_096), None);
     }
 }

@@ -393,8 +393,8 @@ impl Engine {
             let from = if let Stamps::Some { from, .. } = stamps { from.0 } else { 0 };
             (stamps, Nanos(ends.saturating_sub(from)))
         });
-        let losses = spec.options.action.is_some();
-        Extra { stamps, popularity: spec.options.popularity, step: spec.step(), losses }
+        let losses = spec.options.action.is_some() || spec.options.step.is_some();
+        Extra { stamps, popularity: spec.options.popularity, pieces: spec.pieces().into(), losses }
     }
 
     /// Runs one phase and adds the device's stalls and run delays.

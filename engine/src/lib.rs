@@ -19,6 +19,7 @@ pub mod native;
 pub mod observe;
 pub mod overload;
 pub mod phase;
+mod pieces;
 pub mod popularity;
 pub mod schedule;
 mod seen;

@@ -4,20 +4,21 @@
 use crate::schedule::Departures;
 use crate::seen::Seen;
 use arena::{ArenaError, AtomicArray};
-use method::trial::{Chosen, LOST, Losses, Popularity, RateStep, Sample, Stamps};
-use method::{Count, Delays, Nanos, Rate};
+use method::trial::{Chosen, LOST, Losses, Piece, Popularity, Sample, Stamps};
+use method::{Count, Delays, Nanos};
 use port::{Clock, Ticks};
+use std::sync::Arc;
 
 /// What a phase does beside sending at one rate and counting.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Extra {
     /// Frames with time stamps, and the delay that stands for a lost one.
     pub stamps: Option<(Stamps, Nanos)>,
     /// How often connections are drawn at random.
     pub popularity: Popularity,
-    /// A change of the rate: when, after how many frames of the faster direction, and the rate afterwards.
-    pub step: Option<(RateStep, Count, Rate)>,
-    /// Whether the times of lost frames are wanted without such a change, too.
+    /// Parts with different rates or flows; empty if the phase has one rate and all flows.
+    pub pieces: Arc<[Piece]>,
+    /// Whether the times of lost frames are wanted.
     pub losses: bool,
 }
 
@@ -85,18 +86,15 @@ impl Row {
 
 /// Due times of the frames of one direction, from the start of the phase.
 pub(crate) struct Due {
-    /// The schedule of all senders.
-    pub first: Departures,
-    /// The schedule after a change of the rate: its first frame, and the schedule from the moment of the change.
-    pub then: Option<(Count, Departures)>,
+    /// The schedules of all senders, one after the other, and the number of the first frame of each.
+    pub schedules: Vec<(Count, Departures)>,
 }
 
 impl Due {
     fn at(&self, frame: Count) -> Ticks {
-        match &self.then {
-            Some((before, then)) if frame >= *before => then.due(frame - before),
-            _ => self.first.due(frame),
-        }
+        let last = self.schedules.partition_point(|(first, _)| *first <= frame);
+        let Some((first, schedule)) = last.checked_sub(1).and_then(|at| self.schedules.get(at)) else { return 0 };
+        schedule.due(frame - first)
     }
 }
 
@@ -145,6 +143,7 @@ fn gap(arrived: Option<Ticks>, at: Ticks) -> Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use method::Rate;
 
     const CLOCK: u64 = 1_000_000_000;
 
@@ -161,7 +160,8 @@ mod tests {
     #[test]
     fn losses_have_the_due_times_of_both_rates() {
         let schedule = |start, rate, frames| Departures::new(start, CLOCK, Rate(rate), frames);
-        let due = Due { first: schedule(0, 1_000_000, 100), then: Some((100, schedule(100_000, 500_000, 100))) };
+        let schedules = vec![(0, schedule(0, 1_000_000, 100)), (100, schedule(100_000, 500_000, 100))];
+        let due = Due { schedules };
         for senders in [1, 2] {
             let mut seen: Vec<Seen> = (0..senders).map(|_| Seen::default()).collect();
             for seen in &mut seen {

@@ -271,14 +271,14 @@ impl Stage {
         let planned = [self.shares(phase, true), self.shares(phase, false)];
         self.reset_seen(&planned);
         let before = self.own_side();
-        let rows = observed::rows(phase, extra, &planned)?;
-        let reports = self.on_all_lanes((phase, extra), &planned, &rows);
+        let rows = observed::rows(phase, &extra, &planned)?;
+        let reports = self.on_all_lanes((phase, &extra), &planned, &rows);
         let reports = reports.map_err(|e| TrialError::Tester(e.to_string()))?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
         let mut outcome = self.collect(&reports, &planned);
-        outcome.observed = self.observe((phase, extra), &planned, rows);
+        outcome.observed = self.observe((phase, &extra), &planned, rows);
         outcome.observed.ended_early = self.ended;
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
@@ -402,7 +402,7 @@ impl Stage {
 
     fn on_all_lanes(
         &mut self,
-        (phase, extra): (&Phase, Extra),
+        (phase, extra): (&Phase, &Extra),
         planned: &[Vec<Count>; 2],
         rows: &[Option<Row>; 2],
     ) -> Result<Vec<Report>, PortError> {
@@ -440,7 +440,7 @@ impl Stage {
                 rate: phase.direction.pace(true, phase.rate).per_second(),
                 held: phase.connections,
             }),
-            extra,
+            extra: extra.clone(),
             rows: rows.each_ref().map(Option::as_ref),
         };
         let (mut next_left, mut next_right) = (0, 0);

@@ -183,6 +183,13 @@ impl Indices {
         state
     }
 
+    /// From now on, uses this number of connections, the first ones, where each is as likely as any other.
+    pub fn use_flows(&mut self, flows: Count) {
+        if let Indices::Sequence { n, .. } | Indices::Random { n, .. } = self {
+            *n = flows;
+        }
+    }
+
     /// Fills the slice with the next indices.
     #[inline(always)]
     pub fn fill(&mut self, out: &mut [u32]) {

@@ -5,7 +5,7 @@ use crate::native::NativeSender;
 use crate::observe::Row;
 use crate::schedule::{Departures, Indices};
 use crate::store::StateTable;
-use method::{Leg, Nanos, NativeFrames, Timing};
+use method::{Count, Leg, Nanos, NativeFrames, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
@@ -41,8 +41,8 @@ pub struct Sender<'a> {
     frames: u64,
     /// Start of the first schedule.
     start: Ticks,
-    /// The schedule after a change of the rate, and how long after the start it begins.
-    then: Option<(Ticks, Departures)>,
+    /// What follows the current schedule, the last first.
+    later: Vec<Later>,
     /// Frames of several sizes, in place of those of the template.
     mix: Option<&'a Sizes<Template>>,
     /// Native frames beside these.
@@ -67,6 +67,16 @@ pub struct Sender<'a> {
     ended: bool,
     own: Ticks,
     backend: Ticks,
+}
+
+/// A schedule that follows another one.
+pub struct Later {
+    /// When it begins, from the start of the first.
+    pub after: Ticks,
+    /// Its departure times.
+    pub departures: Departures,
+    /// The flows that it uses, the first ones of all.
+    pub flows: Count,
 }
 
 /// Intermediate results for a burst, reused so that no memory is cleared per burst.
@@ -98,7 +108,7 @@ impl<'a> Sender<'a> {
             done: 0,
             frames,
             start: 0,
-            then: None,
+            later: Vec::new(),
             mix: None,
             native: None,
             stamps: None,
@@ -137,11 +147,12 @@ impl<'a> Sender<'a> {
         Sender { stamps, ..self }
     }
 
-    /// Continues with another schedule, which begins so long after the start.
+    /// Continues with these schedules, one after the other.
     #[must_use]
-    pub fn then(self, then: Option<(Ticks, Departures)>) -> Sender<'a> {
-        let more = then.map_or(0, |(_, departures)| departures.frames());
-        Sender { frames: self.frames + more, then, ..self }
+    pub fn then(self, mut later: Vec<Later>) -> Sender<'a> {
+        let more: Count = later.iter().map(|later| later.departures.frames()).sum();
+        later.reverse();
+        Sender { frames: self.frames + more, later, ..self }
     }
 
     /// Whether frames are left; the next schedule begins when one is over.
@@ -152,10 +163,12 @@ impl<'a> Sender<'a> {
 
     #[cold]
     fn change_rate(&mut self) -> bool {
-        let Some((after, mut departures)) = self.then.take() else { return false };
+        let Some(Later { after, mut departures, flows }) = self.later.pop() else { return false };
         departures.start_at(self.start + after);
         let before = &self.plan.departures;
-        self.late_at_change = self.last_handed.saturating_sub(before.due(before.frames().saturating_sub(1)));
+        let late = self.last_handed.saturating_sub(before.due(before.frames().saturating_sub(1)));
+        self.late_at_change = self.late_at_change.max(if before.frames() > 0 { late } else { 0 });
+        self.plan.indices.use_flows(flows);
         self.done += before.frames();
         self.plan.departures = departures;
         self.next < self.frames

@@ -5,8 +5,9 @@ use crate::judge::{Findings, Judge, JudgePlan, Seen, Work};
 use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, Row};
 use crate::phase::Phase;
-use crate::schedule::{Departures, Indices};
-use crate::sender::{Sender, SenderPlan};
+use crate::pieces::Part;
+use crate::schedule::Indices;
+use crate::sender::{Later, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};
 use port::{Clock, Ticks};
@@ -50,22 +51,20 @@ impl<'a> TaskMaker<'a> {
         } else {
             (&self.view.right, self.phase.reverse_order)
         };
-        let Phase { rate, frames, direction, .. } = *self.phase;
-        let (rate, frames) = (direction.pace(left, rate), direction.frames(left, frames));
-        let then = self.after_step(left, (which, of));
-        let frames = then.map_or(frames, |(before, ..)| before);
+        let mut parts = Part::all(self.phase, &self.extra.pieces, left);
+        let first = parts.next()?;
         let seed = self.seed ^ (self.number as u64) << 32 ^ u64::from(left);
         let plan = SenderPlan {
             view: self.view,
             template,
             outer: self.store.filter(|_| template.needs_outer()).map(|s| (s, self.learned_in)),
             growth: self.view.growth(left),
-            departures: Departures::shared(0, self.clock.frequency(), rate, frames, (which, of)),
+            departures: first.departures(self.clock, (which, of)),
             indices: match (self.missing, &self.churn) {
                 (Some(missing), _) => Indices::these(missing, which, of),
                 (None, Some(churn)) if left => Indices::Churn(Box::new(ChurnOrder::new(churn, (which, of)))),
                 (None, _) => {
-                    let (popularity, n) = (self.extra.popularity, self.phase.connections);
+                    let (popularity, n) = (self.extra.popularity, first.flows);
                     Indices::with(popularity, (order, n), (self.seed ^ BY_POPULARITY, seed), (which, of))
                 }
             },
@@ -77,25 +76,16 @@ impl<'a> TaskMaker<'a> {
                 index: 0,
             },
         };
-        let then = then.map(|(_, at, departures)| (at, departures));
+        let later = parts.map(|part| Later {
+            after: self.clock.ticks(part.from.0),
+            departures: part.departures(self.clock, (which, of)),
+            flows: part.flows,
+        });
         let mix = self.view.mix.as_ref().map(|mix| if left { &mix.left } else { &mix.right });
         let native = self.native().filter(|_| self.phase.kind == Kind::Data);
         let native = native.map(|background| TaskMaker::native_sender(background, left, seed, (which, of)));
         let sender = Sender::new(plan, self.clock, self.give_up).of_sizes(mix).beside(native);
-        Some(sender.stamping(self.rows[usize::from(!left)]).then(then))
-    }
-
-    /// Returns the part of sender `which` of `of` in the schedule after a change of the rate, with the frames of all senders before
-    /// it, and the time of the change.
-    pub(crate) fn after_step(&self, left: bool, (which, of): (u64, u64)) -> Option<(Count, Ticks, Departures)> {
-        let (step, before, rate) = self.extra.step?;
-        let Phase { frames, direction, .. } = *self.phase;
-        let (all, before) = (direction.frames(left, frames), direction.frames(left, before));
-        // The senders take turns across the change.
-        let turn = (which + of - before % of) % of;
-        let (at, frequency) = (self.clock.ticks(step.at.0), self.clock.frequency());
-        let pace = direction.pace(left, rate);
-        Some((before, at, Departures::shared(0, frequency, pace, all - before, (turn, of))))
+        Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
     }
 
     /// Creates the judge for frames that arrive at a side.

@@ -11,8 +11,8 @@ pub use device::ControlTruth;
 
 use crate::ratio::Ratio;
 use crate::trial::{
-    EarlyEnd, Fault, HostNoise, Leg, Loop, Pace, PhaseKind, StoreFacts, Timing, TrialError, TrialOutcome, TrialSpec,
-    Trials,
+    EarlyEnd, Fault, HostNoise, Leg, Loop, Pace, PhaseKind, Popularity, Ramp, StoreFacts, Timing, TrialError,
+    TrialOutcome, TrialSpec, Trials,
 };
 use crate::units::{Count, Nanos, Rate};
 
@@ -141,9 +141,9 @@ impl Truth {
     }
 
     /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at its share.
-    fn cached(&self, capacity: Rate, spec: &TrialSpec) -> Rate {
+    fn cached(&self, capacity: Rate, popularity: Popularity, connections: Count) -> Rate {
         let Some((holds, share)) = self.cache else { return capacity };
-        let hits = spec.options.popularity.part_of(holds, spec.connections);
+        let hits = popularity.part_of(holds, connections);
         let time = hits + (1.0 - hits) / share.as_f64();
         Rate((capacity.0 as f64 / time) as u64)
     }
@@ -281,8 +281,12 @@ impl SimulatedDut {
                 (spec.direction.reverse(), self.truth.reverse_capacity)
             };
             if is_active {
-                let capacity = self.truth.cached(condition.of(capacity), spec);
-                *leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity);
+                let uncached = condition.of(capacity);
+                let capacity = self.truth.cached(uncached, spec.options.popularity, spec.connections);
+                *leg = match spec.options.ramp {
+                    Some(ramp) => self.ramped(spec, ramp, uncached, is_forward),
+                    None => self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward), capacity),
+                };
                 self.lose_while_cold(spec, leg, capacity, is_forward);
                 self.lose_after_step(spec, leg, spec.pace_of(is_forward).per_second() > capacity);
                 self.lose_in_action(spec, leg, is_forward);
@@ -299,6 +303,24 @@ impl SimulatedDut {
             reverse.received = reverse.received.min(held.floor_of(reverse.sent));
         }
         (forward, reverse)
+    }
+
+    /// Simulates one stream of flows that begin one after the other. While the first ones are alone, the device has the capacity
+    /// that it has with so many connections.
+    fn ramped(&mut self, spec: &TrialSpec, ramp: Ramp, uncached: Rate, is_forward: bool) -> Leg {
+        let of = |begun| spec.direction.frames(is_forward, ramp.frames_before(begun, spec.rate));
+        let before = of(ramp.flows.saturating_sub(1));
+        // The part of a frame at the end of an interval is carried in the next one.
+        let carried = |flows: Count| {
+            let capacity = self.truth.cached(uncached, spec.options.popularity, flows);
+            (of(flows) - of(flows - 1)).min(capacity.frames_in(ramp.interval).saturating_add(1 + self.truth.queue))
+        };
+        let received: Count = (1..ramp.flows).map(carried).sum();
+        let capacity = self.truth.cached(uncached, spec.options.popularity, ramp.flows);
+        let mut leg = self.stream(spec.pace_of(is_forward), spec.frames_of(is_forward) - before, capacity);
+        (leg.planned, leg.sent) = (leg.planned + before, leg.sent + before);
+        (leg.received, leg.send_time.0) = (leg.received + received, leg.send_time.0 + ramp.lasts().0);
+        leg
     }
 
     /// Loses the frames that a device with cold caches cannot forward and its queue does not hold.

@@ -16,7 +16,7 @@ pub use delays::{Drawn, LOST, Sample};
 pub use device::{Acted, Action, Buckets, CpuIdle, Disruption, Emptied, Sampler, Survivors, TableMemory, TearDown};
 pub use direction::{Direction, DirectionRatio, Pace, of_rate};
 pub use observed::{Delays, Differences, Emptying, Losses, Observed, PerDirection, TcpCounts, Warmed};
-pub use options::{Chosen, Churn, EarlyEnd, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
+pub use options::{Chosen, Churn, EarlyEnd, Piece, Ramp, RateStep, Stamps, Tcp, TcpClose, TrialOptions, WarmUp};
 pub use popularity::{Exponent, Popularity};
 pub use profile::{CoreSamples, Profile, Profiler};
 pub use queries::{Answers, Queries};
@@ -113,9 +113,12 @@ impl TrialSpec {
     /// Returns the number of frames of the trial in each active direction; of two with different rates, in the faster one.
     pub fn frames(&self) -> Count {
         match self.load {
-            Load::For(duration) => match self.options.step {
-                Some(RateStep { at, to }) if at < duration => {
+            Load::For(duration) => match (self.options.step, self.options.ramp) {
+                (Some(RateStep { at, to }), _) if at < duration => {
                     self.rate.frames_in(at) + to.of(self.rate).frames_in(Nanos(duration.0 - at.0))
+                }
+                (None, Some(ramp)) => {
+                    ramp.frames_before(ramp.flows.saturating_sub(1), self.rate) + self.rate.frames_in(duration)
                 }
                 _ => self.rate.frames_in(duration),
             },
@@ -127,6 +130,25 @@ impl TrialSpec {
         let step = self.options.step?;
         Some((step, self.rate.frames_in(step.at).min(self.frames()), step.to.of(self.rate).max(Rate(1))))
     }
+
+    /// Returns the parts of the trial that have different rates or flows; none if the trial has one rate and all flows.
+    pub fn pieces(&self) -> Vec<Piece> {
+        if let Some((step, before, rate)) = self.step() {
+            let first = Piece { from: Nanos(0), before: 0, rate: self.rate, seconds: 1, flows: None };
+            return vec![first, Piece { from: step.at, before, rate, ..first }];
+        }
+        let Some(ramp) = self.options.ramp else { return Vec::new() };
+        let seconds = u32::try_from(ramp.flows).unwrap_or(u32::MAX);
+        let piece = |begun: Count| Piece {
+            from: Nanos(ramp.interval.0 * begun),
+            before: ramp.frames_before(begun, self.rate),
+            rate: Rate(self.rate.0.saturating_mul(begun + 1)),
+            seconds,
+            flows: Some(begun + 1),
+        };
+        (0..ramp.flows).map(piece).collect()
+    }
+
     /// Returns the number of frames that one direction must send: Left to Right if `forward`. The judge compares with
     /// this number, not with the sender's own plan.
     pub fn frames_of(&self, forward: bool) -> Count {
@@ -144,7 +166,13 @@ impl TrialSpec {
     pub fn send_time(&self) -> Nanos {
         match self.step() {
             Some((step, before, rate)) => Nanos(step.at.0 + rate.time_for(self.frames() - before).0),
-            None => self.rate.time_for(self.frames()),
+            None => match self.options.ramp {
+                Some(ramp) => {
+                    let before = ramp.frames_before(ramp.flows.saturating_sub(1), self.rate);
+                    Nanos(ramp.lasts().0 + self.rate.time_for(self.frames().saturating_sub(before)).0)
+                }
+                None => self.rate.time_for(self.frames()),
+            },
         }
     }
     /// Returns the rate of one direction: Left to Right if `forward`.

@@ -138,12 +138,30 @@ pub enum Command {
     Plan(PlanArgs),
     /// List scenarios, devices, technologies, axes, software, hosts, back-ends, procedures and metrics
     List(ListArgs),
+    /// Show the published results that ship with natmeter, and recompute their derived values
+    #[command(subcommand)]
+    Published(PublishedCommand),
     /// Print the JSON Schema of scenario and gateway files, for editors, or of reports and events, for programs
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder
     ManPages(ManPagesArgs),
+}
+
+/// `natmeter published`
+#[derive(Subcommand, Debug)]
+pub enum PublishedCommand {
+    /// List the documents with their tables and figures
+    List,
+    /// Print a table or figure
+    #[command(after_help = "Example: natmeter published show 002-tab04")]
+    Show {
+        /// Its number in `natmeter published list`
+        id: String,
+    },
+    /// Recompute the derived values, and list the errata
+    Check,
 }
 
 /// `natmeter run FILE`
@@ -595,6 +613,7 @@ impl Command {
             Command::Check(_) => "check",
             Command::Plan(_) => "plan",
             Command::List(_) => "list",
+            Command::Published(_) => "published",
             Command::Schema(_) => "schema",
             Command::Completions(_) => "completions",
             Command::Guest(_) => "guest",

@@ -227,7 +227,10 @@ fn trials_of(scenario: &Scenario, point: &Point, metric: &str, guess: &Guess) ->
     }
     let of_its_own = timing::trials_of(scenario, metric, guess);
     let length = of_its_own.map_or(m.duration, |(length, _)| length);
-    let phase2 = warm_up_time(m) + m.start_delay.0 + length.0 + m.drain.0 + m.settle.0;
+    // Of both searches, that with all flows has a ramp.
+    let ramp = scenario.procedures.overload_scalability.ramp(n).filter(|_| metric == OVERLOAD_SCALABILITY.key);
+    let ramp = ramp.map_or(0, |ramp| ramp.lasts().0 / 2);
+    let phase2 = warm_up_time(m) + m.start_delay.0 + ramp + length.0 + m.drain.0 + m.settle.0;
     if metric == MAX_TCP_CONN_RATE.key {
         return tcp_trials(scenario, point, phase2, guess);
     }

@@ -109,6 +109,19 @@ fn check_of_technologies() {
 }
 
 #[test]
+fn the_published_record_is_shown_and_recomputed() {
+    let show = natmeter(&["published", "show", "002-tab04"]);
+    insta::assert_snapshot!("published_table", stdout(&show));
+    let list = stdout(&natmeter(&["published", "list"]));
+    assert!(list.contains("004-tab6  Table VI") && list.lines().all(|line| line.chars().count() <= 100), "{list}");
+    let check = stdout(&natmeter(&["published", "check"]));
+    assert!(check.contains("! 001-slide-cpu throughput at 16: printed 0.063, computed 0.152"), "{check}");
+    let unknown = natmeter(&["published", "show", "002-tab99"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("`natmeter published list` shows all"));
+}
+
+#[test]
 fn versions_name_commit_processor_and_flags() {
     let short = stdout(&natmeter(&["-V"]));
     assert!(short.starts_with(&format!("natmeter {} (commit ", env!("CARGO_PKG_VERSION"))), "{short}");

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod folder;
 pub mod plan;
 pub mod printable;
+pub mod published;
 pub mod read;
 pub mod report;
 pub mod search;

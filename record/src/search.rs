@@ -75,7 +75,7 @@ enum Job {
     BackToBack { longest: Nanos },
     Recovery { overload: Nanos, after: Nanos },
     Device(DeviceJob),
-    Overload { few: u64 },
+    Overload { few: u64, interval: Option<Nanos> },
     Dns(Queries),
 }
 
@@ -109,7 +109,8 @@ impl Job {
                 Job::Tcp { held, life }
             }
             key if key == overload::PROCEDURE.key => {
-                Job::Overload { few: scenario.procedures.overload_scalability.flows }
+                let keys = &scenario.procedures.overload_scalability;
+                Job::Overload { few: keys.flows, interval: keys.interval }
             }
             key if [dns::DNS64.key, dns::LOAD.key].contains(&key) => {
                 Job::Dns(scenario.procedures.dns.queries(&m.metric))
@@ -267,8 +268,11 @@ impl<'a> Search<'a> {
             Job::TcpThroughput { payload } => {
                 tcp::measure_throughput(trials, settings, self.tcp_phase2(connections)?, *payload, watch)
             }
-            Job::Overload { few } => match self.phase2()? {
-                Some(all) => overload::measure(trials, settings, *few, all, watch),
+            Job::Overload { few, interval } => match self.phase2()? {
+                Some(all) => {
+                    let flows = overload::Flows { few: *few, all, interval: *interval };
+                    overload::measure(trials, settings, flows, watch)
+                }
                 None => Err(TrialError::Refused("overload scalability needs connections".to_owned())),
             },
             Job::Delay { values, duration, stamps } => {

@@ -1,6 +1,6 @@
 //! Knot DNS as the authoritative server: one zone from a file, answers over UDP.
 
-use super::server;
+use std::net::SocketAddr;
 use std::path::Path;
 
 pub(super) const CONFIG: &str = "knot.conf";
@@ -12,8 +12,8 @@ pub(super) fn line() -> String {
 }
 
 /// The configuration. Its keys are those of knot.conf(5) of Knot DNS 3.2.
-pub(super) fn config(folder: &Path, zone: &str) -> String {
-    let (folder, server) = (folder.display(), server());
+pub(super) fn config(folder: &Path, zone: &str, server: SocketAddr) -> String {
+    let folder = folder.display();
     format!(
         "server:\n    rundir: \"{folder}\"\n    listen: {}@{}\n    background-workers: 1\n    tcp-workers: 1\n\
          database:\n    storage: \"{folder}\"\n\

@@ -68,13 +68,18 @@ impl End {
 pub(super) fn steps(between: &Between) -> Vec<Step> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
-    let used = if *between == Between::Nothing { &sides[..1] } else { &sides[..] };
+    let used = match between {
+        Between::Nothing => &sides[..1],
+        Between::Ports(_) => &sides[..0],
+        Between::Dns64 { .. } | Between::Kernel(_) | Between::Program(_) => &sides[..],
+    };
     let ends: Vec<[End; 2]> = used.iter().map(|(side, target)| End::pair(side, *target)).collect();
     for [outer, dut] in &ends {
         steps.push(cable(outer, dut));
         steps.extend(outer.prepared().into_iter().chain(dut.prepared()));
     }
     match between {
+        Between::Ports(_) => {}
         Between::Nothing => steps.extend(addresses_of_cable(&ends[0])),
         Between::Dns64 { .. } => {
             let [[client, dut], right] = [&ends[0], &ends[1]];
@@ -112,7 +117,9 @@ fn quiet_everywhere(between: &Between) -> Vec<Step> {
             targets[..2].iter().flat_map(|&target| six(target)).chain(quiet(Target::Server)).collect()
         }
         Between::Nothing => targets[..2].iter().flat_map(|&target| quiet(target)).collect(),
-        Between::Kernel(_) | Between::Program(_) => targets.iter().flat_map(|&target| quiet(target)).collect(),
+        Between::Kernel(_) | Between::Program(_) | Between::Ports(_) => {
+            targets.iter().flat_map(|&target| quiet(target)).collect()
+        }
     };
     let on =
         |target| Step { target, ..Step::dut("switch the loopback interface on", Action::words("ip link set lo up")) };

@@ -1,12 +1,14 @@
 //! Beds for DNS: a client's namespace, the device under test in another one, and an authoritative server (Knot DNS) in a third. The
-//! device is a DNS64 server (Unbound), the kernel that forwards or translates the queries, or a program that does so. A bed without a device is for the
-//! tester's self-test (RFC 8219, section 9.2.1).
+//! device is a DNS64 server (Unbound), the kernel that forwards or translates the queries, or a program that does so; or boxes
+//! between two ports of this machine, at which client and server are. A bed without a device is for the tester's self-test (RFC
+//! 8219, section 9.2.1).
 //!
 //! Configuration and zone are files of a temporary folder, which is removed with the bed.
 
 mod folder;
 mod knot;
 mod links;
+mod ports;
 mod unbound;
 mod zone;
 
@@ -24,6 +26,7 @@ use crate::step::{Sink, Step, Target, no_sink};
 use crate::tool::{self, ETHTOOL, IP, KNOT, Tool, UNBOUND};
 use folder::Folder;
 use port::netns::Netns;
+pub use ports::Port;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use wire::AddrRange;
@@ -33,7 +36,7 @@ pub use zone::{Record, Zone};
 const DNS: u16 = 53;
 
 /// What is between client and server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Between {
     /// A cable: no device.
     Nothing,
@@ -48,6 +51,8 @@ pub enum Between {
     Kernel(Box<DeviceConfig>),
     /// A program that forwards or translates between the interfaces, which have no addresses.
     Program(Program),
+    /// Boxes between the ports of a test bed: the port of the client, and that of the server.
+    Ports(Box<[Port; 2]>),
 }
 
 /// A program that is the device. It runs in the folder of its configuration.
@@ -83,7 +88,7 @@ impl Between {
     /// The command line of a device that is a program.
     fn line(&self) -> Option<String> {
         match self {
-            Between::Nothing | Between::Kernel(_) => None,
+            Between::Nothing | Between::Kernel(_) | Between::Ports(_) => None,
             Between::Dns64 { .. } => Some(unbound::line()),
             Between::Program(program) => Some(program.line.clone()),
         }
@@ -97,7 +102,7 @@ impl Between {
     /// The programs that the bed runs.
     fn tools(&self) -> Result<Vec<Tool>, DutError> {
         let own: &[Tool] = match self {
-            Between::Nothing | Between::Program(_) => &[],
+            Between::Nothing | Between::Program(_) | Between::Ports(_) => &[],
             Between::Dns64 { .. } => &[UNBOUND],
             Between::Kernel(config) => software::named(&config.software)?.tools,
         };
@@ -108,7 +113,7 @@ impl Between {
     fn software(&self) -> Result<Option<&'static Software>, DutError> {
         match self {
             Between::Kernel(config) => software::named(&config.software).map(Some),
-            Between::Nothing | Between::Dns64 { .. } | Between::Program(_) => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -116,20 +121,29 @@ impl Between {
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
+            Between::Ports(ports) => (ports[0].address.into(), self.server()),
             Between::Nothing | Between::Kernel(_) | Between::Program(_) => {
-                (Ipv4Addr::from(LEFT.tester).into(), server())
+                (Ipv4Addr::from(LEFT.tester).into(), self.server())
             }
+        }
+    }
+
+    /// Address and port of the authoritative server.
+    pub fn server(&self) -> SocketAddr {
+        match self {
+            Between::Ports(ports) => SocketAddr::new(ports[1].address.into(), DNS),
+            _ => server(),
         }
     }
 
     /// Where the server runs: without a device, at the other end of the client's cable.
     fn place_of_server(&self) -> Target {
-        if *self == Between::Nothing { Target::Dut } else { Target::Server }
+        if matches!(self, Between::Nothing) { Target::Dut } else { Target::Server }
     }
 }
 
-/// Address and port of the authoritative server.
-pub fn server() -> SocketAddr {
+/// Address and port of the authoritative server in a bed that natmeter makes.
+fn server() -> SocketAddr {
     SocketAddr::new(Ipv4Addr::from(RIGHT.tester).into(), DNS)
 }
 
@@ -163,15 +177,20 @@ impl Bed {
         let logged: Box<dyn Host> = Box::new(Log::over(host.clone(), Arc::clone(sink)));
         let mut changes = Changes::on(logged, dir.clone(), Arc::clone(sink));
         bring_up(&mut changes, &between, software)?;
+        if let Between::Ports(ports) = &between {
+            for (port, target) in ports.iter().zip([Target::Tester, Target::Server]) {
+                port.attach(host.at(target).expect("made with a server"), dir, sink)?;
+            }
+        }
         let folder = Folder::new()?;
-        folder.write_with(knot::ZONE_FILE, |out| zone.write(out))?;
-        folder.write(knot::CONFIG, &knot::config(folder.path(), zone.name))?;
+        folder.write_with(knot::ZONE_FILE, |out| zone.write(out, between.server()))?;
+        folder.write(knot::CONFIG, &knot::config(folder.path(), zone.name, between.server()))?;
         match &between {
             Between::Dns64 { threads, prefix } => {
                 folder.write(unbound::CONFIG, &unbound::config(folder.path(), *threads, *prefix, zone.name))?;
             }
             Between::Program(program) => folder.write(PROGRAM_CONFIG, &program.config)?,
-            Between::Nothing | Between::Kernel(_) => {}
+            Between::Nothing | Between::Kernel(_) | Between::Ports(_) => {}
         }
         let facts = facts::of_dns(&mut changes, &tools);
         let sink = Arc::clone(sink);

@@ -217,9 +217,21 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
 /// # Errors
 /// When the counter cannot be read.
 pub fn count(changes: &mut Changes) -> Result<u64, DutError> {
-    let text = changes.read(Target::Dut, COUNT);
+    number(changes, Target::Dut, COUNT)
+}
+
+/// Returns the number of buckets of this machine's hash table.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn bucket_count(changes: &mut Changes) -> Result<u64, DutError> {
+    number(changes, Target::Machine, BUCKETS)
+}
+
+fn number(changes: &mut Changes, target: Target, path: &str) -> Result<u64, DutError> {
+    let text = changes.read(target, path);
     let number = text.and_then(|t| t.trim().parse().map_err(std::io::Error::other));
-    number.map_err(|source| DutError::Journal { doing: "reading", path: COUNT.into(), source })
+    number.map_err(|source| DutError::Journal { doing: "reading", path: path.into(), source })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{Phase, Stage};
 use crate::observe::{Due, Extra, Row, losses};
+use crate::pieces::Part;
 use crate::schedule::Departures;
 use crate::seen::Seen;
 use method::trial::{Observed, PerDirection, Stamps};
@@ -11,7 +12,7 @@ impl Stage {
     /// Returns what both directions of a phase observed, after [`Stage::collect`] has merged its bitmaps.
     pub(super) fn observe(
         &self,
-        (phase, extra): (&Phase, Extra),
+        (phase, extra): (&Phase, &Extra),
         planned: &[Vec<Count>; 2],
         [forward, reverse]: [Option<Row>; 2],
     ) -> Observed {
@@ -20,22 +21,19 @@ impl Stage {
         };
         let losses = |left: bool| {
             let senders = planned[usize::from(!left)].len();
-            if senders == 0 || !(extra.losses || extra.step.is_some()) {
+            if senders == 0 || !extra.losses {
                 return None;
             }
-            let Phase { direction, frames, .. } = *phase;
-            let (all, frequency) = (direction.frames(left, frames), self.clock.frequency());
-            let schedule = |start, rate, frames| Departures::new(start, frequency, direction.pace(left, rate), frames);
-            let then = extra.step.map(|(step, before, rate)| {
-                let before = direction.frames(left, before);
-                (before, schedule(self.clock.ticks(step.at.0), rate, all - before))
-            });
-            let before = then.as_ref().map_or(all, |(before, _)| *before);
+            let (all, frequency) = (phase.direction.frames(left, phase.frames), self.clock.frequency());
+            let schedule = |part: Part| {
+                (part.before, Departures::new(self.clock.ticks(part.from.0), frequency, part.pace, part.frames))
+            };
+            let schedules = Part::all(phase, &extra.pieces, left).map(schedule).collect();
             let side = usize::from(left);
             let seen: Vec<Option<&Seen>> = (0..senders)
                 .map(|sender| self.seen.iter().map(|at| &at[side][sender]).find(|seen| seen.has_room()))
                 .collect();
-            Some(losses(self.clock, all, &seen, &Due { first: schedule(0, phase.rate, before), then }))
+            Some(losses(self.clock, all, &seen, &Due { schedules }))
         };
         Observed {
             delays: PerDirection { forward: delays(forward, true), reverse: delays(reverse, false) },
@@ -52,7 +50,7 @@ impl Stage {
 }
 
 /// Allocates the time stamps of both directions.
-pub(super) fn rows(phase: &Phase, extra: Extra, planned: &[Vec<Count>; 2]) -> Result<[Option<Row>; 2], TrialError> {
+pub(super) fn rows(phase: &Phase, extra: &Extra, planned: &[Vec<Count>; 2]) -> Result<[Option<Row>; 2], TrialError> {
     let Some((stamps, _)) = extra.stamps else { return Ok([None, None]) };
     let row = |left: bool| {
         let planned = &planned[usize::from(!left)];

@@ -5,7 +5,7 @@ use engine::Lane;
 use engine::lane::back_to_sender;
 use engine::observe::Extra;
 use engine::phase::{Phase, Stage};
-use method::trial::{RateStep, Stamps};
+use method::trial::{Piece, RateStep, Stamps};
 use method::{Direction, Nanos, Rate, Ratio};
 use plane::view::forwarding;
 use port::link::{LinkPort, link};
@@ -103,7 +103,9 @@ fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
 fn losses_have_their_due_times_at_both_rates() {
     for (n, lost, times) in [(1, 2_990..3_011, [2_990_000, 3_020_000]), (2, 1_495..1_500, [2_990_000, 2_999_000])] {
         let step = RateStep { at: Nanos::from_millis(3), to: Ratio::from_ppm(500_000) };
-        let extra = Extra { step: Some((step, 3_000, Rate(500_000))), ..Extra::default() };
+        let first = Piece { from: Nanos(0), before: 0, rate: Rate(1_000_000), seconds: 1, flows: None };
+        let then = Piece { from: step.at, before: 3_000, rate: Rate(500_000), ..first };
+        let extra = Extra { pieces: [first, then].into(), losses: true, ..Extra::default() };
         let spec = Phase { frames: 4_000, ..phase(0, Direction::Forward) };
         let out = stage(n, &lost).run_with(&spec, extra).unwrap();
         assert_eq!((out.forward.planned, out.forward.sent), (4_000, 4_000));
@@ -111,5 +113,26 @@ fn losses_have_their_due_times_at_both_rates() {
         let losses = out.observed.losses.forward.unwrap();
         let all = (lost.end - lost.start) * n as u64;
         assert_eq!((losses.frames, [losses.first.0, losses.last.0]), (all, times));
+    }
+}
+
+/// Four flows begin 1 ms apart at 1,000,000 frames/s of all: 250, 500 and 750 frames, and then 2,000 in 2 ms.
+#[test]
+fn flows_begin_one_after_the_other() {
+    for n in [1, 2] {
+        let share = |begun: u64, before| Piece {
+            from: Nanos::from_millis(begun),
+            before,
+            rate: Rate(1_000_000 * (begun + 1)),
+            seconds: 4,
+            flows: Some(begun + 1),
+        };
+        let pieces = [share(0, 0), share(1, 250), share(2, 750), share(3, 1_500)].into();
+        let spec = Phase { frames: 3_500, ..phase(0, Direction::Both) };
+        let out = stage(n, &(0..0)).run_with(&spec, Extra { pieces, ..Extra::default() }).unwrap();
+        for leg in [&out.forward, &out.reverse] {
+            assert_eq!((leg.planned, leg.sent, leg.received), (3_500, 3_500, 3_500));
+            assert!(leg.send_time >= Nanos(4_990_000), "{:?}", leg.send_time);
+        }
     }
 }

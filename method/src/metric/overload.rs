@@ -7,7 +7,7 @@ pub const OVERLOAD_SCALABILITY: Metric = Metric {
     key: "overload_scalability",
     title: "Overload scalability",
     unit: Unit::Parts,
-    reference: "RFC 8219 section 10.2.1",
+    reference: "RFC 8219 section 10.2",
     origin: TEN,
     higher_is_better: false,
     definition: "The throughput with one flow, or with a few, the throughput with all flows, and how much less that is.",
@@ -32,7 +32,7 @@ pub const OVERLOAD_ALL: Metric = part(
     "Throughput with all flows",
     Unit::FramesPerSecond,
     true,
-    "The throughput with all flows of the point, which start together.",
+    "The throughput with all flows of the point, which begin together or one after the other.",
 );
 /// The degradation.
 pub const OVERLOAD_DEGRADATION: Metric = part(

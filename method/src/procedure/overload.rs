@@ -1,17 +1,17 @@
-//! Overload scalability (RFC 8219 section 10.2.1): the throughput with a few flows, and with all flows at once. What it measures is
-//! the degradation, in parts per million of the throughput with a few.
+//! Overload scalability (RFC 8219 section 10.2): the throughput with a few flows, and with all flows, which begin at once (10.2.1) or
+//! one after the other (10.2.2). What it measures is the degradation, in parts per million of the throughput with a few.
 
 use super::{Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, throughput};
 use crate::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
-use crate::trial::{TrialError, Trials};
-use crate::units::{Count, Rate};
+use crate::trial::{Ramp, TrialError, TrialOptions, Trials};
+use crate::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
 pub const PROCEDURE: Procedure = Procedure {
     key: "overload-scalability",
     title: "Overload scalability",
-    reference: "RFC 8219 section 10.2.1",
+    reference: "RFC 8219 section 10.2",
     metrics: &["overload_scalability"],
     phase1: false,
     stateful: true,
@@ -19,15 +19,25 @@ pub const PROCEDURE: Procedure = Procedure {
     summary: "a search for the throughput with one flow, or with a few, and one with all flows",
 };
 
-/// Measures the throughput with `few` connections and with those of `all`, in this order.
+/// The flows of both searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// Connections of the first search.
+    pub few: Count,
+    /// Connections of the second search, and phase 1 of both.
+    pub all: Phase2,
+    /// Time between the beginnings of two flows of the second search; none: all begin at once.
+    pub interval: Option<Nanos>,
+}
+
+/// Measures the throughput with a few connections and with all, in this order.
 ///
 /// # Errors
 /// As [`throughput::measure`]; [`TrialError::Refused`] unless `few` are less than all.
 pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
-    few: Count,
-    all: Phase2,
+    Flows { few, all, interval }: Flows,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     if few == 0 || few >= all.connections {
@@ -36,13 +46,16 @@ pub fn measure(
             all.connections
         )));
     }
-    let mut search = |connections: Count| {
-        let mut found = throughput::measure(trials, settings, Some(Phase2 { connections, ..all }), watch)?;
+    let mut search = |connections: Count, ramp: Option<Ramp>| {
+        let options = TrialOptions { ramp, ..settings.options.clone() };
+        let settings = SearchSettings { options, ..settings.clone() };
+        let mut found = throughput::measure(trials, &settings, Some(Phase2 { connections, ..all }), watch)?;
         found.trace.iter_mut().for_each(|step| step.connections = Some(connections));
         Ok(found)
     };
-    let first = search(few)?;
-    Ok(compare(first, search(all.connections)?))
+    let first = search(few, None)?;
+    let ramp = interval.map(|interval| Ramp { flows: all.connections, interval });
+    Ok(compare(first, search(all.connections, ramp)?))
 }
 
 /// The result of both searches. Only two exact rates have a degradation: between bounds it would be none of the device.

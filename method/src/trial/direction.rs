@@ -219,6 +219,12 @@ impl Pace {
         Rate(frames.div_ceil(seconds))
     }
 
+    /// Returns the rate that has as many frames in so many times the seconds.
+    #[must_use]
+    pub fn in_times(self, seconds: u32) -> Pace {
+        Pace { of: self.of.saturating_mul(seconds), ..self }
+    }
+
     /// Returns the frames that are due in this time, rounded down.
     pub fn frames_in(self, time: Nanos) -> Count {
         let (frames, seconds) = self.frames_in_seconds();

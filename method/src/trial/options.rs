@@ -23,6 +23,9 @@ pub struct TrialOptions {
     /// A change of the rate in mid-trial; the lost frames are in [`super::Observed::losses`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<RateStep>,
+    /// Flows that begin one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
     /// New connections that come and are abandoned while those of phase 1 are held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub churn: Option<Churn>,
@@ -171,6 +174,47 @@ pub struct RateStep {
     /// The rate afterwards, as a share of the rate before.
     #[schemars(with = "String")]
     pub to: Ratio,
+}
+
+/// Flows that begin one after the other (RFC 8219, section 10.2.2), each with the same part of the rate of the trial. When the last
+/// one has begun, the load has the full rate, and lasts as long as that of a trial without ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Ramp {
+    /// Flows.
+    pub flows: Count,
+    /// Time between the beginnings of two flows (t of the RFC).
+    pub interval: Nanos,
+}
+
+impl Ramp {
+    /// Returns the time from the beginning of the first flow to that of the last.
+    pub fn lasts(self) -> Nanos {
+        Nanos(self.interval.0.saturating_mul(self.flows.saturating_sub(1)))
+    }
+
+    /// Returns the frames that are due before flow `begun` + 1 begins, if all flows together have this rate.
+    pub fn frames_before(self, begun: Count, rate: Rate) -> Count {
+        let shares = u128::from(begun) * (u128::from(begun) + 1) / 2;
+        let in_interval = u128::from(rate.0) * u128::from(self.interval.0);
+        let due = in_interval.saturating_mul(shares) / (u128::from(self.flows.max(1)) * u128::from(Nanos::SECOND.0));
+        u64::try_from(due).unwrap_or(u64::MAX)
+    }
+}
+
+/// A part of a trial that has one rate and one number of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its start, from that of the trial.
+    pub from: Nanos,
+    /// Frames of the faster direction that are due before it.
+    pub before: Count,
+    /// Its rate: that many frames of the faster direction in `seconds`.
+    pub rate: Rate,
+    /// Seconds in which these frames are sent.
+    pub seconds: u32,
+    /// Flows that it uses, the first ones of the trial; none: all.
+    pub flows: Option<Count>,
 }
 
 /// New connections in phase 2, Left to Right: each has its frames and is then abandoned. All other frames of the trial are on

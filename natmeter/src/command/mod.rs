@@ -13,6 +13,7 @@ mod list;
 mod load;
 mod man_pages;
 mod plan;
+mod published;
 mod report;
 mod run;
 mod schema;
@@ -55,6 +56,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Check(args)) => check::check(&args, output),
         Some(Command::Plan(args)) => plan::plan(&args, output),
         Some(Command::List(args)) => Ok(list::list(args.what.as_deref(), output)),
+        Some(Command::Published(command)) => Ok(published::published(&command, output)),
         Some(Command::Schema(args)) => Ok(schema::schema(args.kind)),
         Some(Command::Completions(args)) => Ok(completions::completions(args.shell)),
         Some(Command::ManPages(args)) => Ok(man_pages::man_pages(&args.dir)),

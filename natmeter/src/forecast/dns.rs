@@ -13,7 +13,7 @@ pub(super) fn guess(scenario: &Scenario, dut: &Dut) -> Option<Guess> {
     let of = |forward, top| Guess { set_up: Rate(0), forward: Rate(forward), top: Rate(top) };
     match dut {
         Dut::Resolver => Some(of(5_000, 40_000)),
-        Dut::Kernel { .. } if scenario.sends_queries() => Some(of(60_000, 80_000)),
+        Dut::Kernel { .. } | Dut::External { .. } if scenario.sends_queries() => Some(of(60_000, 80_000)),
         _ => None,
     }
 }
@@ -36,7 +36,7 @@ pub(super) fn of_programs(scenario: &Scenario, dut: &Dut) -> u64 {
     let names = u64::from(scenario.procedures.dns.names);
     match dut {
         Dut::Resolver => 500 * names,
-        Dut::Kernel { .. } if scenario.sends_queries() => 250 * names,
+        Dut::Kernel { .. } | Dut::External { .. } if scenario.sends_queries() => 250 * names,
         _ => 0,
     }
 }

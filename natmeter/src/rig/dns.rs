@@ -1,14 +1,15 @@
-//! Beds for DNS: client, device and authoritative server in namespaces of this machine. The crate `dut` builds the bed and starts
-//! the programs, and the crate `dns` is client and judge; this module joins both.
+//! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client and server at the ports of a test
+//! bed. The crate `dut` builds the bed and starts the programs, and the crate `dns` is client and judge; this module joins both.
 
-use super::{Bed as TestBed, Process, Rig, RigError, failed, kernel};
+use super::place::Place;
+use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed, kernel};
 use dns::answer::Expected;
 use dns::client::{Client, Load, Observation, Ports};
 use dns::names::{PREFIX, ZONE};
 use dns::tester::wait_for_answers;
 use dns::{Device, Names, QueryPlan, Tester};
 use dut::RunDir;
-use dut::dns::{Bed, Between, Interface, Program, Record, Zone, server};
+use dut::dns::{Bed, Between, Interface, Port, Program, Record, Zone};
 use method::metric::DNS64_RESOLUTION_RATE;
 use method::{Count, Nanos, Rate, TrialError};
 use record::folder::{FactTable, Figures};
@@ -74,8 +75,98 @@ pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Pro
     let is_dns64 = matches!(between, Between::Dns64 { .. });
     let keys = &scenario.procedures.dns;
     let names = Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) };
-    let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
     let bed = stand(between, names, process, scenario.duts[point.dut].name())?;
+    joined(scenario, point, bed, OnTheWay::default(), process)
+}
+
+/// What is between client and server over the ports of a test bed.
+#[derive(Default)]
+struct OnTheWay {
+    boxes: Option<Box<dyn engine::Device>>,
+    facts: FactTable,
+    doubts: Vec<String>,
+    restore: Option<Box<dyn FnOnce() -> Vec<String>>>,
+}
+
+/// Builds the rig with client and server at the ports of a test bed.
+///
+/// # Errors
+/// As [`build`], and if a hook of a box fails.
+pub fn build_over(
+    scenario: &Scenario,
+    bed: &scenario::bed::Bed,
+    point: &Point,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let mut place = Place::of(bed, process)?;
+    place.boot(scenario, bed, point, process)?;
+    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
+    place.start(bed, |role| boxes::values(scenario, role, point), process)?;
+    let mut facts = boxes.facts();
+    facts.extend(place.facts(bed));
+    facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
+    facts.insert("test bed".to_owned(), bed.keys.name.clone());
+    let doubts = boxes.doubts(None);
+    let (device, restore) = boxes.running(None);
+    let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
+    let names =
+        Names { count: scenario.procedures.dns.names, existing_ppm: scenario.procedures.dns.existing_ppm(false) };
+    let stood = match stand(between, names, process, "dns") {
+        Ok(stood) => stood,
+        Err(error) => {
+            restore();
+            return Err(place.ended().map_or(error, RigError::Ended));
+        }
+    };
+    let restore: Box<dyn FnOnce() -> Vec<String>> = Box::new(move || {
+        let left = restore();
+        drop(place);
+        left
+    });
+    let on_the_way = OnTheWay { boxes: Some(device), facts, doubts, restore: Some(restore) };
+    joined(scenario, point, stood, on_the_way, process)
+}
+
+/// The ports of client and server. These have the first addresses of the test traffic.
+fn ends(scenario: &Scenario, bed: &scenario::bed::Bed, place: &Place) -> Result<[Port; 2], RigError> {
+    let tested = scenario.traffic.flows.ends();
+    let macs = place.macs();
+    let port = |at: usize| -> Result<Port, RigError> {
+        let (name, keys) = bed.ports()[at];
+        let (namespace, interface) = place.interface(name, keys);
+        let neighbour = keys.mac.or(macs.map(|macs| macs[at])).map(|mac| mac.0);
+        let gateway =
+            keys.gateway.and_then(|gateway| if let std::net::IpAddr::V4(four) = gateway { Some(four) } else { None });
+        if neighbour.is_none() && gateway.is_none() {
+            return Err(RigError::Bed(format!(
+                "DNS queries are IPv4: [bed.{name}] needs an IPv4 `gateway`, or `mac`, the Ethernet address of the box"
+            )));
+        }
+        Ok(Port {
+            namespace: namespace.clone(),
+            interface: interface.to_owned(),
+            vlan: keys.vlan,
+            own: keys.addresses.clone(),
+            address: tested[at].first,
+            gateway,
+            neighbour,
+        })
+    };
+    Ok([port(0)?, port(1)?])
+}
+
+/// Joins bed, client and device.
+fn joined(
+    scenario: &Scenario,
+    point: &Point,
+    bed: Bed,
+    on_the_way: OnTheWay,
+    process: &Process,
+) -> Result<Rig, RigError> {
+    let is_dns64 = matches!(bed.between(), Between::Dns64 { .. });
+    let keys = &scenario.procedures.dns;
+    let names = Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) };
+    let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
     let ports = ports(scenario, point);
     let client = client(&bed, ports)?;
     if !is_dns64 {
@@ -86,11 +177,14 @@ pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Pro
     facts.insert("zone".to_owned(), format!("{} names below {ZONE}", names.count));
     // The facts of the tester, which runs on the same machine, have these doubts.
     let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
-    let doubts = bed.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone()).collect();
+    let of_bed = bed.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
+    let OnTheWay { boxes, facts: of_boxes, doubts, restore } = on_the_way;
+    let doubts = of_bed.chain(doubts).collect();
+    facts.extend(of_boxes);
     let running = Arc::new(Mutex::new(Some(bed)));
     let tester = Tester {
         client,
-        device: InBed(Arc::clone(&running)),
+        device: InBed { bed: Arc::clone(&running), boxes },
         names,
         expected,
         names_wear_out: is_dns64,
@@ -110,7 +204,8 @@ pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Pro
         captures: super::wires::Captures::default(),
         teardown: Some(Box::new(move || {
             let bed = running.lock().expect("no panic while held").take();
-            bed.map(|bed| bed.teardown().left).unwrap_or_default()
+            let left = bed.map(|bed| bed.teardown().left).unwrap_or_default();
+            left.into_iter().chain(restore.map(|restore| restore()).unwrap_or_default()).collect()
         })),
     })
 }
@@ -128,9 +223,8 @@ fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Resu
     };
     let zone = Zone { name: ZONE, records: &records };
     let mut bed = Bed::build(between, &zone, &RunDir::of_this_user(), &process.commands.sink(whose))?;
-    let one = Ports { threads: 1, each: 1 };
-    let beside =
-        bed.server().run_in(|| Client::open(server().ip(), server(), one))?.map_err(|error| unopened(&error))?;
+    let (one, server) = (Ports { threads: 1, each: 1 }, bed.between().server());
+    let beside = bed.server().run_in(|| Client::open(server.ip(), server, one))?.map_err(|error| unopened(&error))?;
     // The server's own answer has the AAAA record of the zone, or none.
     let expected = if names.aaaa(names.probe()).is_some() { Expected::Zone } else { Expected::Nothing };
     let answered = wait_for_answers(&beside, &names, expected, &process.interrupted);
@@ -159,11 +253,18 @@ fn queue() -> Option<Count> {
 }
 
 /// The device of a bed that may have been torn down.
-pub struct InBed(Arc<Mutex<Option<Bed>>>);
+pub struct InBed {
+    bed: Arc<Mutex<Option<Bed>>>,
+    /// The boxes between the ports of a test bed.
+    boxes: Option<Box<dyn engine::Device>>,
+}
 
 impl Device for InBed {
     fn clear(&mut self) -> Result<bool, TrialError> {
-        let mut running = self.0.lock().expect("no panic while held");
+        if let Some(boxes) = &mut self.boxes {
+            boxes.clear()?;
+        }
+        let mut running = self.bed.lock().expect("no panic while held");
         let bed = running.as_mut().ok_or_else(|| TrialError::Device("the device has been torn down".to_owned()))?;
         bed.clear().map_err(|e| failed(&e))?;
         Ok(bed.between().is_program())

@@ -9,12 +9,13 @@ use super::{
     technology, with_traffic,
 };
 use dut::bed::{LEFT, RIGHT};
+use dut::dns::Between;
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
 use method::metric::LOCK_WAIT;
-use method::trial::Profiler;
+use method::trial::{Buckets, Profiler};
 use method::{Loop, Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
@@ -103,6 +104,9 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
         Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
         _ => None,
     };
+    if scenario.sends_queries() && scenario.bed.is_some() {
+        dut::dns::see_that_tools_are_there(&Between::Nothing)?;
+    }
     let beds = points.iter().filter_map(|point| dns::between(scenario, point));
     beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
     let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
@@ -337,9 +341,10 @@ impl Device for Kernel {
         super::profile::of_cores(if self.cores.is_empty() { &shared } else { &self.cores }, profiler)
     }
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
-        let used = with(&self.running, |device| Ok(device.memory()))?;
+        let (used, table) = with(&self.running, |device| Ok((device.memory(), device.hash_table()?)))?;
+        let buckets = table.map(|table| Buckets { count: table.buckets, bytes: table.bytes });
         let source = dut::memory::SOURCE.to_owned();
-        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets: None, source }))
+        Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets, source }))
     }
 }
 

@@ -233,6 +233,9 @@ impl Rig {
             Dut::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
             Dut::External { .. } => {
                 let bed = scenario.bed.as_ref().expect("an external device has a bed");
+                if scenario.sends_queries() {
+                    return dns::build_over(scenario, bed, point, process);
+                }
                 ports::build(scenario, bed, point, process)
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),

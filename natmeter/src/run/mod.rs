@@ -29,7 +29,7 @@ use record::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use record::visit::standing;
 use repeat::Round;
 use scenario::quantity::show_time;
-use scenario::{Point, Scenario};
+use scenario::{Dut, Point, Scenario};
 use std::path::PathBuf;
 use std::slice;
 use std::sync::atomic::Ordering;
@@ -188,6 +188,11 @@ impl<'a> Run<'a> {
             done: self.plan.measurements.len() - self.left().count(),
             predicted_s: expected.time.0 / Nanos::SECOND.0,
         })
+    }
+
+    /// Whether the run sends frames; simulated devices get none.
+    pub fn sends_frames(&self) -> bool {
+        self.scenario.duts.iter().any(|dut| !matches!(dut, Dut::Simulated { .. }))
     }
 
     /// Whether the folder has a verdict of a self-test on this machine, by this version.

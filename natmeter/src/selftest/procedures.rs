@@ -232,7 +232,7 @@ const KNOWN: &[Known] = &[
             let cache = Some((1_000, Ratio::from_ppm(250_000)));
             let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
             let mut device = device(Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) });
-            overload::measure(&mut device, &settings(), 1, all, &mut |_| ())
+            overload::measure(&mut device, &settings(), overload::Flows { few: 1, all, interval: None }, &mut |_| ())
         },
     },
     Known {

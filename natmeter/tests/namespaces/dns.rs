@@ -1,5 +1,6 @@
 //! DNS through real programs: Knot DNS is the authoritative server; Unbound is the DNS64 server, or the kernel translates.
 
+use super::guests;
 use record::folder::Outcome;
 use record::store::read_lines;
 use std::path::Path;
@@ -7,11 +8,19 @@ use std::process::Command;
 
 /// Runs a scenario with short trials, and returns its outcomes and what it printed.
 fn run(text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
+    run_over(None, text, set)
+}
+
+/// The same over a bed.
+fn run_over(bed: Option<&Path>, text: &str, set: &[&str]) -> (Vec<Outcome>, String) {
     let folder = tempfile::tempdir().unwrap();
     let (file, runs) = (folder.path().join("dns.toml"), folder.path().join("runs"));
     std::fs::write(&file, text).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
     command.arg("run").arg(&file).arg("--beside").arg("--runs").arg(&runs);
+    if let Some(bed) = bed {
+        command.arg("--bed").arg(bed);
+    }
     for set in set {
         command.args(["--set", set]);
     }
@@ -60,6 +69,21 @@ fn queries_pass_the_embedded_gateway() {
         let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
         assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
     }
+}
+
+/// Client and server are at the ports of a bed; natmeter sets up the box between them.
+#[test]
+#[ignore = "needs root and knot: run by ./check as root"]
+fn queries_pass_a_box_between_the_ports_of_a_bed() {
+    let folder = guests::bed_of([guests::LEFT, guests::RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
+    let text = "name = \"dns\"\n[dut.external]\n[technology.nat44]\npool = \"198.19.0.1\"\n[sweep]\nconnections = 100\n\
+                [measure]\nmetrics = \"dns_queries_resolved\"\n";
+    let set = [&SHORT[..], &["measure.max-rate=1000", "measure.dns.names=5000"]].concat();
+    let (outcomes, printed) = run_over(Some(&folder.path().join("bed.toml")), text, &set);
+    let [outcome] = &outcomes[..] else { panic!("{printed}") };
+    assert!(outcome.result.rate.0 > 0, "{printed}");
+    let answers = outcome.result.observed.answers.unwrap_or_else(|| panic!("{printed}"));
+    assert_eq!((answers.wrong(), answers.foreign), (0, 0), "{answers:?}");
 }
 
 #[test]

@@ -58,6 +58,22 @@ fn quiet_latency() {
     finds(&scenario("delay = \"400 us\"", "\"latency\"", trials), &truth);
 }
 
+/// A uniform random delay of up to 400 µs: the 99.9th percentile of 1,000 frames is near the largest, and the difference of two
+/// frames in sequence is nearly as large, in both directions of time.
+#[test]
+#[ignore = "needs a machine without other work"]
+fn quiet_delay_variations() {
+    let trials = "[measure.pdv]\nrate = \"500\"\nduration = \"2 s\"\n[measure.ipdv]\nrate = \"500\"\nduration = \"2 s\"\n\
+        [traffic]\ndirection = \"forward\"";
+    let truth = [
+        ("pdv_forward", 399_600.0, 20_000.0),
+        ("ipdv_min_forward", -390_000.0, 30_000.0),
+        ("ipdv_median_forward", 0.0, 30_000.0),
+        ("ipdv_max_forward", 390_000.0, 30_000.0),
+    ];
+    finds(&scenario("delay = \"100 us\"\ndelay-spread = \"400 us\"", "\"pdv\", \"ipdv\"", trials), &truth);
+}
+
 /// Its search begins with rates, which other programs lower.
 #[test]
 #[ignore = "needs a machine without other work"]
@@ -88,7 +104,12 @@ fn quiet_rates() {
             "capacity = \"30k\"\nset-up-rate = \"20k\"",
             "\"max_conn_est_rate\", \"max_conn_est_rate_validated\", \"throughput\", \"churn_rate\"",
             "alpha = \"50 %\"\n[measure.churn]\ntimeout = \"9 s\"",
-            &[("max_conn_est_rate", 20e3, 2e3), ("max_conn_est_rate_validated", 20e3, 2e3), ("throughput", 30e3, 3e3)],
+            &[
+                ("max_conn_est_rate", 20e3, 2e3),
+                ("max_conn_est_rate_validated", 20e3, 2e3),
+                ("throughput", 30e3, 3e3),
+                ("churn_rate", 20e3, 2e3),
+            ],
         ),
         (
             "capacity = \"30k\"",

@@ -82,4 +82,10 @@ fn overload_scalability_has_its_degradation_in_the_report() {
     assert!((747_000..749_500).contains(&degradation), "{degradation}");
     let percent = format!("{:.2} %", degradation as f64 / 10_000.0);
     assert!(text.contains(&percent) && text.contains("RFC 8219, section 10.2.1"), "{percent}");
+    let one_by_one = [metric, "warm-up=20 ms", "connections=10k", "measure.overload-scalability.interval=10 us"];
+    let (found, text) = run(&one_by_one);
+    // 10 % hits: 1,000,000 / (0.1 + 0.9 * 4).
+    let all = found.parts["overload_throughput_all"];
+    assert!((269_000..=270_270).contains(&all), "{all}");
+    assert!(text.contains("one every 10 µs (RFC 8219, section 10.2.2)"), "{text}");
 }

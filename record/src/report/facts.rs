@@ -253,6 +253,7 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
 
 fn link(scenario: &Scenario) -> String {
     let link = match &scenario.link {
+        Link::Ports if scenario.sends_queries() => "IP stacks at two ports of the tester, DNS over UDP".to_owned(),
         _ if scenario.sends_queries() => "veth pairs between IP stacks, DNS over UDP".to_owned(),
         Link::InProcess { depth } => format!("in-process, queue depth {} frames", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),

@@ -4,17 +4,17 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
 use super::result::PointResult;
+use crate::published::{self, Document, Erratum, Value, values};
 use method::Direction;
 use method::metric::{self, Unit};
 use scenario::axis;
 use scenario::{Dut, Imix, Mapping, Plays, Scenario, TestBed};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::LazyLock;
 
-const VALUES: &str = include_str!("../../published/all.csv");
-const SOURCES: &str = include_str!("../../published/sources.toml");
-const ERRATA: &str = include_str!("../../published/errata.toml");
+/// Documents whose figures are also in a later one.
+const REPEATED: [&str; 2] = ["transition-scalability-02", "v6ops-slides-2022"];
 
 /// A published median with its conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -80,49 +80,7 @@ pub struct Beside {
     pub notes: Vec<String>,
 }
 
-/// A cited document.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Document {
-    /// Its key.
-    pub id: String,
-    /// Short citation.
-    pub cite: String,
-    /// Authors, title, date.
-    pub full: String,
-    /// The machine in a few words.
-    pub machine: String,
-    /// The machine.
-    pub hardware: String,
-    /// Further notes.
-    #[serde(default)]
-    pub note: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Sources {
-    document: Vec<Document>,
-}
-
-#[derive(Deserialize)]
-struct Erratum {
-    tables: Vec<String>,
-    #[serde(default)]
-    metrics: Vec<String>,
-    #[serde(default)]
-    connections: Vec<u64>,
-    note: String,
-}
-
-#[derive(Deserialize)]
-struct Errata {
-    erratum: Vec<Erratum>,
-}
-
-static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(|| medians(VALUES));
-static DOCUMENTS: LazyLock<Vec<Document>> =
-    LazyLock::new(|| toml::from_str::<Sources>(SOURCES).expect("sources.toml is tested").document);
-static ERRATUMS: LazyLock<Vec<Erratum>> =
-    LazyLock::new(|| toml::from_str::<Errata>(ERRATA).expect("errata.toml is tested").erratum);
+static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(medians);
 
 /// The published median of this metric whose conditions are nearest, for this technology.
 pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
@@ -227,7 +185,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
 
 /// How the set-up of a published value differs from that of a result: test bed, part of the technology, frame size, mapping,
 /// directions. Connections, cores and ports are conditions, which stand beside each value.
-fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
+pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
     let Some(dut) = scenario.duts.get(result.dut) else { return Vec::new() };
     let traffic = &scenario.traffic;
     let mut differences = Vec::new();
@@ -302,13 +260,13 @@ fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
             && (e.metrics.is_empty() || e.metrics.contains(&p.metric))
             && (e.connections.is_empty() || p.connections.is_some_and(|n| e.connections.contains(&n)))
     };
-    ERRATUMS.iter().filter(touches).map(|e| e.note.as_str())
+    published::errata().iter().filter(touches).filter_map(|e| e.note.as_deref())
 }
 
 impl Published {
     /// Its document.
     pub fn source(&self) -> &'static Document {
-        DOCUMENTS.iter().find(|d| d.id == self.document).expect("every table has its document: tested")
+        published::documents().iter().find(|d| d.id == self.document).expect("every table has its document: tested")
     }
 
     /// The software without its version.
@@ -419,70 +377,49 @@ pub fn common_conditions(report: &Report) -> String {
 pub fn documents(beside: &[Beside]) -> Vec<String> {
     let cited = |d: &&Document| beside.iter().any(|b| b.published.document == d.id);
     let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
-    DOCUMENTS.iter().filter(cited).map(|d| format!("{}: {}. {}.{}", d.cite, d.full, d.hardware, note(d))).collect()
-}
-
-/// The medians of the shipped table, in its order.
-fn medians(text: &str) -> Vec<Published> {
-    let mut lines = text.lines();
-    let header = fields(lines.next().unwrap_or_default());
-    let at = |name: &str| header.iter().position(|h| h == name).expect("all.csv is tested");
-    let (value, stat, unit) = (at("value"), at("stat"), at("unit"));
-    lines
-        .map(fields)
-        // Values that the document computed from medians, such as a net time.
-        .filter(|row| ["median", "computed"].contains(&row[stat].as_str()))
-        .filter_map(|row| {
-            let text = |name: &str| row[at(name)].clone();
-            let count = |name: &str| row[at(name)].parse::<u64>().ok();
-            // Throughput is printed as the total of both directions everywhere; a rate here is of one direction.
-            // Times here are nanoseconds.
-            let factor = match row[unit].as_str() {
-                "fps, both directions" => 0.5,
-                "s" => 1e9,
-                _ => 1.0,
-            };
-            Some(Published {
-                table: text("table_id"),
-                document: text("document"),
-                label: text("label"),
-                technology: text("technology"),
-                implementation: text("implementation"),
-                setup: text("setup"),
-                metric: text("metric"),
-                value: row[value].parse::<f64>().ok()? * factor,
-                connections: count("connections"),
-                source_ports: count("src_ports"),
-                destination_ports: count("dst_ports"),
-                cores: count("cpu_cores"),
-                hash_table: count("hash_table_size"),
-                table_size: count("conntrack_table_size"),
-                experiments: count("experiments"),
-                tolerance: row[at("loss_tolerance")].parse().ok(),
-                frame_size: count("frame_size_ipv4"),
-                alpha: row[at("x_value")].parse().ok().filter(|_| row[at("x_name")] == "alpha"),
-            })
-        })
+    published::documents()
+        .iter()
+        .filter(cited)
+        .map(|d| format!("{}: {}. {}.{}", d.cite, d.full, d.hardware, note(d)))
         .collect()
 }
 
-/// The fields of a CSV line (RFC 4180; no field of the shipped table spans lines).
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                fields.last_mut().expect("never empty").push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            c => fields.last_mut().expect("never empty").push(c),
-        }
+/// The published medians, in their order, of the last version of each document.
+fn medians() -> Vec<Published> {
+    // Values that the document computed from medians, such as a net time.
+    let is_median = |value: &&Value| ["median", "computed"].contains(&value.stat.as_str());
+    let is_last = |value: &&Value| !REPEATED.contains(&value.document.as_str());
+    values().iter().filter(is_median).filter(is_last).map(median).collect()
+}
+
+pub(super) fn median(value: &Value) -> Published {
+    // Throughput is printed as the total of both directions everywhere; a rate here is of one direction. Times here are
+    // nanoseconds.
+    let factor = match value.unit.as_str() {
+        "fps, both directions" => 0.5,
+        "s" => 1e9,
+        _ => 1.0,
+    };
+    Published {
+        table: value.table.clone(),
+        document: value.document.clone(),
+        label: value.label.clone(),
+        technology: value.technology.clone(),
+        implementation: value.implementation.clone(),
+        setup: value.setup.clone(),
+        metric: value.metric.clone(),
+        value: value.value * factor,
+        connections: value.connections,
+        source_ports: value.source_ports,
+        destination_ports: value.destination_ports,
+        cores: value.cores,
+        hash_table: value.hash_table,
+        table_size: value.table_size,
+        experiments: value.experiments,
+        tolerance: value.tolerance,
+        frame_size: value.frame_size,
+        alpha: value.place().filter(|_| value.x_name == "alpha"),
     }
-    fields
 }
 
 /// A field of a CSV line, quoted where it must be.
@@ -494,7 +431,6 @@ pub fn quoted(field: String) -> String {
 mod tests {
     use super::*;
     use scenario::{Options, parse};
-    use std::collections::BTreeSet;
 
     const QUICKSTART: &str = include_str!("../../../scenarios/quickstart.toml");
     const KERNEL: &str = include_str!("../../../scenarios/kernel-nat44.toml");
@@ -505,21 +441,6 @@ mod tests {
         let loaded = parse("x.toml", text, &Options::default(), tech::ALL);
         let scenario = loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario;
         scenario.duts.into_iter().find(|dut| dut.name() == name).unwrap()
-    }
-
-    #[test]
-    fn every_line_has_its_document_and_every_erratum_its_table() {
-        let width = fields(VALUES.lines().next().unwrap()).len();
-        let rows: Vec<Vec<String>> = VALUES.lines().map(fields).collect();
-        assert!(rows.iter().all(|r| r.len() == width));
-        let tables: BTreeSet<&str> = rows[1..].iter().map(|r| r[0].as_str()).collect();
-        for row in &rows[1..] {
-            assert!(DOCUMENTS.iter().any(|d| d.id == row[1]), "{row:?}");
-            assert!(row[11].parse::<f64>().is_ok(), "{row:?}");
-        }
-        for erratum in ERRATUMS.iter() {
-            assert!(erratum.tables.iter().all(|t| tables.contains(t.as_str())), "{}", erratum.note);
-        }
     }
 
     #[test]
@@ -556,10 +477,5 @@ mod tests {
             .find(|p| p.table == "transition-scalability-05/figure-9" && p.connections == Some(6_250_000))
             .unwrap();
         assert!(errata(value).any(|note| note.contains("prints 6.35M")));
-    }
-
-    #[test]
-    fn quoted_fields_are_read() {
-        assert_eq!(fields(r#"a,"b, c","d ""e""",,f"#), ["a", "b, c", "d \"e\"", "", "f"]);
     }
 }

@@ -1,6 +1,7 @@
 //! DNS: queries need a device that answers or forwards them, and are not mixed with test frames.
 
 use super::{Check, dut_at};
+use crate::bed::PortIo;
 use crate::procedure::MOST_QUERY_PORTS;
 use crate::quantity::show_grouped;
 use crate::tables::IPV6_FORWARDING;
@@ -18,7 +19,12 @@ fn metric_of(dut: &Dut) -> Option<&'static str> {
             let ipv4 = technology.versions(Plays::Dual) == (4, 4) && technology.is_stateful(Plays::Dual);
             ipv4.then_some(DNS_QUERIES_RESOLVED.key)
         }
-        Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::External { .. } | Dut::Simulated(_) => None,
+        Dut::External { plays, technology, .. } => {
+            // Plain forwarding is that of both versions.
+            let ipv4 = technology.as_ref().is_none_or(|technology| technology.versions(*plays) == (4, 4));
+            ipv4.then_some(DNS_QUERIES_RESOLVED.key)
+        }
+        Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::Simulated(_) => None,
     }
 }
 
@@ -41,6 +47,7 @@ impl Check<'_> {
         self.dns_ports();
         self.dns_names();
         self.dns_links();
+        self.dns_boxes();
         true
     }
 
@@ -74,7 +81,8 @@ impl Check<'_> {
             self.faults.push(fault.instead(match metric_of(dut) {
                 Some(metric) => format!("add \"{metric}\" to the metrics, or remove the device"),
                 None => "natmeter sends DNS queries to unbound, and through linux-forwarding, nftables, iptables-legacy, \
-                         iptables-nft, and embedded gateways that keep connections and have IPv4 on both sides; remove the device"
+                         iptables-nft, embedded gateways that keep connections and have IPv4 on both sides, and boxes with IPv4 on \
+                         both sides; remove the device"
                     .to_owned(),
             }));
         }
@@ -130,6 +138,27 @@ impl Check<'_> {
             if self.spans.has(path) {
                 let fault = Fault::new("DNS queries have links of their own: veth pairs between IP stacks");
                 self.faults.push(fault.at(key::At::key(path), "not used").instead("remove this table"));
+            }
+        }
+    }
+
+    /// Before each trial, a hook empties the table of a box: source ports are used again, and the tester has no others. The ports
+    /// are interfaces, on which natmeter puts those of client and server.
+    fn dns_boxes(&mut self) {
+        let scenario = self.scenario;
+        let Some(bed) = &scenario.bed else { return };
+        let metric = self.measure("metrics");
+        if let Some(dut) = scenario.duts.iter().find(|dut| scenario.keeps(dut).is_some()) {
+            let fault = Fault::new("nothing empties the table of the box before a trial of DNS queries");
+            let fault =
+                fault.at(dut_at(dut), "keeps the connections of earlier trials").at(metric.clone(), "DNS queries");
+            self.faults.push(fault.instead("add the hook `clear`, or `software`, to the box in the bed file"));
+        }
+        for (side, port) in bed.ports() {
+            if port.io == PortIo::Tap {
+                let fault = Fault::new("DNS queries need an interface that can have another one on it");
+                let fault = fault.at(metric.clone(), "DNS queries").needs(format!("bed.{side}.io"));
+                self.faults.push(fault.instead("remove `io`, or write io = \"af-packet\" in the bed file"));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::quantity::{show_grouped, show_time};
 use crate::search::show;
 use crate::{Dut, Method, Scenario};
 use key::{Fault, did_you_mean};
-use method::metric::{self, CHURN_RATE, LOCK_WAIT, Metric, Origin};
+use method::metric::{self, CHURN_RATE, LOCK_WAIT, Metric, OVERLOAD_SCALABILITY, Origin};
 use method::procedure::{self, Procedure};
 use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 
@@ -221,7 +221,10 @@ impl Check<'_> {
     fn longest(&self) -> Nanos {
         let Scenario { measure, procedures, .. } = self.scenario;
         let own = measure.metrics.iter().filter_map(|metric| procedures.longest(metric)).max();
-        own.unwrap_or_default().max(measure.duration)
+        let is_ramped = measure.metrics.iter().any(|metric| metric == OVERLOAD_SCALABILITY.key);
+        let ramp = procedures.overload_scalability.ramp(self.scenario.most_connections()).filter(|_| is_ramped);
+        let ramped = Nanos(measure.duration.0 + ramp.map_or(0, |ramp| ramp.lasts().0));
+        own.unwrap_or_default().max(ramped)
     }
 
     /// Each search has its own keys.

@@ -1,6 +1,7 @@
-//! Rules about overload scalability: it compares fewer flows with more.
+//! Rules about overload scalability: it compares fewer flows with more, and flows that begin one after the other are few.
 
 use super::Check;
+use crate::procedure::OverloadScalability;
 use crate::quantity::show_count;
 use key::Fault;
 use method::metric::OVERLOAD_SCALABILITY;
@@ -18,6 +19,29 @@ impl Check<'_> {
             let fault = fault.needs(self.measure("overload-scalability.flows"));
             self.fault(fault.instead("use more connections, or fewer `flows` in [measure.overload-scalability]"));
         }
+        self.interval();
+    }
+
+    /// Each flow that begins alone has a part of the schedule of its own, and a flow of its own: no flow is drawn more often.
+    fn interval(&mut self) {
+        let scenario = self.scenario;
+        let Some(ramp) = scenario.procedures.overload_scalability.ramp(scenario.most_connections()) else { return };
+        let at = self.measure("overload-scalability.interval");
+        if ramp.flows > OverloadScalability::MOST {
+            let most = show_count(OverloadScalability::MOST);
+            let fault = Fault::new(format!("at most {most} flows begin one after the other"))
+                .at(self.connections(), format!("the most are {}", show_count(ramp.flows)))
+                .at(at.clone(), "the time between two of them");
+            self.fault(
+                fault.instead(format!("use at most {most} connections, or remove `interval`: all flows begin at once")),
+            );
+        }
+        if !scenario.traffic.popularity.is_uniform() {
+            let fault = Fault::new("flows that begin one after the other have the same popularity")
+                .at("traffic.popularity", "some are more popular")
+                .at(at, "the time between the beginnings of two flows");
+            self.fault(fault.instead("remove `interval`, or the popularity"));
+        }
     }
 }
 
@@ -31,6 +55,17 @@ mod tests {
              metrics = [\"max_conn_est_rate\", \"overload_scalability\"]\n{flows}\n"
         );
         parse("x.toml", &text, &Options::default(), tech::ALL).map(|_| ()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn few_flows_begin_one_after_the_other() {
+        let keys = "[measure.overload-scalability]\ninterval = \"10 ms\"";
+        assert_eq!(load("[10000]", keys), Ok(()));
+        let error = load("[10000, 100000]", keys).unwrap_err();
+        assert!(error.contains("at most 65536 flows begin one after the other"), "{error}");
+        let skewed = format!("{keys}\n[traffic]\npopularity = \"zipf 1.0\"");
+        let error = load("[10000]", &skewed).unwrap_err();
+        assert!(error.contains("same popularity"), "{error}");
     }
 
     #[test]

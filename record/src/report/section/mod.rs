@@ -1,6 +1,7 @@
 //! The part of a report that belongs to one procedure: what its tables and curves show beside the medians of all metrics. A new
 //! one is one file beside this one and one entry in [`ALL`].
 
+mod compare;
 mod device;
 mod dns;
 mod foreground;
@@ -14,6 +15,7 @@ use super::Report;
 use super::figure::Figure;
 use super::table::Table;
 
+pub(super) use compare::section as compared;
 pub(super) use profile::sentences as of_profiles;
 
 /// One part.
@@ -40,4 +42,5 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     profile::section,
     device::disruptions,
     dns::section,
+    compare::section,
 ];

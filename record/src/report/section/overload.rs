@@ -4,6 +4,7 @@ use super::Section;
 use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
+
 use method::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
 
 /// The section of all points with a degradation.
@@ -15,12 +16,25 @@ pub(super) fn section(report: &Report) -> Option<Section> {
     }
     Some(Section {
         title: "Overload scalability".to_owned(),
-        about: "Medians of the throughput with a few flows and with all, which start together, and how much less the second is: \
-                100 × (X1 − Xn) / X1 (RFC 8219, section 10.2.1)."
-            .to_owned(),
+        about: format!(
+            "Medians of the throughput with a few flows and with all, {}, and how much less the second is: \
+             100 × (X1 − Xn) / X1.",
+            beginning(report)
+        ),
         tables: vec![table(report, &all)],
         figures: Vec::new(),
     })
+}
+
+/// How all flows begin.
+fn beginning(report: &Report) -> String {
+    match report.header.scenario.procedures.overload_scalability.interval {
+        None => "which begin together (RFC 8219, section 10.2.1)".to_owned(),
+        Some(interval) => {
+            let interval = number::duration(interval.0);
+            format!("which begin one after the other, one every {interval} (RFC 8219, section 10.2.2)")
+        }
+    }
 }
 
 fn table(report: &Report, all: &[&PointResult]) -> Table {

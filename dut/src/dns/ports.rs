@@ -1,0 +1,110 @@
+//! Client and server at the ports of a test bed: each has a macvlan interface with the Ethernet address of its port, so that the
+//! port itself stays as it is. The boxes between the ports are set up by their own hooks.
+
+use crate::DutError;
+use crate::changes::Changes;
+use crate::host::{Host, Log, Namespace};
+use crate::lock::RunDir;
+use crate::step::{Action, NETNS_OF_DUT, Sink, Step};
+use port::netns::Netns;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+/// Stands for a box of which only the Ethernet address is known: nothing else has this address (RFC 3927).
+const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
+
+/// A port of the bed, and who speaks through it.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// The namespace of the interface.
+    pub namespace: Netns,
+    /// The interface.
+    pub interface: String,
+    /// The VLAN in it.
+    pub vlan: Option<u16>,
+    /// Addresses of the port, with the lengths of their prefixes.
+    pub own: Vec<(IpAddr, u8)>,
+    /// Address of the client or of the server.
+    pub address: Ipv4Addr,
+    /// The box, where it is asked for its Ethernet address.
+    pub gateway: Option<Ipv4Addr>,
+    /// Ethernet address of the box, where it is known.
+    pub neighbour: Option<[u8; 6]>,
+}
+
+/// Name of the macvlan interface.
+const NAME: &str = "port";
+/// Name of the interface of the VLAN in it.
+const TAGGED: &str = "tagged";
+
+impl Port {
+    /// Makes its interface in the namespace of the client or of the server. It vanishes with that namespace.
+    ///
+    /// # Errors
+    /// If the port does not exist, or another program has a macvlan interface on it.
+    pub(super) fn attach(&self, to: &Netns, dir: &RunDir, sink: &Sink) -> Result<(), DutError> {
+        let host = Namespace::between(self.namespace.clone(), to.clone());
+        let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
+        Changes::on(logged, dir.clone(), Arc::clone(sink)).carry_out(&self.steps())
+    }
+
+    /// The steps: the port's namespace is [`crate::step::Target::Tester`], that of the client or of the server is the DUT's.
+    fn steps(&self) -> Vec<Step> {
+        let Port { interface, vlan, own, address, gateway, neighbour, .. } = self;
+        let dut = |why: &str, line: String| Step::dut(why.to_owned(), Action::words(&line));
+        let mut steps = vec![
+            Step::tester("an interface with the Ethernet address of the port".to_owned(), on_port(interface)),
+            dut("the interface on", format!("ip link set dev {NAME} up")),
+        ];
+        let name = if vlan.is_some() { TAGGED } else { NAME };
+        if let Some(id) = vlan {
+            steps.push(dut("its VLAN", format!("ip link add link {NAME} name {TAGGED} type vlan id {id}")));
+            steps.push(dut("the VLAN on", format!("ip link set dev {TAGGED} up")));
+        }
+        for (own, length) in own.iter().filter(|(own, _)| own.is_ipv4()) {
+            steps.push(dut("an address of the port", format!("ip addr add {own}/{length} dev {name}")));
+        }
+        if !own.iter().any(|(own, _)| *own == IpAddr::V4(*address)) {
+            steps.push(dut("the address in the queries", format!("ip addr add {address}/32 dev {name}")));
+        }
+        let through = gateway.unwrap_or(ON_LINK);
+        if let Some(mac) = neighbour {
+            let mac = mac.map(|octet| format!("{octet:02x}")).join(":");
+            let line = format!("ip neigh replace {through} lladdr {mac} nud permanent dev {name}");
+            steps.push(dut("the box, as a permanent neighbour", line));
+        }
+        let line = format!("ip route replace default via {through} dev {name} onlink src {address}");
+        steps.push(dut("everything goes through the box", line));
+        steps
+    }
+}
+
+/// The command that makes the interface on a port, in the namespace that stands for the DUT's.
+fn on_port(interface: &str) -> Action {
+    let words = ["link", "add", "link", interface, "name", NAME, "netns", NETNS_OF_DUT];
+    let kind = ["type", "macvlan", "mode", "passthru"];
+    let args = words.into_iter().chain(kind).map(str::to_owned).collect();
+    Action::Command { program: "ip".to_owned(), args, stdin: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::listing;
+
+    #[test]
+    fn a_port_with_a_vlan_and_a_known_box() {
+        let port = Port {
+            namespace: Netns::current().unwrap(),
+            interface: "eth1".to_owned(),
+            vlan: Some(100),
+            own: vec![("192.0.2.2".parse().unwrap(), 24), ("2001:db8::2".parse().unwrap(), 64)],
+            address: Ipv4Addr::new(198, 18, 0, 2),
+            gateway: Some(Ipv4Addr::new(192, 0, 2, 1)),
+            neighbour: Some([2, 0, 0, 0, 0, 1]),
+        };
+        insta::assert_snapshot!(listing(&port.steps()));
+        let only = Port { vlan: None, own: Vec::new(), gateway: None, ..port };
+        insta::assert_snapshot!(listing(&only.steps()));
+    }
+}

@@ -1,0 +1,225 @@
+//! `natmeter published`: lists the published record, shows a table of it, and recomputes its derived values.
+
+use crate::cli::{Output, PublishedCommand};
+use crate::exit::Exit;
+use crate::term::{self, columns, err, folded, out};
+use method::metric;
+use record::published::check::{self, Check};
+use record::published::{self, Table, Value, documents, errata, tables};
+use record::report::number::{grouped, grouped_f64};
+use serde_json::json;
+use std::fmt::Write;
+
+/// `natmeter published list | show ID | check`.
+pub(super) fn published(command: &PublishedCommand, output: Output) -> Exit {
+    match command {
+        PublishedCommand::List => list(output),
+        PublishedCommand::Show { id } => return show(id, output),
+        PublishedCommand::Check => return check(output),
+    }
+    Exit::Done
+}
+
+fn list(output: Output) {
+    if output.json {
+        for table in tables() {
+            term::json(&json!({
+                "event": "published", "id": table.number, "table": table.id, "label": label(table), "title": table.title,
+                "values": table.values().count(),
+            }));
+        }
+        return;
+    }
+    let mut text = String::new();
+    for document in documents() {
+        let _ = writeln!(text, "{}\n{}", document.cite, folded(&document.full, columns()));
+        for table in tables().iter().filter(|table| table.document().id == document.id) {
+            let head = format!("  {}  {}: ", table.number, label(table));
+            let indent = " ".repeat(table.number.len());
+            let title = folded(&format!("{head}{}", table.title), columns().saturating_sub(indent.len()));
+            let _ = writeln!(text, "{}", title.lines().collect::<Vec<_>>().join(&format!("\n{indent}")));
+        }
+        text.push('\n');
+    }
+    text.push_str(
+        "`natmeter published show ID` prints a table; `compare = [\"ID\"]` in a scenario prints it beside a run.\n",
+    );
+    out(&text);
+}
+
+fn label(table: &Table) -> &'static str {
+    table.values().next().map_or("", |value| value.label.as_str())
+}
+
+fn show(id: &str, output: Output) -> Exit {
+    let Some(table) = published::table(id) else {
+        err(&format!("error: no published table has the number `{id}`; `natmeter published list` shows all\n"));
+        return Exit::Usage;
+    };
+    if output.json {
+        for value in table.values() {
+            term::json(&json!({
+                "event": "value", "metric": value.metric, "stat": value.stat, "unit": value.unit, "x_name": value.x_name,
+                "x": value.x, "value": value.value, "printed": value.printed,
+            }));
+        }
+    } else {
+        out(&shown(table));
+    }
+    Exit::Done
+}
+
+/// A table as text: its document, its conditions, and its values as printed, a block a metric.
+fn shown(table: &Table) -> String {
+    let width = columns();
+    let mut text = folded(&format!("{}, {}: {}", table.document().cite, label(table), table.title), width);
+    text.push('\n');
+    text.push_str(&folded(&conditions(table), width));
+    text.push_str("\n\n");
+    let mut metrics: Vec<&str> = Vec::new();
+    for value in table.values() {
+        if !metrics.contains(&value.metric.as_str()) {
+            metrics.push(&value.metric);
+        }
+    }
+    for metric in metrics {
+        text.push_str(&block(table, metric));
+        text.push('\n');
+    }
+    for erratum in table.errata() {
+        let note = erratum.note.as_deref().unwrap_or_default();
+        text.push_str(&folded(&format!("! {}: {note}", erratum.id), width));
+        text.push('\n');
+    }
+    text
+}
+
+/// What is the same for all values of a table.
+fn conditions(table: &Table) -> String {
+    let mut said = Vec::new();
+    let mut common = |of: &dyn Fn(&Value) -> Option<String>| {
+        let mut all = table.values().map(of);
+        let first = all.next().flatten();
+        if first.is_some() && all.all(|other| other == first) {
+            said.extend(first);
+        }
+    };
+    let count = |n: Option<u64>, unit: &str| n.map(|n| format!("{} {unit}", grouped(n)));
+    common(&|v| Some(v.technology.clone()));
+    common(&|v| Some(v.implementation.clone()));
+    common(&|v| Some(v.setup.clone()));
+    common(&|v| count(v.cores, "cores"));
+    common(&|v| count(v.connections, "connections"));
+    common(&|v| count(v.hash_table, "hash buckets"));
+    common(&|v| count(v.table_size, "entries at most"));
+    common(&|v| count(v.frame_size, "octets"));
+    common(&|v| count(v.experiments, "repetitions"));
+    common(&|v| v.tolerance.map(|share| format!("loss tolerance {share}")));
+    said.join("; ")
+}
+
+/// The values of a metric: a line for each place in the table, a column for median, minimum and so on.
+fn block(table: &Table, metric: &str) -> String {
+    let values: Vec<&Value> = table.values().filter(|value| value.metric == metric).collect();
+    let (mut stats, mut places): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for value in &values {
+        if !stats.contains(&value.stat.as_str()) {
+            stats.push(&value.stat);
+        }
+        if !places.contains(&value.x.as_str()) {
+            places.push(&value.x);
+        }
+    }
+    let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
+    let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
+    let x_name = values.first().map_or("", |value| value.x_name.as_str()).replace('_', " ");
+    let cell = |place: &str, stat: &str| {
+        let found = values.iter().find(|value| value.x == place && value.stat == stat);
+        found.map_or_else(String::new, |value| in_unit(value))
+    };
+    let mut rows = vec![[vec![x_name], stats.iter().map(|stat| stat.replace('_', " ")).collect()].concat()];
+    for place in &places {
+        let at = place.parse::<u64>().map_or_else(|_| (*place).to_owned(), grouped);
+        rows.push([vec![at], stats.iter().map(|stat| cell(place, stat)).collect()].concat());
+    }
+    format!("{title}, {unit}\n{}", aligned(&rows))
+}
+
+/// A value as printed, or in its unit where the document prints another one, such as thousands.
+fn in_unit(value: &Value) -> String {
+    let printed = value.printed.replace(',', "").parse::<f64>();
+    if printed == Ok(value.value) { value.printed.clone() } else { grouped_f64(value.value) }
+}
+
+/// Rows with columns as wide as their longest cell, aligned right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        format!("  {}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Recomputes all derived values, and lists the errata. Succeeds: what differs is in the documents, and is in the list.
+fn check(output: Output) -> Exit {
+    let all = check::all();
+    if output.json {
+        for Check { table, metric, how, x, printed, computed, agrees } in &all {
+            term::json(&json!({
+                "event": "derived", "id": table.number, "metric": metric, "how": how, "x": x, "printed": printed,
+                "computed": computed, "agrees": agrees,
+            }));
+        }
+        for erratum in errata() {
+            term::json(&json!({
+                "event": "erratum", "id": erratum.id, "kind": erratum.kind, "where": erratum.r#where,
+                "printed": erratum.printed, "should_be": erratum.should_be, "confidence": erratum.confidence,
+            }));
+        }
+        return Exit::Done;
+    }
+    out(&checked(&all));
+    Exit::Done
+}
+
+fn checked(all: &[Check]) -> String {
+    let mut text = String::new();
+    let mut line = |values: &dyn std::fmt::Display, differ: &dyn std::fmt::Display, how: &str| {
+        let _ = writeln!(text, "{values:>8}  {differ:>6}  {how}");
+    };
+    line(&"values", &"differ", "derived as");
+    let mut hows: Vec<&str> = Vec::new();
+    for check in all {
+        if !hows.contains(&check.how) {
+            hows.push(check.how);
+        }
+    }
+    for how in hows {
+        let of: Vec<&Check> = all.iter().filter(|check| check.how == how).collect();
+        let differ = of.iter().filter(|check| !check.agrees).count();
+        line(&of.len(), &differ, how);
+    }
+    for Check { table, metric, x, printed, computed, .. } in all.iter().filter(|check| !check.agrees) {
+        let _ = writeln!(text, "! {} {metric} at {x}: printed {printed}, computed {computed:.3}", table.number);
+    }
+    text.push_str("\nErrata\n");
+    for erratum in errata() {
+        let certain =
+            if erratum.confidence == "certain" { String::new() } else { format!(" ({})", erratum.confidence) };
+        let words = format!(
+            "{} {}: {}. Printed: {}. Should be: {}{certain}.",
+            erratum.id,
+            erratum.kind,
+            erratum.r#where.join("; "),
+            erratum.printed.trim_end_matches('.'),
+            erratum.should_be.trim_end_matches('.')
+        );
+        text.push_str(&folded(&words, columns()));
+        text.push('\n');
+    }
+    text
+}

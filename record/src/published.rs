@@ -1,0 +1,292 @@
+//! The published record: all values of the documents about the scalability of these technologies, as they print them, with their
+//! conditions and errata. The values are facts from the documents, cited by table or figure.
+
+pub mod check;
+
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+/// The values, one a line.
+const VALUES: &str = include_str!("../published/all.csv");
+const SOURCES: &str = include_str!("../published/sources.toml");
+const TABLES: &str = include_str!("../published/tables.toml");
+const ERRATA: &str = include_str!("../published/errata.toml");
+
+/// A published value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// Document and table.
+    pub table: String,
+    /// The document.
+    pub document: String,
+    /// Table or figure.
+    pub label: String,
+    /// Technology.
+    pub technology: String,
+    /// Implementation with version.
+    pub implementation: String,
+    /// Test set-up.
+    pub setup: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// What it is of the repetitions: `median`, `min`, `max`; or how the document computed it from others.
+    pub stat: String,
+    /// Unit; frames per second are those of both directions.
+    pub unit: String,
+    /// What varies in its table.
+    pub x_name: String,
+    /// Its place in the table: a number, or words.
+    pub x: String,
+    /// The value.
+    pub value: f64,
+    /// As the document prints it.
+    pub printed: String,
+    /// Connections; none if not stated.
+    pub connections: Option<u64>,
+    /// As above.
+    pub source_ports: Option<u64>,
+    /// As above.
+    pub destination_ports: Option<u64>,
+    /// Cores of the DUT.
+    pub cores: Option<u64>,
+    /// Buckets of its hash table.
+    pub hash_table: Option<u64>,
+    /// Entries of its connection tracking table.
+    pub table_size: Option<u64>,
+    /// Repetitions.
+    pub experiments: Option<u64>,
+    /// Loss tolerance as a share of the frames; 0 is RFC 2544.
+    pub tolerance: Option<f64>,
+    /// IPv4 frame size.
+    pub frame_size: Option<u64>,
+}
+
+/// A cited document.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Document {
+    /// Its key.
+    pub id: String,
+    /// Short citation.
+    pub cite: String,
+    /// Authors, title, date.
+    pub full: String,
+    /// The machine in a few words.
+    pub machine: String,
+    /// The machine.
+    pub hardware: String,
+    /// Further notes.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// A published table or figure.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Table {
+    /// Its short number: the document's, and that of the table or figure in it.
+    pub number: String,
+    /// Document and table, as in [`Value::table`].
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+}
+
+/// What is wrong with published figures, or must be known about them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Erratum {
+    /// Its number.
+    pub id: String,
+    /// Its kind: `figure`, `label`, `text`, `anomaly` and others.
+    pub kind: String,
+    /// Where it is.
+    pub r#where: Vec<String>,
+    /// What is printed there.
+    pub printed: String,
+    /// What should be there.
+    pub should_be: String,
+    /// What shows it.
+    #[serde(default)]
+    pub evidence: Option<String>,
+    /// How certain it is.
+    pub confidence: String,
+    /// Tables beside whose values a report prints the note.
+    #[serde(default)]
+    pub tables: Vec<String>,
+    /// Only these metrics; empty: all.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Only these numbers of connections; empty: all.
+    #[serde(default)]
+    pub connections: Vec<u64>,
+    /// The note; none if the erratum does not change how a value is read.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Sources {
+    document: Vec<Document>,
+}
+
+#[derive(Deserialize)]
+struct Tables {
+    table: Vec<Table>,
+}
+
+#[derive(Deserialize)]
+struct Errata {
+    erratum: Vec<Erratum>,
+}
+
+static ALL: LazyLock<Vec<Value>> = LazyLock::new(|| read(VALUES));
+static DOCUMENTS: LazyLock<Vec<Document>> =
+    LazyLock::new(|| toml::from_str::<Sources>(SOURCES).expect("sources.toml is tested").document);
+static TABLE_LIST: LazyLock<Vec<Table>> =
+    LazyLock::new(|| toml::from_str::<Tables>(TABLES).expect("tables.toml is tested").table);
+static ERRATUMS: LazyLock<Vec<Erratum>> =
+    LazyLock::new(|| toml::from_str::<Errata>(ERRATA).expect("errata.toml is tested").erratum);
+
+/// All values, in the order of the documents.
+pub fn values() -> &'static [Value] {
+    &ALL
+}
+
+/// All documents.
+pub fn documents() -> &'static [Document] {
+    &DOCUMENTS
+}
+
+/// All tables and figures, by their short numbers.
+pub fn tables() -> &'static [Table] {
+    &TABLE_LIST
+}
+
+/// All errata.
+pub fn errata() -> &'static [Erratum] {
+    &ERRATUMS
+}
+
+/// The table with this short number, or with this document and table.
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLE_LIST.iter().find(|table| table.number == name || table.id == name)
+}
+
+impl Table {
+    /// Its values, in the order of the document.
+    pub fn values(&self) -> impl Iterator<Item = &'static Value> {
+        ALL.iter().filter(|value| value.table == self.id)
+    }
+
+    /// Its document.
+    pub fn document(&self) -> &'static Document {
+        let document = self.id.split('/').next().unwrap_or_default();
+        DOCUMENTS.iter().find(|of| of.id == document).expect("every table has its document: tested")
+    }
+
+    /// The errata with a note about it.
+    pub fn errata(&self) -> impl Iterator<Item = &'static Erratum> {
+        ERRATUMS.iter().filter(|erratum| erratum.note.is_some() && erratum.tables.contains(&self.id))
+    }
+}
+
+impl Value {
+    /// Its place in its table as a number.
+    pub fn place(&self) -> Option<f64> {
+        self.x.parse().ok()
+    }
+}
+
+fn read(text: &str) -> Vec<Value> {
+    let mut lines = text.lines();
+    let header = fields(lines.next().unwrap_or_default());
+    let at = |name: &str| header.iter().position(|h| h == name).expect("all.csv is tested");
+    let value = |row: Vec<String>| {
+        let text = |name: &str| row[at(name)].clone();
+        let count = |name: &str| row[at(name)].parse::<u64>().ok();
+        Some(Value {
+            table: text("table_id"),
+            document: text("document"),
+            label: text("label"),
+            technology: text("technology"),
+            implementation: text("implementation"),
+            setup: text("setup"),
+            metric: text("metric"),
+            stat: text("stat"),
+            unit: text("unit"),
+            x_name: text("x_name"),
+            x: text("x_value"),
+            value: row[at("value")].parse().ok()?,
+            printed: text("printed"),
+            connections: count("connections"),
+            source_ports: count("src_ports"),
+            destination_ports: count("dst_ports"),
+            cores: count("cpu_cores"),
+            hash_table: count("hash_table_size"),
+            table_size: count("conntrack_table_size"),
+            experiments: count("experiments"),
+            tolerance: row[at("loss_tolerance")].parse().ok(),
+            frame_size: count("frame_size_ipv4"),
+        })
+    };
+    lines.map(fields).filter_map(value).collect()
+}
+
+/// The fields of a CSV line (RFC 4180; no field of the shipped table spans lines).
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                fields.last_mut().expect("never empty").push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => fields.last_mut().expect("never empty").push(c),
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_has_its_table_and_its_document() {
+        assert_eq!((values().len(), VALUES.lines().count()), (1_261, 1_262));
+        for value in values() {
+            let table = table(&value.table).unwrap_or_else(|| panic!("{value:?}"));
+            assert_eq!(table.document().id, value.document);
+        }
+        assert!(tables().iter().all(|table| table.values().next().is_some()));
+        for erratum in errata() {
+            assert!(erratum.tables.iter().all(|name| table(name).is_some()), "{erratum:?}");
+            assert_eq!(erratum.note.is_some(), !erratum.tables.is_empty(), "{erratum:?}");
+        }
+    }
+
+    #[test]
+    fn scenarios_may_name_all_tables() {
+        let numbers: Vec<&str> = tables().iter().map(|table| table.number.as_str()).collect();
+        assert_eq!(numbers, scenario::PUBLISHED);
+    }
+
+    #[test]
+    fn a_table_has_two_names() {
+        let of = table("002-tab04").unwrap();
+        assert_eq!(
+            (of.id.as_str(), of.document().cite.as_str()),
+            ("464xlat-mapt-2024/table-4", "Lencse and Bazsó 2024")
+        );
+        assert_eq!(table("464xlat-mapt-2024/table-4").unwrap().number, "002-tab04");
+        assert!(table("002-tab99").is_none());
+    }
+
+    #[test]
+    fn quoted_fields_are_read() {
+        assert_eq!(fields(r#"a,"b, c","d ""e""",,f"#), ["a", "b, c", "d \"e\"", "", "f"]);
+    }
+}
