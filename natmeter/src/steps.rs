@@ -12,7 +12,7 @@ use scenario::{Dut, Point, Scenario, show_ends};
 use std::fmt::Write;
 
 /// Lines of a command that are printed without [`Steps::Full`].
-const SHOWN: usize = 12;
+const SHOWN: usize = 10;
 /// Columns of a terminal.
 const COLUMNS: usize = 80;
 
