@@ -332,7 +332,8 @@ mod tests {
 
     /// The script of nftables with commands that do nothing, and with a folder in place of the files of the kernel.
     fn ran(folder: &std::path::Path, line: &str) -> std::process::Output {
-        let values = ["connections", "udp-timeout", "pool", "pool-ports"].map(|name| (name.to_owned(), "1".to_owned()));
+        let values = ["connections", "udp-timeout", "pool", "pool-ports", "customers"]
+            .map(|name| (name.to_owned(), "1".to_owned()));
         let values =
             [&values[..], &[("cores".to_owned(), "1".to_owned()), ("core-mask".to_owned(), "a".to_owned())]].concat();
         let filled = crate::external::fill(line, &values).unwrap();
