@@ -139,7 +139,9 @@ fn commands(hooks: &[(String, String)]) -> String {
     let stub = folder.path().join("stub");
     fs::write(&stub, include_str!("stub.sh")).unwrap();
     fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
-    PROGRAMS.iter().for_each(|name| symlink(&stub, programs.join(name)).unwrap());
+    for name in PROGRAMS {
+        symlink(&stub, programs.join(name)).unwrap();
+    }
     let mut text = String::new();
     let reads = |why: &str| why.contains("`count`") || why.contains("`memory`");
     for (why, line) in hooks.iter().filter(|(why, _)| !reads(why)) {
