@@ -16,7 +16,6 @@ use record::folder::FactTable;
 use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -296,7 +295,7 @@ fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigE
 /// The placeholders for the addresses of a box and of its next hops, where they are known.
 fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
     let Some(at) = bed.boxes.iter().position(|(of_box, _)| *of_box == role) else { return Vec::new() };
-    let of_side = |(side, ends): (&str, Option<((IpAddr, u8), IpAddr)>)| {
+    let of_side = |(side, ends): (&str, Option<guest::Ends>)| {
         ends.map(|((own, _), next)| {
             [(format!("{side}-address"), own.to_string()), (format!("{side}-next-hop"), next.to_string())]
         })

@@ -148,7 +148,7 @@ fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
 }
 
 /// The address of a box, with the length of its prefix, and that of its next hop.
-type Ends = ((IpAddr, u8), IpAddr);
+pub type Ends = ((IpAddr, u8), IpAddr);
 
 /// The addresses of box number `at` on the left and on the right; none where only the user knows them.
 pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
