@@ -286,12 +286,21 @@ pub struct CheckArgs {
 pub struct PlanArgs {
     /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
     pub file: Option<PathBuf>,
-    /// Also print the exact commands that set up kernel devices
-    #[arg(long)]
-    pub steps: bool,
+    /// Also print the commands that set up devices; without `full`, scripts by their first lines
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short")]
+    pub steps: Option<Steps>,
     /// Options that change the scenario.
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// How `natmeter plan --steps` prints scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Steps {
+    /// Their first lines
+    Short,
+    /// All lines
+    Full,
 }
 
 /// `natmeter list [WHAT]`

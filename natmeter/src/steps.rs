@@ -1,5 +1,6 @@
 //! The commands that would set up the kernel devices of a plan at each point; `dut` renders them without running them.
 
+use crate::cli::Steps;
 use crate::rig::kernel::{bed_with_cables, device_config};
 use crate::rig::{boxes, dns};
 use dut::host::Order;
@@ -10,11 +11,16 @@ use scenario::bed::Bed;
 use scenario::{Dut, Point, Scenario, show_ends};
 use std::fmt::Write;
 
-/// Returns the commands of each kernel device, in order; other devices have a comment only.
+/// Lines of a command that are printed without [`Steps::Full`].
+const SHOWN: usize = 10;
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// Returns the commands of each kernel device and each box, in order; other devices have a comment only.
 ///
 /// # Errors
 /// If a device cannot be set up as the scenario asks.
-pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
+pub fn steps(scenario: &Scenario, plan: &Plan, how: Steps) -> Result<String, DutError> {
     let mut points: Vec<&Point> = Vec::new();
     for m in &plan.measurements {
         if !points.contains(&&m.point) {
@@ -26,15 +32,15 @@ pub fn steps(scenario: &Scenario, plan: &Plan) -> Result<String, DutError> {
         let head = "\n# to calibrate the tester before each number of connections: a cable between its two ports\n";
         Ok(head.to_owned() + &listed(&dut::cable::plan(&bed)?))
     });
-    std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point))).collect()
+    std::iter::once(cable).chain(points.into_iter().map(|point| of_point(scenario, point, how))).collect()
 }
 
-fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
+fn of_point(scenario: &Scenario, point: &Point, how: Steps) -> Result<String, DutError> {
     let scenario = &*point.of(scenario);
     let swept = more_in_words(&point.axes);
     let head = format!("\n# {}, {} connections{swept}, {} core(s)\n", point.dut_name, point.connections, point.cores);
     if let Some(bed) = &scenario.bed {
-        return Ok(head + &of_boxes(scenario, bed, point)?);
+        return Ok(head + &of_boxes(scenario, bed, point, how)?);
     }
     if let Some(between) = dns::between(scenario, point) {
         let (orders, programs) = dut::dns::plan(&between)?;
@@ -50,7 +56,7 @@ fn of_point(scenario: &Scenario, point: &Point) -> Result<String, DutError> {
 }
 
 /// What the hooks of a bed run at a point, and what the box needs besides.
-fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, DutError> {
+fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point, how: Steps) -> Result<String, DutError> {
     let flows = &scenario.traffic.flows;
     let mut text = String::new();
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
@@ -66,7 +72,7 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
         for ((side, port), tested) in bed.ports().into_iter().zip(tested) {
             let own = port.addresses.iter().map(|(own, _)| own).find(|own| own.is_ipv6() == is_ipv6);
             let through = own.map_or_else(String::new, |own| format!(" through {own}"));
-            let _ = writeln!(text, "# the box needs on the {side}: routes to the test addresses {tested}{through}");
+            let _ = writeln!(text, "# the box needs a route on the {side}: to {tested}{through}");
         }
     }
     for (role, keys) in &bed.boxes {
@@ -75,10 +81,28 @@ fn of_boxes(scenario: &Scenario, bed: &Bed, point: &Point) -> Result<String, Dut
             way_out: "correct the table of the technology".to_owned(),
         })?;
         let config = boxes::config_of(bed, (role, keys), None, of_point);
-        let of_box = |o: &Order| format!("{:<60}  # {role}: {}\n", o.action.to_string(), o.why);
-        text.extend(dut::external::plan(&config)?.iter().map(of_box));
+        text.extend(dut::external::plan(&config)?.iter().map(|order| of_box(role, order, how)));
     }
     Ok(text)
+}
+
+/// A step of a box. Of a script the first lines show the values of the point.
+fn of_box(role: &str, order: &Order, how: Steps) -> String {
+    let command = order.action.to_string();
+    if how == Steps::Full {
+        return format!("{command:<60}  # {role}: {}\n", order.why);
+    }
+    let mut text = format!("# {role}: {}\n", order.why);
+    for line in command.lines().take(SHOWN) {
+        let is_long = line.chars().count() > COLUMNS;
+        let shown = line.chars().take(if is_long { COLUMNS - 1 } else { COLUMNS });
+        text.extend(shown.chain(is_long.then_some('…')).chain(['\n']));
+    }
+    let left = command.lines().count().saturating_sub(SHOWN);
+    if left > 0 {
+        let _ = writeln!(text, "# … and {left} more lines: natmeter plan --steps=full");
+    }
+    text
 }
 
 fn listed(orders: &[Order]) -> String {

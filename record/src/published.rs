@@ -269,6 +269,12 @@ mod tests {
     }
 
     #[test]
+    fn scenarios_may_name_all_tables() {
+        let numbers: Vec<&str> = tables().iter().map(|table| table.number.as_str()).collect();
+        assert_eq!(numbers, scenario::PUBLISHED);
+    }
+
+    #[test]
     fn a_table_has_two_names() {
         let of = table("002-tab04").unwrap();
         assert_eq!(

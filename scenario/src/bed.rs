@@ -144,7 +144,9 @@ const DAY: Nanos = Nanos::from_secs(86_400);
 
 key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
-    /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point.
+    /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point. `{left-address}`,
+    /// `{left-next-hop}` and those of the right stand for addresses of the box that are known, `{customers}` and
+    /// `{mapping-rules}` for the rows that an edge is configured with.
     pub struct BoxKeys {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");

@@ -44,6 +44,7 @@ pub use procedure::{
 };
 pub use ranges::{DefaultRanges, Following};
 pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
+pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;
 pub use search_keys::{Alpha, WarmStart};
@@ -74,6 +75,8 @@ pub struct Scenario {
     pub name: String,
     /// One sentence for people.
     pub about: String,
+    /// Published tables beside which the report prints the run, by their numbers.
+    pub compare: Vec<String>,
     /// Reserved IPv4 blocks that may be used besides.
     pub allow_addresses: Vec<AddrRange>,
     /// Devices under test, measured one after the other.

@@ -375,6 +375,7 @@ impl Reading<'_, '_> {
         let mut scenario = Scenario {
             name: top.name,
             about: top.about,
+            compare: top.compare,
             allow_addresses: top.allow_addresses,
             duts,
             link: link?,

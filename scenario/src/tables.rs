@@ -77,6 +77,8 @@ key::table! {
         name: String = "name", name(), needed("\"my-scenario\"");
         /// One sentence for people, in plan and report.
         about: String = "about", text(), or("");
+        /// Published tables that the report prints beside the run, by their numbers in `natmeter published list`.
+        compare: Vec<String> = "compare", list(text()), computed("none");
         /// Reserved IPv4 blocks that may be used besides: parts of 169.254.0.0/16, 192.0.0.0/24 and 240.0.0.0/4 without the
         /// broadcast address. Public addresses are never allowed (RFC 6815).
         allow_addresses: Vec<AddrRange> = "allow-addresses", list(addresses()), computed("none");

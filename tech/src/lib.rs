@@ -37,7 +37,7 @@ pub use ipv6_forwarding::ipv6_forwarding;
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};
 pub use parts::{Names, PLAYS, Plays};
 pub use plane::nat44::config::{Mapping, share_of_a_worker};
-pub use row::CustomerRow;
+pub use row::{CustomerRow, RuleRow};
 pub use state::{State, TEST_TIMEOUT};
 pub use table::Open;
 pub use technology::{Boxed, Entry, Outside, PortPool, Ports, Technology};

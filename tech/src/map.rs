@@ -7,7 +7,7 @@ use crate::gateway::{TableLoad, why};
 use crate::laboratory::overlap;
 use crate::lw4o6::{listed, seen, sharing};
 use crate::parts::Plays;
-use crate::row::CustomerRow;
+use crate::row::{CustomerRow, RuleRow};
 use crate::technology::{Outside, Ports};
 use crate::tester::Flows;
 use key::kind::{any_number, any_prefix4, maybe, number, prefix6, yes_or_no};
@@ -223,11 +223,22 @@ impl Map {
         let all = if plays == Plays::Pe { self.customers(flows.subscribers)? } else { vec![self.customer()?] };
         let row = |c: &Customer| CustomerRow {
             ipv6: Prefix6 { addr: c.address, len: 128 },
-            provider,
+            provider: Some(provider),
             ipv4: Some(c.ipv4),
             ports: c.ports,
+            prefix: Some(c.prefix),
         };
         Ok(all.iter().map(row).collect())
+    }
+
+    /// The rules that an edge has: a customer edge that of its customer, and a provider edge all.
+    pub(crate) fn mapping_rules(&self, edge: Plays) -> Vec<RuleRow> {
+        let rules = if edge == Plays::Ce {
+            self.customer().map(|customer| vec![self.rule_of(&customer).rule()]).unwrap_or_default()
+        } else {
+            self.rules()
+        };
+        rules.into_iter().map(RuleRow).collect()
     }
 
     /// What edges are made of.

@@ -4,6 +4,7 @@ use crate::Functions;
 use crate::fragments::Errors;
 use crate::gateway::{Built, Job, why};
 use crate::parts::{Names, Plays};
+use crate::row::CustomerRow;
 use crate::rows::{by_map_or_prefix, remotes, subscribers};
 use crate::table::{Lines, Open, in_file};
 use crate::technology::{Entry, Technology};
@@ -81,21 +82,31 @@ pub(crate) const fn pair() -> Simple<Pair> {
 
 /// Explicit address maps that stand in the table itself.
 pub(crate) fn listed_maps(pairs: &[Pair]) -> Result<Option<Eam>, String> {
-    let pairs: Vec<_> = pairs.iter().enumerate().map(|(i, &pair)| (i + 1, pair)).collect();
+    let pairs = numbered(pairs);
     if pairs.is_empty() { Ok(None) } else { Eam::new(&pairs, true).map(Some).map_err(why) }
+}
+
+fn numbered(pairs: &[Pair]) -> Vec<(usize, Pair)> {
+    pairs.iter().enumerate().map(|(i, &pair)| (i + 1, pair)).collect()
 }
 
 impl Siit {
     /// The explicit address maps, if there are any.
     fn maps(&self, open: Open<'_>) -> Result<Option<Eam>, String> {
         let Some(path) = &self.eam_file else { return listed_maps(&self.eam) };
+        Eam::new(&self.pairs(open)?, true).map(Some).map_err(|e| in_file("eam-file", path, &e))
+    }
+
+    /// The same as they are written, each with its line.
+    fn pairs(&self, open: Open<'_>) -> Result<Vec<(usize, Pair)>, String> {
+        let Some(path) = &self.eam_file else { return Ok(numbered(&self.eam)) };
         let wrong = |why: &dyn std::fmt::Display| in_file("eam-file", path, why);
         let mut lines = Lines::of(open(path).map_err(|e| wrong(&e))?);
         let pairs = eam::parse(&mut lines).map_err(|e| wrong(&e))?;
-        if let Some(why) = lines.unread {
-            return Err(wrong(&why));
+        match lines.unread {
+            Some(why) => Err(wrong(&why)),
+            None => Ok(pairs),
         }
-        Eam::new(&pairs, true).map(Some).map_err(|e| wrong(&e))
     }
 }
 
@@ -139,6 +150,12 @@ impl Technology for Siit {
         let ends = Translated { subscribers: &customers, remotes: &remotes };
         let view = if self.ipv6_left { pe::siit(&bed, &ends) } else { ce::clat(&bed, &ends) };
         view.map_err(why)
+    }
+
+    /// Its maps.
+    fn customers(&self, _: Plays, _: &Flows, open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
+        let row = |pair: &Pair| CustomerRow::mapped(pair.v6, self.pref64, pair.v4);
+        Ok(self.pairs(open)?.iter().map(|(_, pair)| row(pair)).collect())
     }
 
     fn faults(&self) -> Vec<Fault> {

@@ -4,7 +4,7 @@
 use crate::axis::Fit;
 use crate::gateway::{Answers, Built, Job};
 use crate::parts::{Names, Plays};
-use crate::row::CustomerRow;
+use crate::row::{CustomerRow, RuleRow};
 use crate::state::{State, TEST_TIMEOUT};
 use crate::table::Open;
 use crate::tester::{Flows, Setting};
@@ -180,6 +180,11 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The mapping rules of an edge, as rows that a device is configured with; none of a technology without.
+    fn mapping_rules(&self, _edge: Plays) -> Vec<RuleRow> {
+        Vec::new()
+    }
+
     /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.
     fn answers(&self, _plays: Plays) -> [Answers; 2] {
         Default::default()
@@ -312,6 +317,9 @@ macro_rules! shared {
     (@map $field:ident) => {
         fn outside(&self, plays: crate::Plays) -> Option<crate::Outside> {
             self.$field.outside(plays)
+        }
+        fn mapping_rules(&self, edge: crate::Plays) -> Vec<crate::RuleRow> {
+            self.$field.mapping_rules(edge)
         }
         fn fit(&self, axis: &str, plays: crate::Plays, _: &crate::Flows) -> crate::Fit {
             self.$field.fit(axis, plays)

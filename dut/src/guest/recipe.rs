@@ -14,6 +14,7 @@ pub(super) const PROGRAMS: &[&str] = &[
     "conntrack",
     "ethtool",
     "jool-tools",
+    "tayga",
     "procps",
     "openssh-server",
     // For ssh-keygen.

@@ -25,8 +25,8 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
         out(&forecast::text(&loaded.scenario, &plan));
     }
     tell(&advice, output);
-    if args.steps {
-        match steps::steps(&loaded.scenario, &plan) {
+    if let Some(how) = args.steps {
+        match steps::steps(&loaded.scenario, &plan, how) {
             Ok(text) => out(&text),
             Err(error) => {
                 err(&format!("error: {error}\n"));

@@ -4,7 +4,7 @@
 use super::files::open;
 use super::place::Place;
 use super::uncleared::Uncleared;
-use super::{Process, RigError, failed};
+use super::{Process, RigError, failed, guest};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::queues::Queues;
@@ -16,6 +16,7 @@ use record::folder::FactTable;
 use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -168,7 +169,7 @@ pub fn config_of(
     let own = Hooks { prepare, clear, count, cores, restore, alive, memory, reset, failover };
     let hooks = match (keys.software, keys.both_interfaces()) {
         (Some(software), Some(interfaces)) => {
-            let edge = Edge { technology: asked.technology, part: asked.part() };
+            let edge = Edge { technology: asked.technology, part: asked.part.name() };
             let known = |name: &str| values.iter().any(|(there, _)| there == name);
             // Boxes in namespaces share the file system of this machine.
             let apart = match &on {
@@ -248,7 +249,7 @@ pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
 
 /// What a box must be at a point.
 pub struct OfPoint {
-    /// Technology and edge.
+    /// Technology and part.
     asked: Asked,
     /// The placeholders of its hooks.
     values: Vec<(String, String)>,
@@ -263,11 +264,12 @@ pub struct OfPoint {
 pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
     let asked = Asked::of(&scenario.duts[point.dut], role);
     let mut values = values(scenario, role, point);
-    // Both edges of a Dual DUT have the one customer.
-    if let (Some((plays, technology)), Some(_)) = (scenario.duts[point.dut].technology(), asked.edge) {
+    values.extend(scenario.bed.iter().flat_map(|bed| addresses(bed, role)));
+    if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
+        // Both edges of a Dual DUT have the one customer.
         let rows = technology.customers(plays, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
-        let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
-        values.push(("customers".to_owned(), rows.join("\n")));
+        values.push(("customers".to_owned(), lines(&rows)));
+        values.push(("mapping-rules".to_owned(), lines(&technology.mapping_rules(asked.part.plays()))));
     }
     let sets_cores = scenario.sweep.cores.sets(role);
     if sets_cores {
@@ -289,6 +291,21 @@ fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigE
         )));
     }
     Ok(dut::bed::cpu_mask(&found))
+}
+
+/// The placeholders for the addresses of a box and of its next hops, where they are known.
+fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
+    let Some(at) = bed.boxes.iter().position(|(of_box, _)| *of_box == role) else { return Vec::new() };
+    let of_side = |(side, ends): (&str, Option<((IpAddr, u8), IpAddr)>)| {
+        ends.map(|((own, _), next)| {
+            [(format!("{side}-address"), own.to_string()), (format!("{side}-next-hop"), next.to_string())]
+        })
+    };
+    dut::links::ENDS.into_iter().zip(guest::addresses(bed, at)).filter_map(of_side).flatten().collect()
+}
+
+fn lines<T: ToString>(rows: &[T]) -> String {
+    rows.iter().map(T::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The placeholders of a box at a point: the axes, and the technology's parameters.

@@ -29,7 +29,7 @@ pub struct Booted {
 }
 
 /// The ends of natmeter's links at which a guest is.
-pub struct Ends<'a> {
+pub struct Nics<'a> {
     /// The namespace with its interfaces, if it has any on this machine.
     pub namespace: &'a Netns,
     /// Its Ethernet addresses: left, right.
@@ -53,7 +53,7 @@ impl Booted {
     /// If none is built, it does not boot, or a step in it fails.
     pub fn boot(
         (kind, keys): (GuestKind, &BoxKeys),
-        ends: &Ends<'_>,
+        ends: &Nics<'_>,
         network: &[Side; 2],
         sink: &Sink,
     ) -> Result<Booted, RigError> {
@@ -125,16 +125,12 @@ pub fn configure(
 /// Addresses and routes of a box at a point. It is box number `at` of the bed, from the left and from 0.
 pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Side; 2] {
     let six = scenario.duts[point.dut].technology().and_then(|(_, technology)| technology.networks());
-    let neighbours = [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())];
+    let neighbours = neighbours(bed, at);
     let macs = links::neighbours(at, bed.boxes.len());
+    let addresses = addresses(bed, at);
     [0, 1].map(|side| {
-        let (own, next, of) = match neighbours[side] {
-            None => beside_tester(bed, side),
-            Some(neighbour) => {
-                let ends = between(bed.boxes[at.min(neighbour)].0, bed.boxes[at.max(neighbour)].0);
-                (ends[1 - side], ends[side].0, bed.boxes[neighbour].0)
-            }
-        };
+        let (own, next) = addresses[side].expect("a port beside such a box has `gateway`");
+        let of = neighbours[side].map_or("the tester", |neighbour| bed.boxes[neighbour].0);
         let networks = match (next, six) {
             (IpAddr::V4(next), _) if neighbours[side].is_none() => {
                 scenario.traffic.flows.ends()[side].prefixes_without(next).iter().map(ToString::to_string).collect()
@@ -146,14 +142,34 @@ pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Sid
     })
 }
 
-/// The box's address and the tester's on one side.
-fn beside_tester(bed: &Bed, side: usize) -> ((IpAddr, u8), IpAddr, &'static str) {
+/// The boxes on both sides of a box, by number; none where the tester is.
+fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
+    [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())]
+}
+
+/// The address of a box, with the length of its prefix, and that of its next hop.
+type Ends = ((IpAddr, u8), IpAddr);
+
+/// The addresses of box number `at` on the left and on the right; none where only the user knows them.
+pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
+    let neighbours = neighbours(bed, at);
+    [0, 1].map(|side| match neighbours[side] {
+        None => beside_tester(bed, side),
+        Some(neighbour) => bed.boxes[at].1.has_network().then(|| {
+            let ends = between(bed.boxes[at.min(neighbour)].0, bed.boxes[at.max(neighbour)].0);
+            (ends[1 - side], ends[side].0)
+        }),
+    })
+}
+
+/// The box's address and the tester's on one side, if the bed file has them.
+fn beside_tester(bed: &Bed, side: usize) -> Option<Ends> {
     let keys = bed.ports()[side].1;
-    let gateway = keys.gateway.expect("a port beside such a box has `gateway`");
+    let gateway = keys.gateway?;
     // A bed file in which no network has both addresses is refused.
     let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
     let (tester, length) = own.copied().unwrap_or((gateway, 32));
-    ((gateway, length), tester, "the tester")
+    Some(((gateway, length), tester))
 }
 
 /// The addresses at both ends of the link between two boxes: IPv6 as between the edges of the embedded gateway (RFC 5180,

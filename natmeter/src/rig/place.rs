@@ -82,7 +82,7 @@ impl Place {
                 continue;
             };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
-            let ends = guest::Ends { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
+            let ends = guest::Nics { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
             self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())

@@ -22,6 +22,7 @@ mod routers;
 mod software;
 mod traffic;
 mod tun;
+mod userspace;
 mod vlan;
 
 use port::Netns;

@@ -1,12 +1,23 @@
 //! The software that natmeter configures on a box, each measured in a guest or in a namespace, and counted and emptied there.
 
-use super::guests::{LEFT, OverSsh, RIGHT, bed_of, measured, measured_and_counted};
+use super::beds::quick;
+use super::guests::{
+    LEFT, OverSsh, RIGHT, bed_of, map_t_of_three_boxes, measured, measured_and_counted, measured_in_user_space,
+    natmeter, slowly_measured,
+};
 use std::fs;
 use std::path::Path;
 
 /// Addresses of the box and of the tester where a side has IPv6.
 const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 const RIGHT6: (&str, &str) = ("2001:2:0:1900::2", "2001:2:0:1900::1/64");
+
+/// Commands that give a box addresses and a route.
+const IPV6_ON_THE_LEFT: [&str; 3] = [
+    "ip addr add 2001:2:0:1800::2/64 dev left",
+    "ip addr add 198.19.0.1/24 dev right",
+    "ip route add default via 2001:2:0:1800::1",
+];
 
 /// Writes the scenario `box.toml` into a folder.
 fn scenario(folder: &Path, plays: &str, technology: &str, counts: bool) {
@@ -79,11 +90,40 @@ fn nat44_of_this_kernel_as_a_box_in_a_namespace() {
     }
 }
 
+const MAPS: &str = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"198.18.0.0/24 2001:2:0:2::/120\"]";
+/// A stateless NAT64: hosts with IPv6 are mapped, and a prefix stands for the Internet.
+const MAP_AND_PREFIX: &str = "siit]\neam = \"198.18.0.0/24 2001:2:0:2::/120\"\npref64 = \"2001:2:0:1000::/96\"";
+
 #[test]
 #[ignore = "needs root and a guest"]
 fn siit_by_jool_in_a_guest() {
-    let technology = "siit]\neam = [\"198.19.0.0/24 2001:2:0:8000::/120\", \"198.18.0.0/24 2001:2:0:2::/120\"]";
-    plays("guest", "jool-siit", ("", technology), [LEFT6, RIGHT], false);
+    plays("guest", "jool-siit", ("", MAPS), [LEFT6, RIGHT], false);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn siit_by_tayga_in_a_namespace() {
+    for technology in [MAPS, MAP_AND_PREFIX] {
+        plays("namespace", "tayga", ("", technology), [LEFT6, RIGHT], false);
+    }
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn siit_and_clat_by_tayga_in_a_guest() {
+    for (part, technology, ends) in [("", MAP_AND_PREFIX, [LEFT6, RIGHT]), (CE, &xlat464(), [LEFT, RIGHT6])] {
+        let folder = bed_of(ends, "[dut]\non = \"guest\"\nsoftware = \"tayga\"\n");
+        scenario(folder.path(), part, technology, false);
+        assert_eq!(measured_in_user_space(folder.path(), "box.toml")["host"], "guest:uml");
+    }
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn siit_by_tayga_in_a_guest_over_ssh() {
+    let bed = OverSsh::new([LEFT6, RIGHT], "tayga", &IPV6_ON_THE_LEFT);
+    scenario(bed.folder.path(), "", MAPS, false);
+    bed.is_measured("box.toml");
 }
 
 #[test]
@@ -109,15 +149,10 @@ fn b4_and_aftr_of_the_kernel_in_guests() {
 #[test]
 #[ignore = "needs root and a guest"]
 fn an_aftr_of_the_kernel_in_a_guest_over_ssh() {
-    let addresses = [
-        "ip addr add 2001:2:0:1800::2/64 dev left",
-        "ip addr add 198.19.0.1/24 dev right",
-        "ip route add default via 2001:2:0:1800::1",
-    ];
-    let bed = OverSsh::new([LEFT6, RIGHT], "ip6tnl", &addresses);
+    let bed = OverSsh::new([LEFT6, RIGHT], "ip6tnl", &IPV6_ON_THE_LEFT);
     scenario(bed.folder.path(), PE, &ds_lite(), true);
-    // The kernel also tracks the connection of ssh.
-    bed.is_measured_and_counted("box.toml", 501);
+    // The kernel also tracks the connection of ssh, which does not count.
+    bed.is_measured_and_counted("box.toml", 500);
 }
 
 #[test]
@@ -141,6 +176,43 @@ fn a_map_e_ce_of_the_kernel_in_a_guest() {
          psid-offset = 4\nce = 3\n{STATE}"
     );
     plays("guest", "ip6tnl", (CE, &technology), [LEFT, RIGHT6], true);
+}
+
+fn map_t(psid_offset: u8) -> String {
+    format!(
+        "map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:db8:1::/53\"\nipv4-prefix = \"203.0.113.0/24\"\n\
+         ea-bits = 11\npsid-offset = {psid_offset}\nce = 3\n{STATE}"
+    )
+}
+
+/// The CE has a namespace for its NAT44, which has several blocks of ports.
+#[test]
+#[ignore = "needs root and a guest of QEMU"]
+fn a_map_t_ce_by_jool_in_a_qemu_guest() {
+    let folder = bed_of([LEFT, RIGHT6], "[dut]\non = \"guest:qemu\"\nsoftware = \"jool-siit\"\n");
+    scenario(folder.path(), CE, &map_t(4), true);
+    let facts = slowly_measured(folder.path(), "box.toml");
+    assert_eq!(facts["host"], "guest:qemu");
+}
+
+/// Its left interface cannot move to a namespace.
+#[test]
+#[ignore = "needs root and a guest"]
+fn a_map_t_ce_in_a_guest_of_user_mode_linux_is_refused() {
+    let folder = bed_of([LEFT, RIGHT6], "[dut]\non = \"guest\"\nsoftware = \"jool-siit\"\n");
+    scenario(folder.path(), CE, &map_t(4), true);
+    let output = natmeter(folder.path(), &quick("box.toml", &[]));
+    let says = String::from_utf8(output.stderr).unwrap();
+    assert!(says.contains("write on = \"guest:qemu\", or describe the CE as two boxes"), "{says}");
+}
+
+/// The CE is two boxes: a NAT44 of the kernel, and the translator of Jool.
+#[test]
+#[ignore = "needs root and a guest"]
+fn a_map_t_ce_of_two_boxes_by_the_kernel_and_jool() {
+    for nat44 in ["nftables", "iptables-legacy", "iptables-nft"] {
+        map_t_of_three_boxes(&format!("software = \"{nat44}\""), "software = \"jool-siit\"");
+    }
 }
 
 /// 464XLAT, DS-Lite and lw4o6 of two guests in a row.

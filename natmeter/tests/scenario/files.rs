@@ -161,7 +161,7 @@ fn software_page() -> String {
         for (at, does) in known.does.iter().enumerate() {
             let name = if at == 0 { format!("[`{0}`](#{0}): {1}", known.name, known.about) } else { String::new() };
             let names = tech::ALL.iter().find(|entry| entry.name() == does.technology).map(|entry| entry.names);
-            let part = names.map_or(does.technology, |names| names.words(does.plays));
+            let part = names.map_or_else(|| does.technology.to_owned(), |names| does.part.in_words(&names));
             let seen = match does.seen {
                 Seen::WithFrames(on) => format!("with test frames: {on}"),
                 Seen::Rendered => "no: only written".to_owned(),
@@ -169,8 +169,13 @@ fn software_page() -> String {
             let _ = writeln!(page, "| {name} | {part} | {seen} |");
         }
     }
-    for (name, text) in boxes::texts() {
-        let _ = write!(page, "\n## {name}\n\n```sh\n{text}```\n");
+    for (name, text, shared) in boxes::texts() {
+        let shared: Vec<String> = shared.iter().map(|shared| format!("[`{0}`](#{0})", shared.name)).collect();
+        let shared = if shared.is_empty() { String::new() } else { format!("Behind {}:\n\n", shared.join(", ")) };
+        let _ = write!(page, "\n## {name}\n\n{shared}```sh\n{text}```\n");
+    }
+    for shared in boxes::SHARED {
+        let _ = write!(page, "\n## {}\n\n```sh\n{}```\n", shared.name, shared.text);
     }
     page
 }
@@ -179,7 +184,7 @@ fn software_page() -> String {
 #[test]
 fn every_software_of_a_box_has_its_script() {
     let known: Vec<&str> = software::KNOWN.iter().map(|known| known.name).collect();
-    assert_eq!(known, boxes::texts().map(|(name, _)| name).collect::<Vec<_>>());
+    assert_eq!(known, boxes::texts().map(|(name, ..)| name).collect::<Vec<_>>());
 }
 
 /// Rows of docs/scenario.md whose first cell has words in code marks name tables and keys that exist; keys stand in the table

@@ -5,5 +5,6 @@ mod any_text;
 mod beds;
 mod device;
 mod files;
+mod software;
 mod technologies;
 mod wrong;

@@ -185,7 +185,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
 
 /// How the set-up of a published value differs from that of a result: test bed, part of the technology, frame size, mapping,
 /// directions. Connections, cores and ports are conditions, which stand beside each value.
-fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
+pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
     let Some(dut) = scenario.duts.get(result.dut) else { return Vec::new() };
     let traffic = &scenario.traffic;
     let mut differences = Vec::new();
@@ -392,7 +392,7 @@ fn medians() -> Vec<Published> {
     values().iter().filter(is_median).filter(is_last).map(median).collect()
 }
 
-fn median(value: &Value) -> Published {
+pub(super) fn median(value: &Value) -> Published {
     // Throughput is printed as the total of both directions everywhere; a rate here is of one direction. Times here are
     // nanoseconds.
     let factor = match value.unit.as_str() {

@@ -2,6 +2,7 @@
 //! the whole one has everything that the HTML page has in words.
 
 use super::facts::{conditions, limits};
+use super::section;
 use super::table::{Bar, Row, Table, tables};
 use super::{Format, Report, brief, facts, published, terms};
 use std::fmt::Write;
@@ -81,6 +82,7 @@ impl Page {
             self.table(table, false);
             self.charts(table);
         }
+        self.compared(report);
         self.beside(report);
         self.section("Terms", &terms::of(&tables));
         self.section("Conditions", &conditions(report));
@@ -105,11 +107,20 @@ impl Page {
                 self.item("all points: ", &table.same.join("; "));
             }
         }
+        self.compared(report);
         self.line("");
         for sentence in &report.short {
             self.item("", sentence);
         }
         self.doubts(report);
+    }
+
+    /// The published tables that the scenario names.
+    fn compared(&mut self, report: &Report) {
+        for table in section::compared(report).iter().flat_map(|section| &section.tables) {
+            self.line("");
+            self.table(table, false);
+        }
     }
 
     fn line(&mut self, text: &str) {

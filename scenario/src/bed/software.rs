@@ -1,8 +1,58 @@
-//! The software of a box that natmeter configures: which technologies and edges it does, and where that was seen working.
+//! The software of a box that natmeter configures: which technologies and parts of them it does, and where that was seen working.
 
 use crate::Dut;
 use key::kind::Choice;
-use tech::Plays;
+use tech::{Names, Plays};
+
+/// The part of a technology that a box is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of a technology without edges.
+    Whole,
+    /// The customer edge.
+    Ce,
+    /// The NAT44 of a customer edge of two boxes.
+    CeNat44,
+    /// The stateless translator of a customer edge of two boxes.
+    CeNat46,
+    /// The provider edge.
+    Pe,
+    /// Both edges.
+    Dual,
+}
+
+impl Part {
+    /// Its name in hooks.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Whole => "whole",
+            Part::Ce => "ce",
+            Part::CeNat44 => "ce-nat44",
+            Part::CeNat46 => "ce-nat46",
+            Part::Pe => "pe",
+            Part::Dual => "dual",
+        }
+    }
+
+    /// The edge that it is, or belongs to; any of a technology without edges.
+    pub fn plays(self) -> Plays {
+        match self {
+            Part::Ce | Part::CeNat44 | Part::CeNat46 => Plays::Ce,
+            Part::Whole | Part::Pe => Plays::Pe,
+            Part::Dual => Plays::Dual,
+        }
+    }
+
+    /// What it is, in a few words: those of its edge, or of a half of it.
+    pub fn in_words(self, names: &Names) -> String {
+        let edge = names.words(self.plays());
+        match self {
+            Part::CeNat44 => format!("NAT44 of the {edge}"),
+            Part::CeNat46 => format!("stateless translator of the {edge}"),
+            Part::Whole | Part::Ce | Part::Pe | Part::Dual => edge.to_owned(),
+        }
+    }
+}
 
 /// Where a software was seen working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +68,8 @@ pub enum Seen {
 pub struct Does {
     /// Name of the technology.
     pub technology: &'static str,
-    /// The edge; any of a technology without edges.
-    pub plays: Plays,
+    /// The part of it.
+    pub part: Part,
     /// Whether it keeps connections, so that natmeter can empty and count them.
     pub keeps: bool,
     /// Where it was seen working.
@@ -50,8 +100,8 @@ pub enum Forwards {
     OnItsOwnCores,
 }
 
-const fn does(technology: &'static str, plays: Plays, keeps: bool, on: &'static str) -> Does {
-    Does { technology, plays, keeps, seen: Seen::WithFrames(on) }
+const fn does(technology: &'static str, part: Part, keeps: bool, on: &'static str) -> Does {
+    Does { technology, part, keeps, seen: Seen::WithFrames(on) }
 }
 
 const GUEST: &str = "guest";
@@ -64,92 +114,113 @@ pub const KNOWN: &[Software] = &[
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
         forwards: Forwards::LinuxKernel,
-        does: &[rendered("forwarding", Plays::Pe, false)],
+        does: &[rendered("forwarding", Part::Whole, false)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
         forwards: Forwards::LinuxKernel,
-        does: &[does("ipv6-forwarding", Plays::Pe, false, "namespace")],
+        does: &[does("ipv6-forwarding", Part::Whole, false, "namespace")],
     },
     Software {
         name: "nftables",
         about: "NAT44 by the Linux kernel, configured by nft",
         forwards: Forwards::LinuxKernel,
-        does: &[does("nat44", Plays::Pe, true, ANYWHERE)],
+        does: &[does("nat44", Part::Whole, true, ANYWHERE), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "nft-flowtable",
         about: "the same with a flowtable: a software fast path for connections that are established",
         forwards: Forwards::LinuxKernel,
-        does: &[does("nat44", Plays::Pe, true, GUEST)],
+        does: &[does("nat44", Part::Whole, true, GUEST)],
     },
     Software {
         name: "iptables-legacy",
         about: "NAT44 by the Linux kernel, configured by iptables-legacy",
         forwards: Forwards::LinuxKernel,
-        does: &[does("nat44", Plays::Pe, true, BOTH)],
+        does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "iptables-nft",
         about: "NAT44 by the Linux kernel, configured by iptables-nft",
         forwards: Forwards::LinuxKernel,
-        does: &[does("nat44", Plays::Pe, true, BOTH)],
+        does: &[does("nat44", Part::Whole, true, BOTH), does("map-t", Part::CeNat44, true, GUEST)],
     },
     Software {
         name: "jool",
         about: "Jool 4.1, stateful NAT64",
         forwards: Forwards::LinuxKernel,
-        does: &[does("nat64", Plays::Pe, true, "guest, ssh"), does("464xlat", Plays::Pe, true, GUEST)],
+        does: &[does("nat64", Part::Whole, true, "guest, ssh"), does("464xlat", Part::Pe, true, GUEST)],
     },
     Software {
         name: "jool-siit",
         about: "Jool 4.1, stateless translation",
         forwards: Forwards::LinuxKernel,
-        does: &[does("siit", Plays::Pe, false, GUEST), does("464xlat", Plays::Ce, false, GUEST)],
+        does: &[
+            does("siit", Part::Whole, false, GUEST),
+            does("464xlat", Part::Ce, false, GUEST),
+            does("map-t", Part::Ce, true, "guest:qemu"),
+            does("map-t", Part::CeNat46, false, GUEST),
+        ],
+    },
+    Software {
+        name: "jool-mapt",
+        about: "Jool 4.2, MAP-T",
+        forwards: Forwards::LinuxKernel,
+        does: &[
+            rendered("map-t", Part::Ce, true),
+            rendered("map-t", Part::CeNat46, false),
+            rendered("map-t", Part::Pe, false),
+        ],
     },
     Software {
         name: "ip6tnl",
         about: "tunnels of the Linux kernel with nft",
         forwards: Forwards::LinuxKernel,
         does: &[
-            does("ds-lite", Plays::Ce, false, GUEST),
-            does("ds-lite", Plays::Pe, true, "guest, ssh"),
-            does("lw4o6", Plays::Ce, true, GUEST),
-            does("lw4o6", Plays::Pe, false, GUEST),
-            does("map-e", Plays::Ce, true, GUEST),
+            does("ds-lite", Part::Ce, false, GUEST),
+            does("ds-lite", Part::Pe, true, "guest, ssh"),
+            does("lw4o6", Part::Ce, true, GUEST),
+            does("lw4o6", Part::Pe, false, GUEST),
+            does("map-e", Part::Ce, true, GUEST),
         ],
     },
     Software {
         name: "tayga",
         about: "tayga 0.9, stateless translation in user space",
         forwards: Forwards::LinuxProgram,
-        does: &[does("464xlat", Plays::Ce, false, "namespace")],
+        does: &[does("464xlat", Part::Ce, false, BOTH), does("siit", Part::Whole, false, ANYWHERE)],
     },
     Software {
         name: "vpp",
         about: "FD.io VPP, configured by its command line",
         forwards: Forwards::OnItsOwnCores,
         does: &[
-            rendered("nat44", Plays::Pe, true),
-            rendered("nat64", Plays::Pe, true),
-            rendered("464xlat", Plays::Pe, true),
-            rendered("ds-lite", Plays::Pe, true),
-            rendered("lw4o6", Plays::Pe, false),
-            rendered("map-e", Plays::Pe, false),
-            rendered("map-t", Plays::Pe, false),
+            rendered("nat44", Part::Whole, true),
+            rendered("nat64", Part::Whole, true),
+            rendered("464xlat", Part::Pe, true),
+            rendered("ds-lite", Part::Pe, true),
+            rendered("lw4o6", Part::Pe, false),
+            rendered("map-e", Part::Pe, false),
+            rendered("map-t", Part::Pe, false),
         ],
+    },
+    Software {
+        name: "snabb-lwaftr",
+        about: "Snabb lwAFTR",
+        forwards: Forwards::OnItsOwnCores,
+        does: &[rendered("lw4o6", Part::Pe, false)],
     },
     Software {
         name: "openbsd-pf",
         about: "PF of OpenBSD, NAT64 by af-to",
         forwards: Forwards::OnItsOwnCores,
-        does: &[rendered("nat64", Plays::Pe, true), rendered("464xlat", Plays::Pe, true)],
+        does: &[rendered("nat64", Part::Whole, true), rendered("464xlat", Part::Pe, true)],
     },
 ];
 
-const fn rendered(technology: &'static str, plays: Plays, keeps: bool) -> Does {
-    Does { technology, plays, keeps, seen: Seen::Rendered }
+const fn rendered(technology: &'static str, part: Part, keeps: bool) -> Does {
+    Does { technology, part, keeps, seen: Seen::Rendered }
 }
 
 /// The words for `software`.
@@ -169,39 +240,32 @@ pub(super) const CHOICES: &[Choice<Option<&Software>>] = &{
 pub struct Asked {
     /// Name of the technology; `forwarding` is plain IPv4.
     pub technology: &'static str,
-    /// Its edge; none of a technology without edges.
-    pub edge: Option<Plays>,
+    /// The part of it.
+    pub part: Part,
 }
 
 impl Asked {
     /// What the box with this role of a device is asked to be.
     pub fn of(dut: &Dut, role: &str) -> Asked {
-        let Some((plays, technology)) = dut.technology() else { return Asked { technology: "forwarding", edge: None } };
-        let edge = match role {
-            "ce" => Plays::Ce,
-            "pe" => Plays::Pe,
-            _ => plays,
+        let Some((plays, technology)) = dut.technology() else {
+            return Asked { technology: "forwarding", part: Part::Whole };
         };
-        Asked { technology: technology.name(), edge: technology.names().has_edges().then_some(edge) }
-    }
-
-    /// The edge in a word of hooks.
-    pub fn part(&self) -> &'static str {
-        match self.edge {
-            None => "whole",
-            Some(Plays::Ce) => "ce",
-            Some(Plays::Pe) => "pe",
-            Some(Plays::Dual) => "dual",
-        }
+        let part = match (technology.names().has_edges(), role, plays) {
+            (false, ..) => Part::Whole,
+            (_, "ce-nat44", _) => Part::CeNat44,
+            (_, "ce-nat46", _) => Part::CeNat46,
+            (_, "ce", _) | (_, "dut", Plays::Ce) => Part::Ce,
+            (_, "pe", _) | (_, _, Plays::Pe) => Part::Pe,
+            _ => Part::Dual,
+        };
+        Asked { technology: technology.name(), part }
     }
 }
 
 impl Software {
     /// What it does if a box is asked for it; `None` if it cannot.
     pub fn doing(&self, asked: Asked) -> Option<&'static Does> {
-        let fits =
-            |does: &&Does| does.technology == asked.technology && asked.edge.is_none_or(|edge| does.plays == edge);
-        self.does.iter().find(fits)
+        self.does.iter().find(|does| (does.technology, does.part) == (asked.technology, asked.part))
     }
 
     /// Whether its box is a Linux host.

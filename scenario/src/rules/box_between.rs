@@ -2,7 +2,7 @@
 
 use super::{Check, dut_at, technology_path};
 use crate::Dut;
-use crate::bed::software::{self, Asked};
+use crate::bed::software::{self, Asked, Part};
 use crate::bed::{Bed, BoxKeys};
 use crate::quantity::show_time;
 use key::{At, Fault};
@@ -29,16 +29,15 @@ impl Check<'_> {
             let Some(software) = keys.software.filter(|software| software.doing(asked).is_none()) else { continue };
             let able: Vec<&str> =
                 software::KNOWN.iter().filter(|known| known.doing(asked).is_some()).map(|known| known.name).collect();
-            let part = asked
-                .edge
-                .and_then(|_| dut.technology())
-                .map_or(asked.technology, |(_, technology)| technology.names().name(asked.edge.unwrap_or_default()));
+            let part = dut
+                .technology()
+                .map_or_else(|| asked.technology.to_owned(), |(_, technology)| asked.part.in_words(technology.names()));
             let fault = Fault::new(format!("the software `{}` of the box `{role}` is no {part}", software.name));
             let at =
                 dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
             self.faults.push(
-                fault.at(at, "asked for here").instead(match (asked.part(), &able[..]) {
-                    ("dual", _) => {
+                fault.at(at, "asked for here").instead(match (asked.part, &able[..]) {
+                    (Part::Dual, _) => {
                         "describe the edges in [dut.ce] and [dut.pe] of the bed file, or write plays = \"ce\" or \"pe\""
                             .into()
                     }

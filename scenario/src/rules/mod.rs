@@ -6,6 +6,7 @@ mod addresses;
 mod axes;
 mod bed;
 mod box_between;
+pub(crate) mod compare;
 mod device;
 mod dns;
 mod flows;
@@ -48,6 +49,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.foreground();
     check.bed();
     check.box_between();
+    check.compare();
     check.axes();
     check.metrics();
     check.device();

@@ -1,5 +1,5 @@
 # Tunnels of IPv4 in IPv6 (RFC 2473). `customers` has a line for each: its IPv6 address, that of the provider edge, its IPv4
-# address, and its ports.
+# address, its ports, their PSID offset, PSID length and PSID, and its end-user prefix.
 settings='net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0'
 tunnel() { echo "tunnel add $1 mode ipip6 local $2 remote $3 dev $4 encaplimit none"; }
 add() {
@@ -9,33 +9,19 @@ add() {
 }
 # The tunnel carries everything to the Internet. Behind it are no addresses of the provider's, so a NAT44 keeps to the ports.
 customer_edge() {
-  echo "$customers" | while read -r own pe four ports; do
+  echo "$customers" | while read -r own pe four _; do
     ip -6 addr replace "$own" dev lo
     tunnel natmeter0 "${own%/*}" "${pe%/*}" "$right" | ip -6 -batch -
     ip link set natmeter0 up
     # A default route of the box stays.
     for half in 0.0.0.0/1 128.0.0.0/1; do ip route replace $half dev natmeter0; done
-    if [ "$four" != - ]; then napt "${four%/*}" "$ports"; fi
+    if [ "$four" != - ]; then napt natmeter0 | nft -f -; fi
   done
-}
-# One rule a block of ports: nft has no set of ports for one address.
-napt() {
-  {
-    echo "table ip natmeter { chain postrouting { type nat hook postrouting priority srcnat; }; }"
-    blocks=$(echo "$2" | tr ',' '\n' | wc -l)
-    at=0
-    for block in $(echo "$2" | tr ',' ' '); do
-      choice="numgen inc mod $((blocks - at)) 0"
-      if [ $((at + 1)) -eq "$blocks" ]; then choice=; fi
-      echo "add rule ip natmeter postrouting oifname natmeter0 meta l4proto { udp, tcp } $choice snat to $1:$block"
-      at=$((at + 1))
-    done
-  } | nft -f -
 }
 provider_edge() {
   echo "$customers" | {
     at=0
-    while read -r own pe four ports; do
+    while read -r own pe four ports _; do
       at=$((at + 1))
       tunnel natmeter$at "${pe%/*}" "${own%/*}" "$left" >&3
       echo "link set natmeter$at up" >&4

@@ -1,7 +1,7 @@
 //! The software of a box as hooks: shell scripts that bring it into a known state there and restore it. The host keeps the old
 //! values of its settings in a file until they are restored, so that a later run or `clean` finds them.
 //!
-//! A script is one file beside this one. It sets `settings`, which `frame.sh` keeps and restores, and has the functions `add`
+//! A script is one file beside this one, behind the shared ones whose functions it calls. It sets `settings`, which `frame.sh` keeps and restores, and has the functions `add`
 //! and `remove`; `clear` and `count` if it keeps connections. Values of the point are variables of the shell.
 
 use crate::external::Hooks;
@@ -9,19 +9,25 @@ use crate::software::conntrack::SLACK;
 use crate::step::quoted;
 use std::fmt::Write;
 
-const FRAME: &str = include_str!("frame.sh");
-const CONNTRACK: &str = include_str!("conntrack.sh");
+/// Functions that several scripts call.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Their name.
+    pub name: &'static str,
+    /// Functions of the shell.
+    pub text: &'static str,
+}
 
 /// A script, and what it needs.
 struct Script {
     /// Name of the software.
     name: &'static str,
-    /// Functions of the shell.
+    /// Functions of the shell that it calls.
+    shared: &'static [Shared],
+    /// Its own.
     text: &'static str,
     /// Assignments before it.
     preset: &'static str,
-    /// Whether its connections are entries of the kernel's connection tracking table.
-    tracks: bool,
     /// Values of the point, by the names of placeholders; a `?` after one that a technology may lack.
     values: &'static [&'static str],
     /// Whether it keeps connections, of a technology and an edge.
@@ -33,63 +39,68 @@ struct Script {
 }
 
 /// Of a software that keeps no connections, for a Linux box.
-const LINUX: Script = Script {
-    name: "",
-    text: "",
-    preset: "",
-    tracks: false,
-    values: &[],
-    keeps: |_| false,
-    in_kernel: true,
-    run: "/run",
-};
+const LINUX: Script =
+    Script { name: "", shared: &[], text: "", preset: "", values: &[], keeps: |_| false, in_kernel: true, run: "/run" };
 
 /// The technology and the part of it that a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The technology's name.
     pub technology: &'static str,
-    /// `ce`, `pe`, or `whole` of a technology without edges.
+    /// `ce`, `pe`, `ce-nat44` or `ce-nat46`, or `whole` of a technology without edges.
     pub part: &'static str,
 }
 
-const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports"];
+const NAT: &[&str] = &["connections", "udp-timeout", "pool", "pool-ports?", "customers?"];
+const CONNTRACK: Shared = Shared { name: "conntrack", text: include_str!("conntrack.sh") };
+const NAPT: Shared = Shared { name: "napt", text: include_str!("napt.sh") };
+const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce.sh") };
+const MAPPING_RULES: Shared = Shared { name: "mapping-rules", text: include_str!("mapping-rules.sh") };
+/// The end of every script.
+const FRAME: Shared = Shared { name: "frame", text: include_str!("frame.sh") };
+
+/// Functions that several scripts share.
+pub const SHARED: &[Shared] = &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES, FRAME];
+
+fn is_map_t_ce(edge: &Edge) -> bool {
+    (edge.technology, edge.part) == ("map-t", "ce")
+}
 
 const SCRIPTS: &[Script] = &[
     Script { name: "linux-forwarding", text: include_str!("linux-forwarding.sh"), ..LINUX },
     Script { name: "linux-ipv6-forwarding", text: include_str!("linux-ipv6-forwarding.sh"), ..LINUX },
     Script {
         name: "nftables",
+        shared: &[CONNTRACK, NAPT],
         text: include_str!("nftables.sh"),
         preset: "fast=no\n",
-        tracks: true,
         values: NAT,
         keeps: |_| true,
         ..LINUX
     },
     Script {
         name: "nft-flowtable",
+        shared: &[CONNTRACK, NAPT],
         text: include_str!("nftables.sh"),
         preset: "fast=yes\n",
-        tracks: true,
         values: NAT,
         keeps: |_| true,
         ..LINUX
     },
     Script {
         name: "iptables-legacy",
+        shared: &[CONNTRACK, NAPT],
         text: include_str!("iptables.sh"),
         preset: "program=iptables-legacy\n",
-        tracks: true,
         values: NAT,
         keeps: |_| true,
         ..LINUX
     },
     Script {
         name: "iptables-nft",
+        shared: &[CONNTRACK, NAPT],
         text: include_str!("iptables.sh"),
         preset: "program=iptables-nft\n",
-        tracks: true,
         values: NAT,
         keeps: |_| true,
         ..LINUX
@@ -103,21 +114,37 @@ const SCRIPTS: &[Script] = &[
     },
     Script {
         name: "jool-siit",
+        shared: &[CONNTRACK, NAPT, MAP_T_CE],
         text: include_str!("jool-siit.sh"),
-        values: &["pref64?", "eam?", "customers?"],
+        values: &["connections", "udp-timeout", "pref64?", "dmr?", "customers"],
+        keeps: is_map_t_ce,
+        ..LINUX
+    },
+    Script {
+        name: "jool-mapt",
+        shared: &[CONNTRACK, NAPT, MAP_T_CE, MAPPING_RULES],
+        text: include_str!("jool-mapt.sh"),
+        values: &["connections", "udp-timeout", "dmr", "customers", "mapping-rules"],
+        keeps: is_map_t_ce,
         ..LINUX
     },
     Script {
         name: "ip6tnl",
+        shared: &[CONNTRACK, NAPT],
         text: include_str!("ip6tnl.sh"),
-        tracks: true,
         values: &["connections", "udp-timeout", "pool?", "pool-ports?", "customers"],
         keeps: |edge| matches!((edge.technology, edge.part), ("ds-lite", "pe") | ("lw4o6" | "map-e", "ce")),
         ..LINUX
     },
-    Script { name: "tayga", text: include_str!("tayga.sh"), values: &["pref64", "customers"], ..LINUX },
+    Script {
+        name: "tayga",
+        text: include_str!("tayga.sh"),
+        values: &["pref64?", "customers", "left-address?", "right-address?"],
+        ..LINUX
+    },
     Script {
         name: "vpp",
+        shared: &[MAPPING_RULES],
         text: include_str!("vpp.sh"),
         values: &[
             "connections",
@@ -127,14 +154,17 @@ const SCRIPTS: &[Script] = &[
             "aftr?",
             "br?",
             "dmr?",
-            "ipv4-prefix?",
-            "ipv6-prefix?",
-            "ea-bits?",
-            "psid-offset?",
-            "psid-length?",
+            "mapping-rules?",
             "customers?",
         ],
         keeps: |edge| matches!(edge.technology, "nat44" | "nat64" | "464xlat" | "ds-lite"),
+        in_kernel: false,
+        ..LINUX
+    },
+    Script {
+        name: "snabb-lwaftr",
+        text: include_str!("snabb-lwaftr.sh"),
+        values: &["customers", "left-address?", "left-next-hop?", "right-address?", "right-next-hop?"],
         in_kernel: false,
         ..LINUX
     },
@@ -149,9 +179,9 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Name and functions of all software that natmeter configures on a box.
-pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SCRIPTS.iter().map(|script| (script.name, script.text))
+/// Name of all software that natmeter configures on a box, its own functions, and those that it shares.
+pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Shared])> {
+    SCRIPTS.iter().map(|script| (script.name, script.text, script.shared))
 }
 
 /// A box that a software is configured on.
@@ -230,10 +260,9 @@ impl Script {
             let value = if optional && !known(name) { String::new() } else { format!("{{{name}}}") };
             let _ = writeln!(text, "{}={value}", name.replace('-', "_"));
         }
-        if self.tracks {
-            let _ = write!(text, "slack={SLACK}\n{}", escaped(CONNTRACK));
-        }
-        text + self.preset + &escaped(self.text) + &escaped(FRAME)
+        let _ = writeln!(text, "slack={SLACK}");
+        self.shared.iter().for_each(|shared| text += &escaped(shared.text));
+        text + self.preset + &escaped(self.text) + &escaped(FRAME.text)
     }
 }
 
@@ -298,12 +327,13 @@ mod tests {
     #[test]
     fn a_value_that_the_technology_lacks_is_empty() {
         let text = hooks("jool-siit", WHOLE, &|name| name != "pref64").unwrap().prepare.unwrap();
-        assert!(text.contains("\npref64=\neam={eam}\n"), "{text}");
+        assert!(text.contains("\npref64=\ndmr={dmr}\n"), "{text}");
     }
 
     /// The script of nftables with commands that do nothing, and with a folder in place of the files of the kernel.
     fn ran(folder: &std::path::Path, line: &str) -> std::process::Output {
-        let values = ["connections", "udp-timeout", "pool", "pool-ports"].map(|name| (name.to_owned(), "1".to_owned()));
+        let values = ["connections", "udp-timeout", "pool", "pool-ports", "customers"]
+            .map(|name| (name.to_owned(), "1".to_owned()));
         let values =
             [&values[..], &[("cores".to_owned(), "1".to_owned()), ("core-mask".to_owned(), "a".to_owned())]].concat();
         let filled = crate::external::fill(line, &values).unwrap();

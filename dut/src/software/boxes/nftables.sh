@@ -1,10 +1,6 @@
 add() {
-  nft add table ip natmeter
+  napt "$right" | nft -f -
   if [ "$fast" = yes ]; then flowtable; fi
-  nft 'add chain ip natmeter postrouting { type nat hook postrouting priority srcnat; }'
-  for protocol in udp tcp; do
-    nft add rule ip natmeter postrouting oifname "$right" meta l4proto $protocol snat to "$pool:$pool_ports"
-  done
   table
 }
 # Packets of a connection that has passed once in each direction bypass most of the kernel's path.

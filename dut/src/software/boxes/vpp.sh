@@ -22,15 +22,18 @@ add() {
   ds-lite-pe)
     vpp dslite set aftr-tunnel-endpoint-address "$aftr"
     vpp dslite add pool address "$pool" ;;
-  map-e-pe | map-t-pe) map_domain ;;
+  map-e-pe | map-t-pe) map_domains ;;
   lw4o6-pe) bindings ;;
   esac
 }
-# One mapping rule: a domain. Its EA bits, PSID offset and length are those of the technology.
+# A mapping rule is a domain. Its PSID is what its EA bits have beside the IPv4 address.
 map_domain() {
-  source=${br:+$br/128}
-  vpp map add domain ip4-pfx "$ipv4_prefix" ip6-pfx "$ipv6_prefix" ip6-src "${source:-$dmr}" ea-bits-len "$ea_bits" \
-    psid-offset "${psid_offset:-6}" psid-len $((ea_bits - 32 + ${ipv4_prefix#*/}))
+  source=${br:+$br/128} source=${source:-$dmr} psid=$(($3 - 32 + ${2#*/}))
+  vpp map add domain ip4-pfx "$2" ip6-pfx "$1" ip6-src "$source" ea-bits-len "$3" psid-offset "$4" \
+    psid-len $((psid > 0 ? psid : 0))
+}
+map_domains() {
+  each_rule map_domain
   vpp map params security-check enable fragments on
   for interface in "$left" "$right"; do
     if [ "$technology" = map-t ]; then vpp map interface "$interface" map-t; else vpp map interface "$interface"; fi
@@ -39,14 +42,12 @@ map_domain() {
 # A domain for each public address, and a rule for each PSID.
 bindings() {
   index=-1 last=
-  echo "$customers" | while read -r own pe four ports; do
+  echo "$customers" | sort -s -k 3,3 | while read -r own pe four _ offset length psid _; do
     if [ "$four" != "$last" ]; then
-      index=$((index + 1)) last=$four psid=0
-      vpp map add domain ip4-pfx "$four" ip6-pfx ::/0 ip6-src "${pe%/*}" ea-bits-len 0 psid-offset "${psid_offset:-0}" \
-        psid-len "${psid_length:-0}"
+      index=$((index + 1)) last=$four
+      vpp map add domain ip4-pfx "$four" ip6-pfx ::/0 ip6-src "${pe%/*}" ea-bits-len 0 psid-offset "$offset" psid-len "$length"
     fi
-    vpp map add rule index $index psid $psid ip6-dst "${own%/*}"
-    psid=$((psid + 1))
+    vpp map add rule index $index psid "$psid" ip6-dst "${own%/*}"
   done
   for interface in "$left" "$right"; do vpp map interface "$interface"; done
 }

@@ -1,6 +1,7 @@
 //! The part of a report that belongs to one procedure: what its tables and curves show beside the medians of all metrics. A new
 //! one is one file beside this one and one entry in [`ALL`].
 
+mod compare;
 mod device;
 mod dns;
 mod foreground;
@@ -15,10 +16,11 @@ use super::Report;
 use super::figure::Figure;
 use super::table::Table;
 
+pub(in crate::report) use compare::section as compared;
 pub(super) use profile::sentences as of_profiles;
 
 /// One part.
-pub(super) struct Section {
+pub(in crate::report) struct Section {
     /// Its heading.
     pub title: String,
     /// How to read it, in one or two sentences.
@@ -42,4 +44,5 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     profile::section,
     device::disruptions,
     dns::section,
+    compare::section,
 ];
