@@ -168,6 +168,7 @@ impl<'a> Sender<'a> {
         let before = &self.plan.departures;
         let late = self.last_handed.saturating_sub(before.due(before.frames().saturating_sub(1)));
         self.late_at_change = self.late_at_change.max(if before.frames() > 0 { late } else { 0 });
+        self.timing.burst = departures.burst();
         self.plan.indices.use_flows(flows);
         self.done += before.frames();
         self.plan.departures = departures;

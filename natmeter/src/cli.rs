@@ -239,7 +239,7 @@ pub struct DoctorArgs {
     /// Bed file, to look at its ports, and at boxes that ssh reaches
     #[arg(long, value_name = "FILE")]
     pub bed: Option<PathBuf>,
-    /// Change the settings of this machine, and of boxes over ssh, that can change without a boot, until --undo or `natmeter clean`
+    /// Change the settings that can change without a boot: of this machine until --undo or `natmeter clean`, of boxes over ssh until --undo --bed FILE
     #[arg(long, conflicts_with = "undo")]
     pub fix: bool,
     /// Restore the settings that --fix has changed: of this machine, and with --bed also those of boxes

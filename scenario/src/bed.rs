@@ -145,8 +145,8 @@ const DAY: Nanos = Nanos::from_secs(86_400);
 key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point. `{left-address}`,
-    /// `{left-next-hop}` and those of the right stand for addresses of the box that are known, `{customers}` and
-    /// `{mapping-rules}` for the rows that an edge is configured with.
+    /// `{left-next-hop}`, `{right-address}` and `{right-next-hop}` stand for addresses of the box and of its next hops, if
+    /// natmeter knows them. `{customers}` and `{mapping-rules}` stand for the customers and mapping rules of an edge, one a line.
     pub struct BoxKeys {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
@@ -168,7 +168,7 @@ key::table! {
         /// Switches over to the standby box. natmeter runs it in mid-trial.
         failover: Option<String> = "failover", maybe(text()), computed("no failover is measured");
         /// Sets the cores that forward packets. With `{cores}` they are those of `[sweep]`; without, the same at every point.
-        cores: Option<String> = "cores", maybe(text()), computed("natmeter sets those of Linux software: in a guest or over ssh it switches the others off, in a namespace it steers packets");
+        cores: Option<String> = "cores", maybe(text()), computed("natmeter sets the cores of Linux software that it configures: by CPU hot-unplug in a guest or over ssh, by receive packet steering in a namespace");
         /// Restores the box after a point or an error. It must be safe to run twice.
         restore: Option<String> = "restore", maybe(text()), computed("the box stays as it is");
         /// Succeeds if the box is alive.

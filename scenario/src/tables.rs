@@ -254,7 +254,7 @@ key::table! {
     pub struct Sweep {
         /// Connections (N of RFC 9693).
         connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("must be given for a device that keeps connections");
-        /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel may use. Over a bed of
+        /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel, or a box, may use. Over a bed of
         /// several boxes, `{ pe = [1, 2, 4], ce = 32 }` varies those of one.
         cores: Cores = "cores", CoresOf, or("1");
     }
@@ -333,7 +333,7 @@ key::table! {
         /// which `[measure.profiling]` describes.
         profile: bool = "profile", yes_or_no(), or("false");
         /// Whether the idle times of the device's cores are sampled in every trial, too, as often as `[measure.cpu-idle]` says. A sample
-        /// takes about 2 ms of CPU time on a box, which is part of the results (METHODOLOGY.md, CPU idle time).
+        /// takes CPU time (about 2 ms on a box, measured on one machine), which is part of the results (METHODOLOGY.md, CPU idle time).
         cpu_in_trials: bool = "cpu-in-trials", yes_or_no(), or("false");
         /// Preparing phases 1 run at this share of the smallest establishment rate.
         phase1_share_ppm: Option<u32> = "phase1-share", maybe(share()), computed("70 %");

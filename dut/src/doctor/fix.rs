@@ -46,7 +46,7 @@ pub fn fix(dir: &RunDir, host: &mut dyn Host, findings: &[Finding]) -> Result<Ve
 /// # Errors
 /// As [`fix`].
 pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<Changed>, DutError> {
-    let journal = Journal::keep_of(dir, ssh.destination())?;
+    let journal = Journal::keep_of(dir, &ssh.identity())?;
     changed(journal, &mut Settings(&mut ssh), findings)
 }
 
@@ -55,8 +55,8 @@ pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<C
 /// # Errors
 /// When the settings cannot be restored; the journal keeps them.
 pub fn undo_box(dir: &RunDir, mut ssh: Ssh) -> Result<Vec<Restored>, DutError> {
-    let destination = ssh.destination().to_owned();
-    journal::undo_kept_of(dir, &destination, &mut Settings(&mut ssh))
+    let host = ssh.identity();
+    journal::undo_kept_of(dir, &host, &mut Settings(&mut ssh))
 }
 
 /// A host by ssh whose settings can be changed, because a journal on this machine has their old values.

@@ -29,6 +29,9 @@ pub(super) enum Place {
     Guest(SharedGuest),
 }
 
+/// Octets of the longest argument of a program (MAX_ARG_STRLEN of Linux), without the zero at its end.
+const LONGEST: usize = 131_071;
+
 impl Place {
     pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<Place, DutError> {
         Ok(match on {
@@ -40,7 +43,19 @@ impl Place {
     }
 
     /// Runs a shell command line.
+    ///
+    /// # Errors
+    /// When it is longer than Linux passes to a program, and as the host.
     pub(super) fn run(&mut self, line: &str, limits: &Limits) -> Result<Ran, DutError> {
+        if line.len() > LONGEST && !matches!(self, Place::Guest(_)) {
+            return Err(DutError::Refused {
+                what: format!(
+                    "a command line for a box has {} octets; Linux passes at most {LONGEST} to a program",
+                    line.len()
+                ),
+                way_out: "use fewer customers or mapping rules, or a hook that reads them from a file".into(),
+            });
+        }
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let (mut command, folder) = match self {
             Place::Local(folder) => (Command::new(shell), folder),

@@ -97,6 +97,12 @@ impl Ssh {
         self
     }
 
+    /// What tells it from other hosts: the destination, and the file that says what this means.
+    pub fn identity(&self) -> String {
+        let file = self.config.as_ref().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone()));
+        file.map_or_else(|| self.destination.clone(), |file| format!("{} by {}", self.destination, file.display()))
+    }
+
     /// The file that ssh reads instead of `~/.ssh/config`.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()

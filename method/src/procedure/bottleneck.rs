@@ -125,7 +125,9 @@ struct Rule(&'static [Limit], &'static [Cores], &'static [Locks], Is);
 
 const RULES: &[Rule] = &[
     Rule(&[Limit::Tester], &[], &[], Is::Tester),
-    Rule(&[], &[], &[Locks::Much], Is::Locks),
+    // A device with idle time, at a rate of which no limit is known, may wait for locks without harm.
+    Rule(&[Limit::Device], &[], &[Locks::Much], Is::Locks),
+    Rule(&[], &[Cores::AllBusy, Cores::SomeBusy], &[Locks::Much], Is::Locks),
     Rule(&[], &[Cores::AllBusy], &[], Is::Device),
     Rule(&[], &[Cores::SomeBusy], &[], Is::HotCore),
     Rule(&[Limit::Device], &[Cores::NoneBusy], &[Locks::Little], Is::Memory),

@@ -103,7 +103,8 @@ fn trial(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> 
         )));
     }
     let churn = churn.map(|(arrivals, limits)| new_connections(arrivals, &limits, outage)).transpose()?;
-    let options = TrialOptions { action: Some(action), churn, ..settings.options.clone() };
+    // A device that boots has no CPU times.
+    let options = TrialOptions { action: Some(action), churn, sampler: None, ..settings.options.clone() };
     // A connection that comes back on another port is alive.
     let responder_table = ResponderTable::Update;
     Ok(TrialSpec { rate, load: Load::For(duration), options, responder_table, ..data_trial(settings, phase2)? })

@@ -1,6 +1,7 @@
 //! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
 //! and count their tables, and restore them.
 
+use super::cpu::OfCores;
 use super::files::open;
 use super::place::Place;
 use super::uncleared::Uncleared;
@@ -31,6 +32,10 @@ pub struct Boxes {
     queues: Vec<Received>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
+    /// Which boxes are in namespaces of this machine.
+    here: Vec<bool>,
+    /// Whether the packets of all of these are steered to cores that the scenario chooses.
+    is_steered: bool,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
 }
@@ -47,8 +52,18 @@ pub fn prepare(
     process: &Process,
 ) -> Result<Boxes, RigError> {
     let (cores, shares_core) = (cores_here(scenario, bed, point), shares_core(scenario, bed, point));
-    let mut boxes =
-        Boxes { running: Vec::new(), facts: FactTable::new(), counts: false, queues: Vec::new(), cores, shares_core };
+    let here: Vec<bool> = bed.boxes.iter().map(|(_, keys)| keys.on == bed::On::Namespace).collect();
+    let is_steered = steered(scenario, bed).count() == here.iter().filter(|here| **here).count();
+    let mut boxes = Boxes {
+        running: Vec::new(),
+        facts: FactTable::new(),
+        counts: false,
+        queues: Vec::new(),
+        cores,
+        here,
+        is_steered,
+        shares_core,
+    };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
         let sink = process.commands.sink(role);
@@ -109,7 +124,7 @@ fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a
 
 fn shares_core(scenario: &Scenario, bed: &Bed, point: &Point) -> bool {
     let cores = steered(scenario, bed).map(|role| scenario.sweep.cores.of_box(role, point.cores) as usize).max();
-    let [tester, device] = super::kernel::shared_out(cores.unwrap_or(0));
+    let [tester, device] = super::kernel::shared_out(bed.lanes() as usize, cores.unwrap_or(0));
     tester.iter().any(|core| device.contains(core))
 }
 
@@ -121,7 +136,7 @@ fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
     match here.iter().map(|(role, _)| most(role)).max() {
         None => Vec::new(),
         Some(cores) if steered(scenario, bed).count() == here.len() => {
-            let [tester, mut device] = super::kernel::shared_out(cores);
+            let [tester, mut device] = super::kernel::shared_out(bed.lanes() as usize, cores);
             device.retain(|core| !tester.contains(core));
             if device.is_empty() { tester } else { device }
         }
@@ -282,10 +297,11 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
 fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigError> {
     let of_bed = scenario.bed.iter().flat_map(|bed| &bed.boxes).find(|(name, _)| *name == role);
     let is_steered = of_bed.is_some_and(|(_, keys)| keys.cores_by() == Some(bed::CoresBy::Steering));
-    let [_, found] = super::kernel::shared_out(cores as usize);
+    let of_tester = scenario.bed.as_ref().map_or(1, Bed::lanes) as usize;
+    let [_, found] = super::kernel::shared_out(of_tester, cores as usize);
     if is_steered && found.len() < cores as usize {
         return Err(RigError::Bed(format!(
-            "the box `{role}` in a namespace cannot have cores: {cores}; this machine lets natmeter use {}; lower `cores` of [sweep]",
+            "too many cores for the box `{role}` in a namespace: {cores}; natmeter may use {} of this machine; lower `cores` of [sweep]",
             found.len()
         )));
     }
@@ -368,7 +384,8 @@ impl Boxes {
             let mut all = again.lock().expect("no panic while held");
             all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
         };
-        let device = Between { all: Arc::clone(&all), uncleared, cores: self.cores };
+        let own_cores = if self.is_steered && !self.shares_core { self.cores.clone() } else { Vec::new() };
+        let device = Between { all: Arc::clone(&all), uncleared, cores: self.cores, here: self.here, own_cores };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -383,6 +400,10 @@ struct Between {
     uncleared: Option<Uncleared>,
     /// Cores of this machine that forward packets of boxes in namespaces.
     cores: Vec<usize>,
+    /// Which boxes are in namespaces of this machine.
+    here: Vec<bool>,
+    /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
+    own_cores: Vec<usize>,
 }
 
 impl Device for Between {
@@ -435,8 +456,16 @@ impl Device for Between {
         Err(TrialError::NotMeasurable(format!("no box of the bed has the hook `{}`", what.name())))
     }
 
+    /// Of a box in a namespace, the cores of this machine that forward its packets, if they are not those of the tester.
     fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
-        Ok(Box::new(OfBox { all: Arc::clone(&self.all), of: of as usize }))
+        match self.here.get(of as usize) {
+            Some(true) if !self.own_cores.is_empty() => Ok(Box::new(OfCores(self.own_cores.clone()))),
+            Some(true) => Err(TrialError::NotMeasurable(
+                "box and tester share cores, whose idle time shows nothing: sweep the cores of the box, such as cores = [1, 2]"
+                    .to_owned(),
+            )),
+            _ => Ok(Box::new(OfBox { all: Arc::clone(&self.all), of: of as usize })),
+        }
     }
 
     /// The kernel of this machine, whose cores forward packets of boxes in namespaces.

@@ -86,6 +86,8 @@ struct OnTheWay {
     facts: FactTable,
     doubts: Vec<String>,
     restore: Option<Box<dyn FnOnce() -> Vec<String>>>,
+    /// What is read of the boxes after the trials.
+    spread: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }
 
 /// Builds the rig with client and server at the ports of a test bed.
@@ -107,7 +109,7 @@ pub fn build_over(
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
     let doubts = boxes.doubts(None);
-    let (device, restore, _) = boxes.running(None);
+    let (device, restore, spread) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
     let names =
         Names { count: scenario.procedures.dns.names, existing_ppm: scenario.procedures.dns.existing_ppm(false) };
@@ -123,7 +125,7 @@ pub fn build_over(
         drop(place);
         left
     });
-    let on_the_way = OnTheWay { boxes: Some(device), facts, doubts, restore: Some(restore) };
+    let on_the_way = OnTheWay { boxes: Some(device), facts, doubts, restore: Some(restore), spread: Some(spread) };
     joined(scenario, point, stood, on_the_way, process)
 }
 
@@ -178,7 +180,7 @@ fn joined(
     // The facts of the tester, which runs on the same machine, have these doubts.
     let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
     let of_bed = bed.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
-    let OnTheWay { boxes, facts: of_boxes, doubts, restore } = on_the_way;
+    let OnTheWay { boxes, facts: of_boxes, doubts, restore, spread } = on_the_way;
     let doubts = of_bed.chain(doubts).collect();
     facts.extend(of_boxes);
     let running = Arc::new(Mutex::new(Some(bed)));
@@ -201,7 +203,7 @@ fn joined(
         doubts,
         shares_core: port::host::cores().len() < 2 * ports.threads as usize + point.cores as usize + 1,
         price: None,
-        afterwards: None,
+        afterwards: spread,
         captures: super::wires::Captures::default(),
         teardown: Some(Box::new(move || {
             let bed = running.lock().expect("no panic while held").take();

@@ -64,7 +64,7 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     };
     // With cores as an axis the DUT has isolated cores; otherwise it works on the sender's core.
     let [tester_cores, dut_cores] =
-        if scenario.sweep.cores.is_default() { [Vec::new(), Vec::new()] } else { shared_out(point.cores as usize) };
+        if scenario.sweep.cores.is_default() { [Vec::new(), Vec::new()] } else { shared_out(1, point.cores as usize) };
     let bed = BedConfig {
         back_end: back_end(&scenario.link),
         inside: scenario.traffic.flows.inside,
@@ -79,11 +79,12 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     DeviceConfig { software: software.to_owned(), config, bed }
 }
 
-/// Returns the core of the tester, and so many cores for packets of the kernel: that of the tester is the last of them.
-pub fn shared_out(of_device: usize) -> [Vec<usize>; 2] {
+/// Returns the cores of so many threads of the tester, and so many cores for packets of the kernel: those of the tester are the last
+/// of them.
+pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
-    let first = || cores.first().copied();
-    [first().into_iter().collect(), cores.iter().copied().skip(1).chain(first()).take(of_device).collect()]
+    let (tester, others) = cores.split_at(of_tester.min(cores.len()));
+    [tester.to_vec(), others.iter().chain(tester).copied().take(of_device).collect()]
 }
 
 /// Returns the test bed of a kernel device at a point, if it uses cables: the tester can be calibrated over a cable of the same

@@ -148,7 +148,7 @@ fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> V
     }
     let interfaces = bed.ports().into_iter().filter(|(_, port)| port.io != PortIo::Tap);
     let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
-    let [tester, _] = kernel::shared_out(0);
+    let [tester, _] = kernel::shared_out(bed.lanes() as usize, 0);
     links::delivery(&interfaces, bed.lanes(), &tester)
 }
 

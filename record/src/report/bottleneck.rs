@@ -77,10 +77,10 @@ fn in_words(bottleneck: &Bottleneck) -> String {
             number::percent(f64::from(*waits) / 1e4)
         ),
         Bottleneck::Memory => format!(
-            "memory contention or a full queue limits the throughput: {ALL_IDLE}, little of the working time waits for locks, {LOSES}"
+            "neither CPU time nor locks limit the throughput: {ALL_IDLE}, little of the working time waits for locks, {LOSES}; a full queue or memory contention is possible"
         ),
         Bottleneck::Contention => {
-            format!("lock or memory contention limits the throughput: {ALL_IDLE}, {LOSES}")
+            format!("CPU time does not limit the throughput: {ALL_IDLE}, {LOSES}; locks, memory or a full queue may")
         }
         Bottleneck::Tester => "the tester limits the throughput: it could offer no higher rate".to_owned(),
         Bottleneck::Unknown => format!("{ALL_IDLE} at this rate, at which no limit was found"),

@@ -156,7 +156,9 @@ impl Check<'_> {
         }
         for (side, port) in bed.ports() {
             if port.io == PortIo::Tap {
-                let fault = Fault::new("DNS queries need an interface that can have another one on it");
+                let fault = Fault::new(
+                    "DNS queries need an interface at each port of the tester; a TAP has one only at the box",
+                );
                 let fault = fault.at(metric.clone(), "DNS queries").needs(format!("bed.{side}.io"));
                 self.faults.push(fault.instead("remove `io`, or write io = \"af-packet\" in the bed file"));
             }

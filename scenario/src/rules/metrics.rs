@@ -231,7 +231,7 @@ impl Check<'_> {
         let own = measure.metrics.iter().filter_map(|metric| procedures.longest(metric)).max();
         let is_ramped = measure.metrics.iter().any(|metric| metric == OVERLOAD_SCALABILITY.key);
         let ramp = procedures.overload_scalability.ramp(self.scenario.most_connections()).filter(|_| is_ramped);
-        let ramped = Nanos(measure.duration.0 + ramp.map_or(0, |ramp| ramp.lasts().0));
+        let ramped = Nanos(measure.duration.0.saturating_add(ramp.map_or(0, |ramp| ramp.lasts().0)));
         own.unwrap_or_default().max(ramped)
     }
 

@@ -36,6 +36,12 @@ impl Check<'_> {
                 fault.instead(format!("use at most {most} connections, or remove `interval`: all flows begin at once")),
             );
         }
+        if scenario.measure.acceptance_ppm < 1_000_000 {
+            let fault = Fault::new("frames lost while flows begin would count less than with all flows")
+                .at(self.measure("acceptance"), "accepts a part of all frames")
+                .at(at.clone(), "the trial also has frames below its rate");
+            self.fault(fault.instead("remove `interval`, or write acceptance = \"100 %\""));
+        }
         if !scenario.traffic.popularity.is_uniform() {
             let fault = Fault::new("flows that begin one after the other have the same popularity")
                 .at("traffic.popularity", "some are more popular")

@@ -1,4 +1,4 @@
-# What every software does: its settings are 1 while it is in use, and the old values stand in a file until they are restored.
+# What every software does: the old values of its settings stand in a file until they are restored.
 # Keeps the old value of a setting, and sets it: `key=value`.
 keep() {
   echo "${1%%=*}=$(sysctl -n "${1%%=*}")" >>"$kept"
@@ -9,11 +9,23 @@ write() {
   echo "$1=$(cat "$1")" >>"$kept"
   echo "$2" >"$1"
 }
-# The first cores of the box work, so many, and all others are off.
+# Keeps which cores have the interrupts: the kernel moves those of a core that goes offline, and does not move them back.
+keep_interrupts() {
+  grep -qs '^/proc/irq/' "$kept" && return
+  for file in /proc/irq/[0-9]*/smp_affinity_list; do [ ! -e "$file" ] || echo "$file=$(cat "$file")" >>"$kept"; done
+}
+# Spreads the interrupts that had a core of their own over the first $1 cores, as far as the kernel lets it.
+spread_interrupts() {
+  sed -n 's|^\(/proc/irq/[^=]*\)=\([0-9]*\)$|\1 \2|p' "$kept" | while read -r file core; do
+    echo "$all" | sed -n "$((core % $1 + 1))p" >"$file"
+  done 2>/dev/null
+}
+# Keeps the first $1 cores of the box online, and takes all others offline.
 cores() {
   all=$(ls -d /sys/devices/system/cpu/cpu[0-9]* | sed 's/.*cpu//' | sort -n)
   number=$(echo "$all" | wc -l)
-  [ "$1" -le "$number" ] || { echo "this box has cores: $number; it cannot have $1" >&2; exit 1; }
+  [ "$1" -le "$number" ] || { echo "too many cores for this box: $1; it has $number; lower \`cores\` of [sweep]" >&2; exit 1; }
+  keep_interrupts
   at=0
   for core in $all; do
     at=$((at + 1)) wanted=1 file=/sys/devices/system/cpu/cpu$core/online
@@ -25,6 +37,7 @@ cores() {
       exit 1
     fi
   done
+  spread_interrupts "$1"
 }
 # The cores of this mask forward what arrives on each queue (receive packet steering).
 steer() {
@@ -38,15 +51,21 @@ prepare() {
   for setting in $settings; do keep "$setting"; done
   add
 }
-# It may run although `prepare` failed, and more than once. Of another run nothing is restored.
+# It may run although `prepare` failed, and more than once. Of another run nothing is restored. The last change is undone first:
+# a core is online before it gets its interrupts back. The kernel keeps some interrupts where they are.
 restore() {
   grep -qsxF "# $1" "$kept" || exit 0
   remove >/dev/null 2>&1 || true
-  while read -r setting; do case $setting in
+  if [ -e "$kept.left" ]; then
+    echo "the interface $left is in the namespace ${kept##*/}, and cannot move back; its addresses are in $kept.left" >&2
+    exit 1
+  fi
+  sed '1!G;h;$!d' "$kept" | while read -r setting; do case $setting in
     '#'*) ;;
+    /proc/irq/*) echo "${setting#*=}" >"${setting%%=*}" || true ;;
     /*) echo "${setting#*=}" >"${setting%%=*}" ;;
     *) sysctl "$setting" >/dev/null ;;
-  esac; done <"$kept"
+  esac; done
   rm -f "$kept" "$0"
 }
 "$@"

@@ -5,9 +5,12 @@ netns=${kept##*/}
 inside() { ip netns exec "$netns" "$@"; }
 # Prints the commands of ip that give the left interface what it loses when it moves.
 of_left() {
-  ip -o -4 addr show dev "$left" | while read -r _ _ _ address _; do echo "addr replace $address dev $left"; done
-  ip -4 route show dev "$left" | sed "/proto kernel/d; s/ linkdown//; s/.*/route replace & dev $left/"
-  ip -4 neigh show dev "$left" nud permanent | sed "s/ PERMANENT.*//; s/.*/neigh replace & nud permanent dev $left/"
+  for family in 4 6; do
+    ip -o -$family addr show dev "$left" scope global | while read -r _ _ _ address _; do echo "addr replace $address dev $left"; done
+    ip -$family route show dev "$left" | sed "/proto kernel/d; s/ linkdown//; s/ pref medium//; s/.*/route replace & dev $left/"
+    ip -$family neigh show dev "$left" nud permanent |
+      sed "s/ PERMANENT.*//; s/.*/neigh replace & nud permanent dev $left/"
+  done
 }
 customer_edge() {
   if grep -q 'User Mode Linux' /proc/cpuinfo; then
@@ -34,7 +37,9 @@ customer_edge() {
   translator
 }
 no_customer_edge() {
-  if ip -n "$netns" link set "$left" netns $$; then
+  if ip -n "$netns" link show dev "$left" >/dev/null 2>&1; then
+    # Without its interface the namespace must stay: the file has what it loses when it moves.
+    ip -n "$netns" link set "$left" netns $$ || return
     ip link set "$left" up
     ip -batch "$kept.left"
   fi

@@ -2,7 +2,7 @@
 each_rule() {
   echo "$mapping_rules" | while read -r six four bits offset psid _; do
     if [ "$psid" != - ]; then
-      echo "the mapping rule of $six has a PSID of its own, which this software cannot have: remove psid and psid-length" >&2
+      echo "the mapping rule of $six has an explicit PSID, which this software does not support: remove psid and psid-length" >&2
       exit 1
     fi
     "$@" "$six" "$four" "$bits" "$offset"

@@ -26,8 +26,8 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     }
     Some(Section {
         title: "Beside published tables".to_owned(),
-        about: "Medians. Rates in frames per second are per direction; the documents print the total of both. The form of a series is \
-                each value as a share of its first."
+        about: "Medians. Rates in frames per second are per direction: natmeter halves the published totals of both directions. \
+                Normalized values are divided by the first value of their series."
             .to_owned(),
         tables: beside.iter().map(Beside::table).collect(),
         figures: beside.iter().enumerate().filter_map(|(at, beside)| beside.figure(at)).collect(),

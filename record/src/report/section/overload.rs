@@ -17,7 +17,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
     Some(Section {
         title: "Overload scalability".to_owned(),
         about: format!(
-            "Medians of the throughput with a few flows and with all, {}, and how much less the second is: \
+            "Medians of the throughput with a few flows (X1) and with all flows (Xn), {}, and the degradation in percent: \
              100 × (X1 − Xn) / X1.",
             beginning(report)
         ),
