@@ -582,10 +582,10 @@ impl BoxKeys {
         self.cores_by().is_some() || by_hook.into_iter().flatten().any(|line| line.contains("{cores}"))
     }
 
-    /// How natmeter sets its cores; none if it cannot, or if a hook of the user sets or would have to restore them.
+    /// How natmeter sets its cores; none if it cannot, or if a hook of the user does.
     pub fn cores_by(&self) -> Option<CoresBy> {
-        let by_user = [&self.cores, &self.prepare, &self.restore].into_iter().any(Option::is_some);
-        let forwards = self.software.filter(|_| !by_user)?.forwards;
+        // Software of natmeter has no hooks `prepare` and `restore` of the user beside it.
+        let forwards = self.software.filter(|_| self.cores.is_none())?.forwards;
         match (&self.on, forwards) {
             (On::Guest(_) | On::Ssh(_), Forwards::LinuxKernel | Forwards::LinuxProgram) => Some(CoresBy::Hotplug),
             (On::Namespace, Forwards::LinuxKernel) => Some(CoresBy::Steering),
