@@ -129,7 +129,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
             update: how.responder_table == ResponderTable::Update,
             ..cable.phase1()
         };
-        let out = cable.run_with(&phase, extra)?;
+        let out = cable.run_with(&phase, &extra)?;
         let rate = pace(&out, frames);
         if run == 0 {
             frames = rate.frames_in(how.per_run).max(10_000);
@@ -274,10 +274,10 @@ impl Cable {
 
     /// Runs a phase, and checks that the tester received every frame without a fault.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
-        self.run_with(phase, Extra::default())
+        self.run_with(phase, &Extra::default())
     }
 
-    fn run_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, CalibrateError> {
+    fn run_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, CalibrateError> {
         // The loop runs as fast as it can, so the rate is known only afterwards.
         self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
         let out = self.stage.run_with(phase, extra)?;

@@ -181,7 +181,7 @@ impl Engine {
     fn stateless(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let warm_up = self.warm_up(spec)?;
         self.stage.end_early(spec.options.early_end);
-        let p = self.phase_acting(&self.data_phase(spec), self.extra(spec), spec.options.action)?;
+        let p = self.phase_acting(&self.data_phase(spec), &self.extra(spec), spec.options.action)?;
         Ok(TrialOutcome {
             forward: p.forward,
             reverse: p.reverse,
@@ -244,7 +244,7 @@ impl Engine {
         let known = spec.options.action.map(|_| self.stage.known(spec.connections));
         self.stage.end_early(spec.options.early_end);
         self.stage.set_churn(spec.options.churn);
-        let p = self.phase_acting(&self.data_phase(spec), extra, spec.options.action);
+        let p = self.phase_acting(&self.data_phase(spec), &extra, spec.options.action);
         self.stage.set_churn(None);
         let mut p = p?;
         store.dut_entries_after = self.entries()?;
@@ -267,7 +267,7 @@ impl Engine {
     /// arrives in the trial is late, and never right.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
-        let p = self.phase_with(&phase, Extra { popularity: spec.options.popularity, ..Extra::default() })?;
+        let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
         let warmed = |leg: &Leg| Warmed { sent: leg.sent, received: leg.received };
         Ok(PerDirection {
             forward: phase.direction.forward().then(|| warmed(&p.forward)),
@@ -399,10 +399,10 @@ impl Engine {
 
     /// Runs one phase and adds the device's stalls and run delays.
     pub(crate) fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
-        self.phase_with(phase, Extra::default())
+        self.phase_with(phase, &Extra::default())
     }
 
-    fn phase_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, TrialError> {
+    fn phase_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, TrialError> {
         self.phase_acting(phase, extra, None)
     }
 
@@ -410,7 +410,7 @@ impl Engine {
     fn phase_acting(
         &mut self,
         phase: &Phase,
-        extra: Extra,
+        extra: &Extra,
         action: Option<Action>,
     ) -> Result<PhaseOutcome, TrialError> {
         self.device.away()?;
@@ -425,7 +425,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    fn run_acting(&mut self, phase: &Phase, extra: Extra, action: Action) -> Result<PhaseOutcome, TrialError> {
+    fn run_acting(&mut self, phase: &Phase, extra: &Extra, action: Action) -> Result<PhaseOutcome, TrialError> {
         let Engine { stage, device, .. } = self;
         let (clock, start) = stage.next_start();
         let over = AtomicBool::new(false);

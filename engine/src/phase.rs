@@ -256,14 +256,14 @@ impl Stage {
     /// # Errors
     /// When it was interrupted or a port failed.
     pub fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
-        self.run_with(phase, Extra::default())
+        self.run_with(phase, &Extra::default())
     }
 
     /// Runs one phase that does more than [`Stage::run`].
     ///
     /// # Errors
     /// As [`Stage::run`]; when there is no memory for time stamps.
-    pub fn run_with(&mut self, phase: &Phase, extra: Extra) -> Result<PhaseOutcome, TrialError> {
+    pub fn run_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
@@ -271,14 +271,14 @@ impl Stage {
         let planned = [self.shares(phase, true), self.shares(phase, false)];
         self.reset_seen(&planned);
         let before = self.own_side();
-        let rows = observed::rows(phase, &extra, &planned)?;
-        let reports = self.on_all_lanes((phase, &extra), &planned, &rows);
+        let rows = observed::rows(phase, extra, &planned)?;
+        let reports = self.on_all_lanes((phase, extra), &planned, &rows);
         let reports = reports.map_err(|e| TrialError::Tester(e.to_string()))?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
         let mut outcome = self.collect(&reports, &planned);
-        outcome.observed = self.observe((phase, &extra), &planned, rows);
+        outcome.observed = self.observe((phase, extra), &planned, rows);
         outcome.observed.ended_early = self.ended;
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);

@@ -176,7 +176,9 @@ mod tests {
             let spinning = scope.spawn(|| {
                 prepare();
                 let end = Instant::now() + Duration::from_secs(10);
-                while !ran.load(Ordering::Relaxed) && Instant::now() < end {}
+                while !ran.load(Ordering::Relaxed) && Instant::now() < end {
+                    std::hint::spin_loop();
+                }
                 ran.load(Ordering::Relaxed)
             });
             spinning.join().unwrap()

@@ -11,7 +11,8 @@ use plane::view::forwarding;
 use port::link::{LinkPort, link};
 use port::{Burst, Clock, Counters, Pool, PoolConfig, Port, PortError, PortFacts, Sent};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use wire::Tag;
 
 const DELAY: Nanos = Nanos(5_000_000);
 
@@ -20,6 +21,9 @@ struct Late {
     inner: LinkPort,
     received: u64,
     lost: Range<u64>,
+    /// Where it notes the tags of the frames, and where they are in a frame.
+    seen: Arc<Mutex<Vec<Tag>>>,
+    tag_at: usize,
 }
 
 impl Port for Late {
@@ -30,6 +34,7 @@ impl Port for Late {
         for mut frame in into.drain(before..) {
             frame.stamp += Clock::system().ticks(DELAY.0);
             self.received += 1;
+            self.seen.lock().unwrap().extend(Tag::read(frame.bytes(), self.tag_at));
             if self.lost.contains(&(self.received - 1)) {
                 pool.free(frame);
             } else {
@@ -52,18 +57,28 @@ impl Port for Late {
 
 /// A stage on a cable with `n` lanes, which ignores lateness, because test machines are busy.
 fn stage(n: usize, lost: &Range<u64>) -> Stage {
+    watched(n, lost).0
+}
+
+/// The same, with the tags of all frames that arrive.
+fn watched(n: usize, lost: &Range<u64>) -> (Stage, Arc<Mutex<Vec<Tag>>>) {
+    let tags: Arc<Mutex<Vec<Tag>>> = Arc::default();
     let view = forwarding(&bed(64));
     let steer = || back_to_sender(&view.expect_left);
     let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
     let pools = Pool::for_workers(PoolConfig::compact(n, 32_768, 128)).unwrap();
+    let tag_at = view.expect_left.tag_at();
     let lane = |((left, right), pool)| {
-        let late = |inner| Some(Box::new(Late { inner, received: 0, lost: lost.clone() }) as Box<dyn Port>);
+        let seen = || Arc::clone(&tags);
+        let late = |inner| {
+            Some(Box::new(Late { inner, received: 0, lost: lost.clone(), seen: seen(), tag_at }) as Box<dyn Port>)
+        };
         Lane { core: None, pool, left: late(left), right: late(right), companion: None, service: None }
     };
     let lanes = left.into_iter().zip(right).zip(pools).map(lane).collect();
     let mut stage = Stage::new(Clock::system(), lanes, Arc::new(view), None, Nanos(0), 3, Arc::default());
     stage.never_give_up();
-    stage
+    (stage, tags)
 }
 
 #[test]
@@ -71,7 +86,7 @@ fn every_frame_has_its_delay() {
     for n in 1..=2 {
         let extra =
             Extra { stamps: Some((Stamps::All { timeout: Some(Nanos(0)) }, Nanos::from_secs(9))), ..Extra::default() };
-        let out = stage(n, &(0..0)).run_with(&phase(5_000, Direction::Both), extra).unwrap();
+        let out = stage(n, &(0..0)).run_with(&phase(5_000, Direction::Both), &extra).unwrap();
         for (_, delays) in out.observed.delays.iter() {
             assert_eq!((delays.frames, delays.lost, delays.late), (5_000, 0, 5_000));
             assert!(delays.min >= DELAY && delays.min <= delays.median && delays.median <= delays.p99_9);
@@ -92,7 +107,7 @@ fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
     let some = Stamps::Some { frames: 500, from: Nanos::from_millis(1) };
     let extra = Extra { stamps: Some((some, Nanos::from_secs(9))), ..Extra::default() };
     // Frames 1,000, 1,008, …, 4,992; those from 3,000 on are lost, a half.
-    let out = stage(1, &(3_000..5_000)).run_with(&phase(5_000, Direction::Forward), extra).unwrap();
+    let out = stage(1, &(3_000..5_000)).run_with(&phase(5_000, Direction::Forward), &extra).unwrap();
     let delays = out.observed.delays.forward.unwrap();
     assert_eq!((delays.frames, delays.lost, delays.differences), (500, 250, None));
     assert_eq!((delays.p99_9, delays.late), (Nanos::from_secs(9), 0));
@@ -107,7 +122,7 @@ fn losses_have_their_due_times_at_both_rates() {
         let then = Piece { from: step.at, before: 3_000, rate: Rate(500_000), ..first };
         let extra = Extra { pieces: [first, then].into(), losses: true, ..Extra::default() };
         let spec = Phase { frames: 4_000, ..phase(0, Direction::Forward) };
-        let out = stage(n, &lost).run_with(&spec, extra).unwrap();
+        let out = stage(n, &lost).run_with(&spec, &extra).unwrap();
         assert_eq!((out.forward.planned, out.forward.sent), (4_000, 4_000));
         assert!(out.forward.send_time >= Nanos(4_998_000), "{:?}", out.forward.send_time);
         let losses = out.observed.losses.forward.unwrap();
@@ -129,7 +144,16 @@ fn flows_begin_one_after_the_other() {
         };
         let pieces = [share(0, 0), share(1, 250), share(2, 750), share(3, 1_500)].into();
         let spec = Phase { frames: 3_500, ..phase(0, Direction::Both) };
-        let out = stage(n, &(0..0)).run_with(&spec, Extra { pieces, ..Extra::default() }).unwrap();
+        let (mut stage, tags) = watched(n, &(0..0));
+        let out = stage.run_with(&spec, &Extra { pieces, ..Extra::default() }).unwrap();
+        // The indices of a batch are drawn before the one that is sent.
+        let drawn = (port::BATCH * n) as u64;
+        let most = |frames: Range<u64>| {
+            let is_in = |tag: &&Tag| frames.contains(&(tag.sequence * n as u64 + u64::from(tag.sender)));
+            tags.lock().unwrap().iter().filter(is_in).map(|tag| tag.index).max()
+        };
+        let pieces = [0..250, 250 + drawn..750, 750 + drawn..1_500, 1_500 + drawn..3_500];
+        assert_eq!(pieces.map(most), [Some(0), Some(1), Some(2), Some(3)]);
         for leg in [&out.forward, &out.reverse] {
             assert_eq!((leg.planned, leg.sent, leg.received), (3_500, 3_500, 3_500));
             assert!(leg.send_time >= Nanos(4_990_000), "{:?}", leg.send_time);

@@ -37,7 +37,7 @@ impl Rounded {
     fn of(value: &Value) -> Rounded {
         let digits = value.printed.replace(',', "");
         let Ok(printed) = digits.parse::<f64>() else { return Rounded::exact(value.value) };
-        let places = digits.split_once('.').map_or(0, |(_, behind)| behind.len() as i32);
+        let places = digits.split_once('.').map_or(0, |(_, behind)| i32::try_from(behind.len()).unwrap_or(i32::MAX));
         // A table in thousands prints 223.5 for 223,500.
         let unit = if printed == 0.0 { 1.0 } else { value.value / printed };
         Rounded { value: value.value, half: 0.5 * unit * 10f64.powi(-places) }
@@ -48,11 +48,14 @@ impl Rounded {
     }
 }
 
+/// The inputs of a derived value, and the function of them.
+type Derivation = ([Rounded; 2], fn(f64, f64) -> f64);
+
 /// How a document derives a value from others.
 struct Rule {
     how: &'static str,
-    /// The derived value, its table: the inputs and the function of them; none if the rule is for other values.
-    apply: fn(&Value, &[&Value]) -> Option<([Rounded; 2], fn(f64, f64) -> f64)>,
+    /// Of the derived value and its table; none if the rule is for other values.
+    apply: fn(&Value, &[&Value]) -> Option<Derivation>,
 }
 
 const RULES: [Rule; 7] = [
