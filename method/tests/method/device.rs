@@ -195,7 +195,9 @@ fn idle_times_and_profile_together_name_the_bottleneck() {
     const FREE: &[u32] = &[600_000, 600_000];
     let locks = |waits| Some(Bottleneck::Locks { of: 0, boxes: 2, waits });
     assert_eq!(seen(&[BUSY, FREE], Some(100_000), Limit::Device), locks(100_000));
-    assert_eq!(seen(&[FREE, FREE], Some(250_000), Limit::Unknown), locks(250_000));
+    assert_eq!(seen(&[FREE, FREE], Some(250_000), Limit::Device), locks(250_000));
+    let at_a_lower_rate = seen(&[FREE, FREE], Some(250_000), Limit::Unknown);
+    assert_eq!(at_a_lower_rate, Some(Bottleneck::Unknown), "nothing shows that the locks limit a rate");
     assert_eq!(seen(&[], Some(250_000), Limit::Device), locks(250_000));
     let left = Some(Bottleneck::Device { of: 0, boxes: 2 });
     assert_eq!(seen(&[BUSY, FREE], Some(99_999), Limit::Device), left);

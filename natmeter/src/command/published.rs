@@ -34,15 +34,13 @@ fn list(output: Output) {
     for document in documents() {
         let _ = writeln!(text, "{}\n{}", document.cite, folded(&document.full, columns()));
         for table in tables().iter().filter(|table| table.document().id == document.id) {
-            let head = format!("  {}  {}: ", table.number, label(table));
-            let indent = " ".repeat(table.number.len());
-            let title = folded(&format!("{head}{}", table.title), columns().saturating_sub(indent.len()));
-            let _ = writeln!(text, "{}", title.lines().collect::<Vec<_>>().join(&format!("\n{indent}")));
+            let line = format!("  {}  {}: {}", table.number, label(table), table.title);
+            let _ = writeln!(text, "{}", folded(&line, columns()));
         }
         text.push('\n');
     }
     text.push_str(
-        "`natmeter published show ID` prints a table; `compare = [\"ID\"]` in a scenario prints it beside a run.\n",
+        "`natmeter published show ID` prints a table;\n`compare = [\"ID\"]` in a scenario prints it beside a run.\n",
     );
     out(&text);
 }

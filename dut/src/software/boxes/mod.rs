@@ -398,7 +398,7 @@ mod tests {
             says(&cores)
         );
         let three = cores.replace("{cores}", "3");
-        assert!(says(&three).starts_with("this box has cores: 2; it cannot have 3"), "{}", says(&three));
+        assert!(says(&three).starts_with("too many cores for this box: 3; it has 2"), "{}", says(&three));
     }
 
     #[test]

@@ -81,10 +81,11 @@ fn waiting(mut profile: Profile, ppm: u64) -> Profile {
 #[test]
 fn a_profile_without_locks_turns_contention_into_memory_or_a_full_queue() {
     let idle = || Some((&[600_000, 600_000][..], Bottleneck::Contention));
-    let alone = "lock or memory contention limits the throughput: every core has idle time, and yet frames are lost at a higher rate";
+    let alone = "CPU time does not limit the throughput: every core has idle time, and yet frames are lost at a higher rate; \
+                 locks, memory or a full queue may";
     assert_eq!(sentence(&run(idle(), None)).as_deref(), Some(alone));
-    let both = "memory contention or a full queue limits the throughput: every core has idle time, little of the working time \
-                waits for locks, and yet frames are lost at a higher rate";
+    let both = "neither CPU time nor locks limit the throughput: every core has idle time, little of the working time waits for \
+                locks, and yet frames are lost at a higher rate; a full queue or memory contention is possible";
     assert_eq!(sentence(&run(idle(), Some((BESIDE_OTHERS.profile(), None)))).as_deref(), Some(both));
 }
 
