@@ -59,7 +59,7 @@ fn quiet_latency() {
 }
 
 /// A uniform random delay of up to 400 µs: the 99.9th percentile of 1,000 frames is near the largest, and the difference of two
-/// frames in sequence is nearly as large, in both directions of time.
+/// frames in sequence is above 340 µs for one in 88, in both directions of time.
 #[test]
 #[ignore = "needs a machine without other work"]
 fn quiet_delay_variations() {
@@ -67,9 +67,9 @@ fn quiet_delay_variations() {
         [traffic]\ndirection = \"forward\"";
     let truth = [
         ("pdv_forward", 399_600.0, 20_000.0),
-        ("ipdv_min_forward", -390_000.0, 30_000.0),
+        ("ipdv_min_forward", -370_000.0, 30_000.0),
         ("ipdv_median_forward", 0.0, 30_000.0),
-        ("ipdv_max_forward", 390_000.0, 30_000.0),
+        ("ipdv_max_forward", 370_000.0, 30_000.0),
     ];
     finds(&scenario("delay = \"100 us\"\ndelay-spread = \"400 us\"", "\"pdv\", \"ipdv\"", trials), &truth);
 }
@@ -99,17 +99,19 @@ fn quiet_recovery_from_an_overload() {
 #[test]
 #[ignore = "needs a machine without other work"]
 fn quiet_rates() {
-    let cases: [(&str, &str, &str, &[Injected]); 4] = [
+    let cases: [(&str, &str, &str, &[Injected]); 5] = [
         (
             "capacity = \"30k\"\nset-up-rate = \"20k\"",
-            "\"max_conn_est_rate\", \"max_conn_est_rate_validated\", \"throughput\", \"churn_rate\"",
-            "alpha = \"50 %\"\n[measure.churn]\ntimeout = \"9 s\"",
-            &[
-                ("max_conn_est_rate", 20e3, 2e3),
-                ("max_conn_est_rate_validated", 20e3, 2e3),
-                ("throughput", 30e3, 3e3),
-                ("churn_rate", 20e3, 2e3),
-            ],
+            "\"max_conn_est_rate\", \"max_conn_est_rate_validated\", \"throughput\"",
+            "alpha = \"50 %\"",
+            &[("max_conn_est_rate", 20e3, 2e3), ("max_conn_est_rate_validated", 20e3, 2e3), ("throughput", 30e3, 3e3)],
+        ),
+        // The 3,000 connections that are not held are new ones for 200 ms at 15,000 a second.
+        (
+            "capacity = \"30k\"\nset-up-rate = \"12k\"",
+            "\"throughput\", \"churn_rate\"",
+            "[measure.churn]\ntimeout = \"9 s\"",
+            &[("churn_rate", 12e3, 12e2)],
         ),
         (
             "capacity = \"30k\"",
