@@ -3,8 +3,9 @@
 //! lies in a private folder. A connection that was lost between two commands is opened again; a command during which it
 //! is lost is not repeated.
 //!
-//! The host carries out commands only. It refuses settings: natmeter could not restore them if the connection were lost,
-//! because the journal of settings names no host. Hooks of the user change settings there.
+//! In a run, the host carries out commands only. It refuses settings: natmeter could not restore them if the connection were
+//! lost, because the journal of a run names no host. Hooks change settings there. `natmeter doctor --fix --bed` changes
+//! settings of a host, and keeps their old values on this machine in a journal of that host.
 
 mod failure;
 mod master;

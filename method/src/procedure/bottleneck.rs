@@ -179,16 +179,6 @@ impl Bottleneck {
             _ => Limit::Unknown,
         }
     }
-
-    /// Returns the number of boxes, if it says.
-    pub fn boxes(&self) -> Option<u32> {
-        match self {
-            Bottleneck::Device { boxes, .. } | Bottleneck::HotCore { boxes, .. } | Bottleneck::Locks { boxes, .. } => {
-                Some(*boxes)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl CoreLoads {

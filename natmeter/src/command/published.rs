@@ -208,8 +208,11 @@ fn checked(all: &[Check]) -> String {
     for erratum in errata() {
         let certain =
             if erratum.confidence == "certain" { String::new() } else { format!(" ({})", erratum.confidence) };
+        // An anomaly explains and corrects nothing.
+        let is_wrong = !["anomaly", "ambiguity"].contains(&erratum.kind.as_str());
+        let reads = if is_wrong { "Should be" } else { "Reading" };
         let words = format!(
-            "{} {}: {}. Printed: {}. Should be: {}{certain}.",
+            "{} {}: {}. Printed: {}. {reads}: {}{certain}.",
             erratum.id,
             erratum.kind,
             erratum.r#where.join("; "),

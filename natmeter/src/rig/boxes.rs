@@ -148,6 +148,9 @@ fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
 fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
     let cores = &scenario.sweep.cores;
     let mut facts = FactTable::new();
+    if cores.is_default() {
+        facts.insert("cores of the boxes".to_owned(), "as found: the scenario does not set them".to_owned());
+    }
     if bed.boxes.len() == 1 {
         return facts;
     }

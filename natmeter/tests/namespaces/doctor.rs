@@ -96,7 +96,7 @@ fn a_box_is_looked_at_over_ssh() {
     assert!(fixed.contains(&format!("box dut: {timeout}: set to 300")), "{fixed}");
     assert_eq!(read(), "300");
     let here = said(&["doctor", "--undo"]);
-    assert!(here.contains("box ssh:dut still has changed settings"), "{here}");
+    assert!(here.contains("box ssh:dut by ") && here.contains(" still has changed settings"), "{here}");
     let undone = said(&["doctor", "--undo", "--bed", "bed.toml"]);
     assert!(undone.contains(&format!("box dut: {timeout}: restored from 300 to 30")), "{undone}");
     assert_eq!(read(), "30");

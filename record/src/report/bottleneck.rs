@@ -8,6 +8,7 @@ use method::metric::{CPU_IDLE, LOCK_WAIT};
 use method::procedure::Bottleneck;
 use method::procedure::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::trial::{CpuIdle, Profile};
+use scenario::bed::BoxKeys;
 
 /// The idle times of a point: of its last repetition that has any.
 pub(super) fn idle_of(result: &PointResult) -> &[CpuIdle] {
@@ -46,13 +47,25 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
     let limit = limits().find(|limit| *limit != Limit::Unknown).unwrap_or(Limit::Unknown);
     let profile = profiled.and_then(profile_of);
     let mut loads: Vec<CoreLoads> = idle.map_or(&[][..], idle_of).iter().map(CoreLoads::of_samples).collect();
+    let (whose, boxes) = box_of_profile(report);
+    let profile = profile.zip(whose);
     if loads.is_empty() {
-        loads.extend(profile.and_then(CoreLoads::of_profile));
+        loads.extend(profile.and_then(|(profile, of)| Some(CoreLoads { of, ..CoreLoads::of_profile(profile)? })));
     }
-    let boxes = found.iter().find_map(|bottleneck| bottleneck.boxes()).unwrap_or(loads.len() as u32);
     // A trial that the tester or the host spoiled shows nothing.
     found.first()?;
-    Seen { limit, boxes, loads, locks: profile.and_then(LockWait::of_profile) }.bottleneck()
+    let locks = profile.and_then(|(profile, of)| Some(LockWait { of, ..LockWait::of_profile(profile)? }));
+    Seen { limit, boxes, loads, locks }.bottleneck()
+}
+
+/// Number of the box that a profile shows, and the number of boxes. A profile of a kernel that forwards packets of several boxes
+/// shows none of them.
+fn box_of_profile(report: &Report) -> (Option<u32>, u32) {
+    let Some(bed) = &report.header.scenario.bed else { return (Some(0), 1) };
+    let here = |(at, (_, keys)): (u32, &(_, BoxKeys))| keys.has_kernel_of_tester().then_some(at);
+    let mut of_this_kernel = (0..).zip(&bed.boxes).filter_map(here);
+    let first = of_this_kernel.next();
+    (first.filter(|_| of_this_kernel.next().is_none()), bed.boxes.len() as u32)
 }
 
 fn of_result(result: &PointResult) -> Option<&Bottleneck> {
