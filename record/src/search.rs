@@ -1,7 +1,7 @@
 //! The search of a measurement and its settings, which follow from scenario, calibration and earlier results. A run uses it
 //! with new trials, an audit with recorded trials.
 
-mod device;
+pub(crate) mod device;
 
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
             job: Job::new(measurement, scenario, &settings)?,
             cap: cap(measurement, scenario, known),
             phase1_rate: scenario.phase1_rate().map(Rate).or_else(|| phase1_rate(known, &measurement.point, &settings)),
-            limit: device::limit(measurement, scenario, calibration, known),
+            limit: device::limit(measurement, scenario, calibration, &device::throughputs(&measurement.point, known)),
             throughput: given(measurement, scenario)
                 .or_else(|| throughput_of(known, &measurement.point))
                 .map(|rate| rate.min(settings.hi)),

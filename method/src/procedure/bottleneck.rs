@@ -170,17 +170,6 @@ impl Seen {
     }
 }
 
-impl Bottleneck {
-    /// Returns what was known of the rate, as far as it decides between bottlenecks.
-    pub fn limit(&self) -> Limit {
-        match self {
-            Bottleneck::Tester => Limit::Tester,
-            Bottleneck::Memory | Bottleneck::Contention => Limit::Device,
-            _ => Limit::Unknown,
-        }
-    }
-}
-
 impl CoreLoads {
     /// The medians of the samples of phase 2.
     pub fn of_samples(cpu: &CpuIdle) -> CoreLoads {

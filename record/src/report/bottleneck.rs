@@ -4,7 +4,9 @@ use super::Report;
 use super::facts::device_at;
 use super::number;
 use super::result::PointResult;
-use method::metric::{CPU_IDLE, LOCK_WAIT};
+use crate::plan::Measurement;
+use method::ResultKind;
+use method::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
 use method::procedure::Bottleneck;
 use method::procedure::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::trial::{CpuIdle, Profile};
@@ -25,7 +27,7 @@ pub(super) fn profile_of(result: &PointResult) -> Option<&Profile> {
 pub(super) fn sentences(report: &Report) -> Vec<String> {
     let mut points: Vec<&PointResult> = Vec::new();
     for result in report.results.iter().filter(|r| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str())) {
-        if !points.iter().any(|known| is_at(known, result)) {
+        if !points.iter().any(|known| known.is_beside(result)) {
             points.push(result);
         }
     }
@@ -34,17 +36,17 @@ pub(super) fn sentences(report: &Report) -> Vec<String> {
     points.into_iter().filter_map(sentence).collect()
 }
 
-fn is_at(a: &PointResult, b: &PointResult) -> bool {
-    (a.dut, a.cores, a.connections, &a.axes) == (b.dut, b.cores, b.connections, &b.axes)
-}
-
 /// What limits the throughput at the point of a result; none if too little was seen.
 fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
-    let of_metric = |key| report.results.iter().find(move |r| r.metric == key && is_at(r, point));
+    let of_metric = |key| report.results.iter().find(move |r| r.metric == key && r.is_beside(point));
     let (idle, profiled) = (of_metric(CPU_IDLE.key), of_metric(LOCK_WAIT.key));
-    let found: Vec<&Bottleneck> = [idle, profiled].into_iter().flatten().filter_map(of_result).collect();
-    let limits = || found.iter().map(|bottleneck| bottleneck.limit());
-    let limit = limits().find(|limit| *limit != Limit::Unknown).unwrap_or(Limit::Unknown);
+    let measured = || [idle, profiled].into_iter().flatten();
+    // A repetition whose trials were all invalid has no bottleneck.
+    if !measured().any(has_bottleneck) {
+        return None;
+    }
+    let limits = measured().map(|result| limit(report, result));
+    let limit = limits.into_iter().find(|limit| *limit != Limit::Unknown).unwrap_or(Limit::Unknown);
     let profile = profiled.and_then(profile_of);
     let mut loads: Vec<CoreLoads> = idle.map_or(&[][..], idle_of).iter().map(CoreLoads::of_samples).collect();
     let (whose, boxes) = box_of_profile(report);
@@ -52,8 +54,6 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
     if loads.is_empty() {
         loads.extend(profile.and_then(|(profile, of)| Some(CoreLoads { of, ..CoreLoads::of_profile(profile)? })));
     }
-    // A trial that the tester or the host spoiled shows nothing.
-    found.first()?;
     let locks = profile.and_then(|(profile, of)| Some(LockWait { of, ..LockWait::of_profile(profile)? }));
     Seen { limit, boxes, loads, locks }.bottleneck()
 }
@@ -68,8 +68,20 @@ fn box_of_profile(report: &Report) -> (Option<u32>, u32) {
     (first.filter(|_| of_this_kernel.next().is_none()), bed.boxes.len() as u32)
 }
 
-fn of_result(result: &PointResult) -> Option<&Bottleneck> {
-    result.repetitions.iter().rev().find_map(|r| r.evidence.bottleneck.as_ref())
+fn has_bottleneck(result: &PointResult) -> bool {
+    result.repetitions.iter().any(|repetition| repetition.evidence.bottleneck.is_some())
+}
+
+/// What limits the throughput at which a result was measured, as its trials were told.
+fn limit(report: &Report, result: &PointResult) -> Limit {
+    let header = &report.header;
+    let is_same = |m: &&Measurement| m.metric == result.metric && result.is_at(&m.point);
+    let Some(m) = header.plan.measurements.iter().find(is_same) else { return Limit::Unknown };
+    let throughputs = report.results.iter().filter(|other| is_throughput(&other.metric) && other.is_beside(result));
+    let kinds: Vec<ResultKind> =
+        throughputs.flat_map(|of| &of.repetitions).map(|repetition| repetition.bound).collect();
+    let calibration = report.calibration.clone().unwrap_or_default();
+    crate::search::device::limit(m, &header.scenario, &calibration, &kinds)
 }
 
 /// What limits the throughput, in one sentence without its stop.

@@ -338,7 +338,7 @@ impl PointResult {
     }
 
     /// Whether it belongs to this point of the matrix.
-    fn is_at(&self, point: &Point) -> bool {
+    pub(super) fn is_at(&self, point: &Point) -> bool {
         (self.dut, self.connections, self.cores, &self.axes) == (point.dut, point.connections, point.cores, &point.axes)
     }
 

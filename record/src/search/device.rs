@@ -13,7 +13,7 @@ use method::procedure::tear_down::{self, Emptying};
 use method::procedure::{Phase2, Progress, SearchResult};
 use method::trial::{Action, Disruption};
 use method::{Nanos, Rate, ResultKind, TrialError, Trials};
-use scenario::{Dut, Scenario};
+use scenario::{Dut, Point, Scenario};
 
 /// Such a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,18 @@ fn churned(m: &Measurement, scenario: &Scenario) -> Option<Churned> {
     Some(Churned { arrivals: Rate(rate.frames_per_second(scenario.widest_frame())), held, limits })
 }
 
-/// What limits the throughput at which the trials of a measurement run: nothing is known of a rate that the scenario gives.
-pub(super) fn limit(m: &Measurement, scenario: &Scenario, calibration: &Calibration, known: &[Outcome]) -> Limit {
+/// The kinds of the throughputs of a point.
+pub(super) fn throughputs(point: &Point, known: &[Outcome]) -> Vec<ResultKind> {
+    let is_of_point = |o: &&Outcome| o.measurement.point == *point && is_throughput(&o.measurement.metric);
+    known.iter().filter(is_of_point).map(|o| o.result.kind).collect()
+}
+
+/// What limits the throughput at which the trials of a measurement run, by the kinds of the throughputs of its point: nothing is
+/// known of a rate that the scenario gives.
+pub(crate) fn limit(m: &Measurement, scenario: &Scenario, calibration: &Calibration, kinds: &[ResultKind]) -> Limit {
     if given(m, scenario).is_some() {
         return Limit::Unknown;
     }
-    let is_of_point = |o: &&Outcome| o.measurement.point == m.point && is_throughput(&o.measurement.metric);
-    let kinds: Vec<ResultKind> = known.iter().filter(is_of_point).map(|o| o.result.kind).collect();
     let ceiling = || calibration.at(m.point.connections, &m.point.axes).and_then(|c| c.of_trials(&m.metric));
     if kinds.contains(&ResultKind::Exact) {
         Limit::Device

@@ -3,10 +3,10 @@
 
 use super::fixture::{Run, Truth};
 use super::{report, whole_text};
-use method::Nanos;
-use method::metric::{CPU_IDLE, LOCK_WAIT};
+use method::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
 use method::procedure::Bottleneck;
 use method::trial::{CoreSamples, CpuIdle, Profile};
+use method::{Nanos, ResultKind};
 use record::plan::Measurement;
 
 /// Over TAPs: device and tester shared core 0.
@@ -111,8 +111,19 @@ fn a_core_that_is_shared_or_busy_with_other_programs_shows_no_idle_time() {
     assert_eq!(sentence(&run).as_deref(), Some(says));
 }
 
+/// Without idle times, the profile alone shows the locks of a device that fails at a higher rate.
+#[test]
+fn a_profile_alone_shows_lock_contention() {
+    let locks = Bottleneck::Locks { of: 0, boxes: 1, waits: 250_000 };
+    let run = run(None, Some((waiting(BESIDE_OTHERS.profile(), 250_000), Some(locks))));
+    let says = "lock contention limits the throughput: the device waits for locks in 25 % of its working time";
+    assert_eq!(sentence(&run).as_deref(), Some(says));
+}
+
 #[test]
 fn a_limit_of_the_tester_is_that_of_the_point() {
-    let run = run(None, Some((BESIDE_OTHERS.profile(), Some(Bottleneck::Tester))));
+    let mut run = run(None, Some((BESIDE_OTHERS.profile(), Some(Bottleneck::Tester))));
+    let throughputs = run.outcomes.iter_mut().filter(|outcome| is_throughput(&outcome.measurement.metric));
+    throughputs.for_each(|outcome| outcome.result.kind = ResultKind::TesterLimit);
     assert_eq!(sentence(&run).as_deref(), Some("the tester limits the throughput: it could offer no higher rate"));
 }
