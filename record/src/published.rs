@@ -3,7 +3,8 @@
 
 pub mod check;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// The values, one a line.
@@ -12,10 +13,10 @@ const SOURCES: &str = include_str!("../published/sources.toml");
 const TABLES: &str = include_str!("../published/tables.toml");
 const ERRATA: &str = include_str!("../published/errata.toml");
 
-/// A published value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    /// Document and table.
+/// Where a published value stands, and the conditions under which it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Conditions {
+    /// Document and table, as in `published/all.csv`.
     pub table: String,
     /// The document.
     pub document: String,
@@ -27,21 +28,7 @@ pub struct Value {
     pub implementation: String,
     /// Test set-up.
     pub setup: String,
-    /// Key of the metric.
-    pub metric: String,
-    /// What it is of the repetitions: `median`, `min`, `max`; or how the document computed it from others.
-    pub stat: String,
-    /// Unit; frames per second are those of both directions.
-    pub unit: String,
-    /// What varies in its table.
-    pub x_name: String,
-    /// Its place in the table: a number, or words.
-    pub x: String,
-    /// The value.
-    pub value: f64,
-    /// As the document prints it.
-    pub printed: String,
-    /// Connections; none if not stated.
+    /// Connections; `None` if not stated.
     pub connections: Option<u64>,
     /// As above.
     pub source_ports: Option<u64>,
@@ -59,6 +46,27 @@ pub struct Value {
     pub tolerance: Option<f64>,
     /// IPv4 frame size.
     pub frame_size: Option<u64>,
+}
+
+/// A published value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// Its place and its conditions.
+    pub under: Conditions,
+    /// Key of the metric.
+    pub metric: String,
+    /// What it is of the repetitions: `median`, `min`, `max`; or how the document computed it from others.
+    pub stat: String,
+    /// Unit; frames per second are those of both directions.
+    pub unit: String,
+    /// What varies in its table.
+    pub x_name: String,
+    /// Its place in the table: a number, or words.
+    pub x: String,
+    /// The value.
+    pub value: f64,
+    /// As the document prints it.
+    pub printed: String,
 }
 
 /// A cited document.
@@ -84,7 +92,7 @@ pub struct Document {
 pub struct Table {
     /// Its short number: the document's, and that of the table or figure in it.
     pub number: String,
-    /// Document and table, as in [`Value::table`].
+    /// Document and table, as in [`Conditions::table`].
     pub id: String,
     /// What it shows.
     pub title: String,
@@ -174,7 +182,7 @@ pub fn table(name: &str) -> Option<&'static Table> {
 impl Table {
     /// Its values, in the order of the document.
     pub fn values(&self) -> impl Iterator<Item = &'static Value> {
-        ALL.iter().filter(|value| value.table == self.id)
+        ALL.iter().filter(|value| value.under.table == self.id)
     }
 
     /// Its document.
@@ -203,20 +211,13 @@ fn read(text: &str) -> Vec<Value> {
     let value = |row: Vec<String>| {
         let text = |name: &str| row[at(name)].clone();
         let count = |name: &str| row[at(name)].parse::<u64>().ok();
-        Some(Value {
+        let under = Conditions {
             table: text("table_id"),
             document: text("document"),
             label: text("label"),
             technology: text("technology"),
             implementation: text("implementation"),
             setup: text("setup"),
-            metric: text("metric"),
-            stat: text("stat"),
-            unit: text("unit"),
-            x_name: text("x_name"),
-            x: text("x_value"),
-            value: row[at("value")].parse().ok()?,
-            printed: text("printed"),
             connections: count("connections"),
             source_ports: count("src_ports"),
             destination_ports: count("dst_ports"),
@@ -226,6 +227,16 @@ fn read(text: &str) -> Vec<Value> {
             experiments: count("experiments"),
             tolerance: row[at("loss_tolerance")].parse().ok(),
             frame_size: count("frame_size_ipv4"),
+        };
+        Some(Value {
+            under,
+            metric: text("metric"),
+            stat: text("stat"),
+            unit: text("unit"),
+            x_name: text("x_name"),
+            x: text("x_value"),
+            value: row[at("value")].parse().ok()?,
+            printed: text("printed"),
         })
     };
     lines.map(fields).filter_map(value).collect()
@@ -258,8 +269,8 @@ mod tests {
     fn every_value_has_its_table_and_its_document() {
         assert_eq!((values().len(), VALUES.lines().count()), (1_261, 1_262));
         for value in values() {
-            let table = table(&value.table).unwrap_or_else(|| panic!("{value:?}"));
-            assert_eq!(table.document().id, value.document);
+            let table = table(&value.under.table).unwrap_or_else(|| panic!("{value:?}"));
+            assert_eq!(table.document().id, value.under.document);
         }
         assert!(tables().iter().all(|table| table.values().next().is_some()));
         for erratum in errata() {

@@ -46,7 +46,7 @@ fn list(output: Output) {
 }
 
 fn label(table: &Table) -> &'static str {
-    table.values().next().map_or("", |value| value.label.as_str())
+    table.values().next().map_or("", |value| value.under.label.as_str())
 }
 
 fn show(id: &str, output: Output) -> Exit {
@@ -103,16 +103,16 @@ fn conditions(table: &Table) -> String {
         }
     };
     let count = |n: Option<u64>, unit: &str| n.map(|n| format!("{} {unit}", grouped(n)));
-    common(&|v| Some(v.technology.clone()));
-    common(&|v| Some(v.implementation.clone()));
-    common(&|v| Some(v.setup.clone()));
-    common(&|v| count(v.cores, "cores"));
-    common(&|v| count(v.connections, "connections"));
-    common(&|v| count(v.hash_table, "hash buckets"));
-    common(&|v| count(v.table_size, "entries at most"));
-    common(&|v| count(v.frame_size, "octets"));
-    common(&|v| count(v.experiments, "repetitions"));
-    common(&|v| v.tolerance.map(|share| format!("loss tolerance {share}")));
+    common(&|v| Some(v.under.technology.clone()));
+    common(&|v| Some(v.under.implementation.clone()));
+    common(&|v| Some(v.under.setup.clone()));
+    common(&|v| count(v.under.cores, "cores"));
+    common(&|v| count(v.under.connections, "connections"));
+    common(&|v| count(v.under.hash_table, "hash buckets"));
+    common(&|v| count(v.under.table_size, "entries at most"));
+    common(&|v| count(v.under.frame_size, "octets"));
+    common(&|v| count(v.under.experiments, "repetitions"));
+    common(&|v| v.under.tolerance.map(|share| format!("loss tolerance {share}")));
     said.join("; ")
 }
 

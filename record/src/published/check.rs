@@ -94,7 +94,7 @@ const RULES: [Rule; 7] = [
         how: "connections / net deletion time",
         apply: |value, table| {
             let times = ["filled_table_deletion_time", "empty_table_deletion_time"];
-            let n = (value.metric == "conn_tear_down_rate").then_some(value.connections)??;
+            let n = (value.metric == "conn_tear_down_rate").then_some(value.under.connections)??;
             let [full, empty] = both(table, value, times)?;
             let net = Rounded { value: full.value - empty.value, half: full.half + empty.half };
             Some(([Rounded::exact(n as f64), net], |connections, net| connections / net))
@@ -103,14 +103,14 @@ const RULES: [Rule; 7] = [
     Rule {
         how: "memory of the hash table / buckets",
         apply: |value, table| {
-            let buckets = (value.metric == "memory_per_hash_bucket").then_some(value.hash_table)??;
+            let buckets = (value.metric == "memory_per_hash_bucket").then_some(value.under.hash_table)??;
             Some(([median(table, "memory_hash_table", &value.x)?, Rounded::exact(buckets as f64)], |all, n| all / n))
         },
     },
     Rule {
         how: "memory of all entries / entries",
         apply: |value, table| {
-            let entries = (value.metric == "memory_per_conntrack_entry").then_some(value.connections)??;
+            let entries = (value.metric == "memory_per_conntrack_entry").then_some(value.under.connections)??;
             Some(([median(table, "memory_conntrack_entries", &value.x)?, Rounded::exact(entries as f64)], |all, n| {
                 all / n
             }))

@@ -4,7 +4,7 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64, plural};
 use super::result::PointResult;
-use crate::published::{self, Document, Erratum, Value, values};
+use crate::published::{self, Conditions, Document, Erratum, Value, values};
 use method::Direction;
 use method::metric::{self, Unit};
 use scenario::axis;
@@ -19,40 +19,13 @@ const REPEATED: [&str; 2] = ["transition-scalability-02", "v6ops-slides-2022"];
 /// A published median with its conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
-    /// Document and table, as in `published/all.csv`.
-    pub table: String,
-    /// The document.
-    pub document: String,
-    /// Table or figure.
-    pub label: String,
-    /// Technology.
-    pub technology: String,
-    /// Implementation with version.
-    pub implementation: String,
-    /// Test set-up.
-    pub setup: String,
+    /// Its place and its conditions.
+    #[serde(flatten)]
+    pub under: Conditions,
     /// Key of the metric.
     pub metric: String,
     /// The value; frames per second are per direction.
     pub value: f64,
-    /// Connections; `None` if not stated.
-    pub connections: Option<u64>,
-    /// As above.
-    pub source_ports: Option<u64>,
-    /// As above.
-    pub destination_ports: Option<u64>,
-    /// Cores of the DUT.
-    pub cores: Option<u64>,
-    /// Buckets of its hash table.
-    pub hash_table: Option<u64>,
-    /// Entries of its connection tracking table.
-    pub table_size: Option<u64>,
-    /// Repetitions.
-    pub experiments: Option<u64>,
-    /// Loss tolerance as a share of the frames; 0 is RFC 2544.
-    pub tolerance: Option<f64>,
-    /// IPv4 frame size.
-    pub frame_size: Option<u64>,
     /// Validation factor.
     pub alpha: Option<f64>,
 }
@@ -102,7 +75,7 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
         .iter()
-        .filter(|p| p.metric == metric && p.technology == wanted)
+        .filter(|p| p.metric == metric && p.under.technology == wanted)
         .map(|p| (distance(p, software, connections, cores), p))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, p)| p)
@@ -116,13 +89,13 @@ fn distance(p: &Published, software: &str, connections: u64, cores: u32) -> f64 
         _ if ours > 0 => 2.0,
         _ => 0.0,
     };
-    let crowded = match (p.connections, p.hash_table) {
+    let crowded = match (p.under.connections, p.under.hash_table) {
         (Some(n), Some(buckets)) if n > buckets => (n as f64 / buckets as f64).ln(),
         _ => 0.0,
     };
-    let other_software = ["iptables", "nftables"].contains(&software) && !p.implementation.starts_with(software);
-    factor(cores.into(), p.cores)
-        + 0.5 * factor(connections, p.connections)
+    let other_software = ["iptables", "nftables"].contains(&software) && !p.under.implementation.starts_with(software);
+    factor(cores.into(), p.under.cores)
+        + 0.5 * factor(connections, p.under.connections)
         + 0.1 * crowded
         + if other_software { 0.7 } else { 0.0 }
 }
@@ -164,7 +137,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
     if !differences.is_empty() {
         notes.push(format!("The published set-up differs: {}.", differences.join("; ")));
     }
-    if let Some(tolerance) = published.tolerance.filter(|&t| t > 0.0) {
+    if let Some(tolerance) = published.under.tolerance.filter(|&t| t > 0.0) {
         let accepted = number::significant((1.0 - tolerance) * 100.0, 6);
         notes
             .push(format!("The published value has an acceptance of {accepted} %; its zero-loss rate would be lower."));
@@ -192,19 +165,19 @@ pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: 
     if let Some((plays, technology)) = dut.technology()
         && technology.names().has_edges()
         && plays != Plays::Dual
-        && published.setup.starts_with("dual DUT")
+        && published.under.setup.starts_with("dual DUT")
     {
         let words = technology.names().words(plays);
         differences.push(format!("customer edge and provider edge as a pair (here one edge: {words})"));
     }
-    if published.setup.contains("two routers in series") {
+    if published.under.setup.contains("two routers in series") {
         differences.push("two routers in a row (here one)".to_owned());
     }
-    if published.setup.contains("split") {
+    if published.under.setup.contains("split") {
         differences.push("a customer edge of two devices, NAT44 and NAT46 (here of one)".to_owned());
     }
     if let Some(size) =
-        published.frame_size.filter(|&size| size != traffic.frame_size as u64 || traffic.frame_sizes.is_some())
+        published.under.frame_size.filter(|&size| size != traffic.frame_size as u64 || traffic.frame_sizes.is_some())
     {
         let here = traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), Imix::in_words);
         differences.push(format!("frames of {size} octets (here {here})"));
@@ -235,7 +208,7 @@ pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: 
 /// The difference between the mapping behaviours, where that of the published software is known: iptables and nftables map
 /// each four-tuple, and Jool's NAT64 is that of RFC 6146.
 fn mapping(dut: &Dut, published: &Published) -> Option<String> {
-    let theirs = match (published.software(), published.technology.as_str()) {
+    let theirs = match (published.software(), published.under.technology.as_str()) {
         ("iptables" | "nftables", "stateful NAT44") => Mapping::AddressAndPortDependent,
         ("Jool", "stateful NAT64" | "464XLAT") => Mapping::EndpointIndependent,
         _ => return None,
@@ -256,9 +229,9 @@ fn ports(source: u64, destination: u64) -> String {
 /// Notes of the errata that apply to a value.
 fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
     let touches = |e: &&Erratum| {
-        e.tables.contains(&p.table)
+        e.tables.contains(&p.under.table)
             && (e.metrics.is_empty() || e.metrics.contains(&p.metric))
-            && (e.connections.is_empty() || p.connections.is_some_and(|n| e.connections.contains(&n)))
+            && (e.connections.is_empty() || p.under.connections.is_some_and(|n| e.connections.contains(&n)))
     };
     published::errata().iter().filter(touches).filter_map(|e| e.note.as_deref())
 }
@@ -266,25 +239,29 @@ fn errata(p: &Published) -> impl Iterator<Item = &'static str> {
 impl Published {
     /// Its document.
     pub fn source(&self) -> &'static Document {
-        published::documents().iter().find(|d| d.id == self.document).expect("every table has its document: tested")
+        published::documents()
+            .iter()
+            .find(|d| d.id == self.under.document)
+            .expect("every table has its document: tested")
     }
 
     /// The software without its version.
     pub fn software(&self) -> &str {
-        self.implementation.split(' ').next().unwrap_or_default()
+        self.under.implementation.split(' ').next().unwrap_or_default()
     }
 
     /// Conditions in words.
     pub fn conditions(&self) -> String {
-        let mut words = vec![self.technology.clone(), self.implementation.clone(), self.setup.clone()];
+        let mut words =
+            vec![self.under.technology.clone(), self.under.implementation.clone(), self.under.setup.clone()];
         let mut say = |value: Option<u64>, unit: &str| {
             if let Some(value) = value {
                 words.push(format!("{} {unit}", grouped(value)));
             }
         };
-        say(self.cores, if self.cores == Some(1) { "core" } else { "cores" });
-        say(self.connections, "connections");
-        if let (Some(source), Some(destination)) = (self.source_ports, self.destination_ports) {
+        say(self.under.cores, if self.under.cores == Some(1) { "core" } else { "cores" });
+        say(self.under.connections, "connections");
+        if let (Some(source), Some(destination)) = (self.under.source_ports, self.under.destination_ports) {
             words.push(ports(source, destination));
         }
         let mut say = |value: Option<u64>, unit: &str| {
@@ -292,9 +269,9 @@ impl Published {
                 words.push(format!("{} {unit}", grouped(value)));
             }
         };
-        say(self.hash_table, "hash buckets");
-        say(self.frame_size, "octets");
-        say(self.experiments, "repetitions");
+        say(self.under.hash_table, "hash buckets");
+        say(self.under.frame_size, "octets");
+        say(self.under.experiments, "repetitions");
         if let Some(alpha) = self.alpha {
             words.push(format!("alpha {}", number::significant(alpha, 3)));
         }
@@ -347,7 +324,7 @@ pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
         let compared = Compared {
             title: metric::by_key(&b.metric).map_or("", |m| m.title),
             published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
-            source: format!("{}, {}", p.source().cite, p.label),
+            source: format!("{}, {}", p.source().cite, p.under.label),
             notes: b.notes.iter().map(String::as_str).collect(),
             measured: vec![measured],
         };
@@ -375,7 +352,7 @@ pub fn common_conditions(report: &Report) -> String {
 
 /// The documents cited, with their machines, each once.
 pub fn documents(beside: &[Beside]) -> Vec<String> {
-    let cited = |d: &&Document| beside.iter().any(|b| b.published.document == d.id);
+    let cited = |d: &&Document| beside.iter().any(|b| b.published.under.document == d.id);
     let note = |d: &Document| d.note.as_ref().map_or_else(String::new, |n| format!(" {n}."));
     published::documents()
         .iter()
@@ -388,7 +365,7 @@ pub fn documents(beside: &[Beside]) -> Vec<String> {
 fn medians() -> Vec<Published> {
     // Values that the document computed from medians, such as a net time.
     let is_median = |value: &&Value| ["median", "computed"].contains(&value.stat.as_str());
-    let is_last = |value: &&Value| !REPEATED.contains(&value.document.as_str());
+    let is_last = |value: &&Value| !REPEATED.contains(&value.under.document.as_str());
     values().iter().filter(is_median).filter(is_last).map(median).collect()
 }
 
@@ -401,23 +378,9 @@ pub(super) fn median(value: &Value) -> Published {
         _ => 1.0,
     };
     Published {
-        table: value.table.clone(),
-        document: value.document.clone(),
-        label: value.label.clone(),
-        technology: value.technology.clone(),
-        implementation: value.implementation.clone(),
-        setup: value.setup.clone(),
+        under: value.under.clone(),
         metric: value.metric.clone(),
         value: value.value * factor,
-        connections: value.connections,
-        source_ports: value.source_ports,
-        destination_ports: value.destination_ports,
-        cores: value.cores,
-        hash_table: value.hash_table,
-        table_size: value.table_size,
-        experiments: value.experiments,
-        tolerance: value.tolerance,
-        frame_size: value.frame_size,
         alpha: value.place().filter(|_| value.x_name == "alpha"),
     }
 }
@@ -448,7 +411,7 @@ mod tests {
         // draft-lencse-v6ops-transition-scalability-05, Figure 2: 223.5 k connections/s, 414.9 k packets/s in both
         // directions, 910.9 k forwarded, on one core.
         let one = nearest("max_conn_est_rate", &device(QUICKSTART, "embedded"), 1_000_000, 1).unwrap();
-        assert_eq!((one.value, one.software(), one.label.as_str()), (223_500.0, "iptables", "Figure 2"));
+        assert_eq!((one.value, one.software(), one.under.label.as_str()), (223_500.0, "iptables", "Figure 2"));
         let throughput = nearest("throughput", &device(KERNEL, "iptables-legacy"), 4_000_000, 1).unwrap();
         assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s per direction");
         let forwarding = nearest("throughput", &device(KERNEL, "linux-forwarding"), 0, 1).unwrap();
@@ -459,9 +422,9 @@ mod tests {
     fn the_nearest_conditions_win() {
         let dut = device(KERNEL, "nftables");
         let near = |n, cores| nearest("max_conn_est_rate", &dut, n, cores).unwrap();
-        assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).cores), ("iptables", Some(1)));
+        assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).under.cores), ("iptables", Some(1)));
         assert_eq!(near(40_000_000, 16).software(), "nftables");
-        assert_eq!(near(800_000_000, 16).connections, Some(800_000_000));
+        assert_eq!(near(800_000_000, 16).under.connections, Some(800_000_000));
     }
 
     #[test]
@@ -474,7 +437,7 @@ mod tests {
     fn a_corrected_label_is_said() {
         let value = MEDIANS
             .iter()
-            .find(|p| p.table == "transition-scalability-05/figure-9" && p.connections == Some(6_250_000))
+            .find(|p| p.under.table == "transition-scalability-05/figure-9" && p.under.connections == Some(6_250_000))
             .unwrap();
         assert!(errata(value).any(|note| note.contains("prints 6.35M")));
     }

@@ -339,20 +339,20 @@ fn per_second(unit: Option<Unit>, result: &PointResult, value: f64) -> String {
 fn comparison(report: &Report) -> Option<String> {
     let rank = |metric: &str| [MAX_CONN_EST_RATE.key, THROUGHPUT.key].iter().position(|m| *m == metric).unwrap_or(2);
     // The headline has the most cores, so the comparison takes the published value with the most cores.
-    let best = report.beside.iter().min_by_key(|b| (rank(&b.metric), Reverse(b.published.cores)))?;
+    let best = report.beside.iter().min_by_key(|b| (rank(&b.metric), Reverse(b.published.under.cores)))?;
     let p = &best.published;
-    let on = match p.cores {
+    let on = match p.under.cores {
         Some(1) => "one core of ".to_owned(),
         Some(n) => format!("{n} cores of "),
         None => String::new(),
     };
-    let at = p.connections.map_or_else(String::new, |n| format!(" at {} connections", si(n as f64, 3)));
+    let at = p.under.connections.map_or_else(String::new, |n| format!(" at {} connections", si(n as f64, 3)));
     let value = match metric::by_key(&p.metric).map(|m| m.unit) {
         Some(Unit::FramesPerSecond) => format!("{} frames/s per direction", grouped_f64(p.value)),
         Some(unit) => format!("{} {}", grouped_f64(p.value), unit.symbol()),
         None => grouped_f64(p.value),
     };
-    let tolerance = match p.tolerance {
+    let tolerance = match p.under.tolerance {
         Some(t) if t > 0.0 => format!(", acceptance {} %", number::significant((1.0 - t) * 100.0, 6)),
         _ => String::new(),
     };
@@ -366,7 +366,7 @@ fn comparison(report: &Report) -> Option<String> {
         p.software(),
         source.machine,
         source.cite,
-        p.label
+        p.under.label
     ))
 }
 

@@ -121,7 +121,7 @@ impl<'a> Beside<'a> {
             "alpha" => "alpha",
             _ => "published at",
         };
-        let label = self.table.values().next().map_or("", |value| value.label.as_str());
+        let label = self.table.values().next().map_or("", |value| value.under.label.as_str());
         Table {
             title: format!("{}, {label}: {} · {}", self.table.document().cite, self.table.title, self.dut_name),
             axis,
