@@ -1,5 +1,5 @@
 //! A NAT in user space behind two TUN devices, as a device under test: stateful NAT64 or NAT44 of the library pktkit. It keeps
-//! connections until it ends; routes to the devices are set by whoever starts it.
+//! connections until it ends. The caller sets the routes to its devices.
 //!
 //! Usage: `tun-nat INSIDE OUTSIDE PREFIX ADDRESS`. INSIDE and OUTSIDE are the devices that it makes. PREFIX is the IPv6 prefix of
 //! NAT64, or the IPv4 prefix of the customers; ADDRESS is the outside address, with ports from 10000 on.

@@ -34,8 +34,8 @@ pub struct Boxes {
     cores: Vec<usize>,
     /// Which boxes are in namespaces of this machine.
     here: Vec<bool>,
-    /// Whether the packets of all of these are steered to cores that the scenario chooses.
-    is_steered: bool,
+    /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
+    own_cores: Vec<usize>,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
 }
@@ -54,6 +54,7 @@ pub fn prepare(
     let (cores, shares_core) = (cores_here(scenario, bed, point), shares_core(scenario, bed, point));
     let here: Vec<bool> = bed.boxes.iter().map(|(_, keys)| keys.on == bed::On::Namespace).collect();
     let is_steered = steered(scenario, bed).count() == here.iter().filter(|here| **here).count();
+    let own_cores = if is_steered && !shares_core { cores.clone() } else { Vec::new() };
     let mut boxes = Boxes {
         running: Vec::new(),
         facts: FactTable::new(),
@@ -61,7 +62,7 @@ pub fn prepare(
         queues: Vec::new(),
         cores,
         here,
-        is_steered,
+        own_cores,
         shares_core,
     };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
@@ -378,8 +379,7 @@ impl Boxes {
         uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).collect()
     }
 
-    /// The engine's device, and what restores the boxes.
-    /// Last comes what reads the spread over the queues of the boxes, after the trials.
+    /// Returns the engine's device, what restores the boxes, and what reads the spread over their queues after the trials.
     pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
         let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
         let again = Arc::clone(&all);
@@ -387,8 +387,8 @@ impl Boxes {
             let mut all = again.lock().expect("no panic while held");
             all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
         };
-        let own_cores = if self.is_steered && !self.shares_core { self.cores.clone() } else { Vec::new() };
-        let device = Between { all: Arc::clone(&all), uncleared, cores: self.cores, here: self.here, own_cores };
+        let Boxes { cores, here, own_cores, .. } = self;
+        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()

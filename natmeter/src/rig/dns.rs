@@ -73,9 +73,7 @@ fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
 /// If a program or a privilege is missing, or if no query is answered; everything set up until then is restored.
 pub fn build(scenario: &Scenario, between: Between, point: &Point, process: &Process) -> Result<Rig, RigError> {
     let is_dns64 = matches!(between, Between::Dns64 { .. });
-    let keys = &scenario.procedures.dns;
-    let names = Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) };
-    let bed = stand(between, names, process, scenario.duts[point.dut].name())?;
+    let bed = stand(between, names(scenario, is_dns64), process, scenario.duts[point.dut].name())?;
     joined(scenario, point, bed, OnTheWay::default(), process)
 }
 
@@ -111,15 +109,8 @@ pub fn build_over(
     let doubts = boxes.doubts(None);
     let (device, restore, spread) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
-    let names =
-        Names { count: scenario.procedures.dns.names, existing_ppm: scenario.procedures.dns.existing_ppm(false) };
-    let stood = match stand(between, names, process, "dns") {
-        Ok(stood) => stood,
-        Err(error) => {
-            restore();
-            return Err(place.ended().map_or(error, RigError::Ended));
-        }
-    };
+    let stood = stand(between, names(scenario, false), process, "dns");
+    let stood = stood.map_err(|error| place.ended().map_or(error, RigError::Ended))?;
     let restore: Box<dyn FnOnce() -> Vec<String>> = Box::new(move || {
         let left = restore();
         drop(place);
@@ -166,8 +157,7 @@ fn joined(
     process: &Process,
 ) -> Result<Rig, RigError> {
     let is_dns64 = matches!(bed.between(), Between::Dns64 { .. });
-    let keys = &scenario.procedures.dns;
-    let names = Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) };
+    let names = names(scenario, is_dns64);
     let expected = if is_dns64 { Expected::Dns64 } else { Expected::Zone };
     let ports = ports(scenario, point);
     let client = client(&bed, ports)?;
@@ -211,6 +201,12 @@ fn joined(
             left.into_iter().chain(restore.map(|restore| restore()).unwrap_or_default()).collect()
         })),
     })
+}
+
+/// The names of the zone.
+fn names(scenario: &Scenario, is_dns64: bool) -> Names {
+    let keys = &scenario.procedures.dns;
+    Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) }
 }
 
 fn ports(scenario: &Scenario, point: &Point) -> Ports {
