@@ -1,14 +1,17 @@
 //! The boxes between the ports of a test bed, as the engine's device. Their hooks bring them into the state of a point, empty
 //! and count their tables, and restore them.
 
+mod cores;
+mod spread;
+
 use super::cpu::OfCores;
 use super::files::open;
 use super::place::Place;
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed, guest};
+use cores::{core_mask, cores_here, cores_of_boxes, shares_core, steered};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
-use dut::queues::Queues;
 use dut::software::boxes::{self, Edge};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
 use method::trial::{Disruption, Profiler};
@@ -17,6 +20,7 @@ use record::folder::FactTable;
 use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
+use spread::Received;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,92 +82,6 @@ pub fn prepare(
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
-}
-
-/// The packets that the queues of a box had received, of each of its interfaces.
-struct Received {
-    role: String,
-    interfaces: Vec<(String, Queues)>,
-}
-
-impl Received {
-    fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
-        let mut interfaces = Vec::new();
-        // Software of the user may be no Linux.
-        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
-        if let Some(names) = names {
-            let queues = running.queues(names)?;
-            interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));
-        }
-        Ok(Received { role: role.to_owned(), interfaces })
-    }
-
-    /// The doubts about its spread since then.
-    fn lopsided(self, running: &mut External) -> Vec<String> {
-        let [left, right] = &self.interfaces[..] else { return Vec::new() };
-        let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
-        let found = self.interfaces.iter().zip(&now);
-        let found = found.filter_map(|((name, before), now)| Some((name, dut::queues::lopsided(before, now)?)));
-        let sentence = |(name, words): (&String, String)| {
-            format!(
-                "The interface {name} of the box {} does not spread packets evenly over its queues: {words}. Use more flows, or \
-                 spread by ports, too: `ethtool -N {name} rx-flow-hash udp4 sdfn`.",
-                self.role
-            )
-        };
-        found.map(sentence).collect()
-    }
-}
-
-/// The boxes to whose cores this machine steers their packets.
-fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
-    let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| {
-        keys.cores_by() == Some(bed::CoresBy::Steering) && scenario.sweep.cores.sets(role)
-    };
-    bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
-}
-
-fn shares_core(scenario: &Scenario, bed: &Bed, point: &Point) -> bool {
-    let cores = steered(scenario, bed).map(|role| scenario.sweep.cores.of_box(role, point.cores) as usize).max();
-    let [tester, device] = super::kernel::shared_out(bed.lanes() as usize, cores.unwrap_or(0));
-    tester.iter().any(|core| device.contains(core))
-}
-
-/// The cores of this machine that forward packets of boxes in namespaces: those of the scenario that the tester does not use, or
-/// else all, because the thread that sends a frame forwards it.
-fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
-    let here: Vec<_> = bed.boxes.iter().filter(|(_, keys)| keys.has_kernel_of_tester()).collect();
-    let most = |role: &str| scenario.sweep.cores.of_box(role, point.cores) as usize;
-    match here.iter().map(|(role, _)| most(role)).max() {
-        None => Vec::new(),
-        Some(cores) if steered(scenario, bed).count() == here.len() => {
-            let [tester, mut device] = super::kernel::shared_out(bed.lanes() as usize, cores);
-            device.retain(|core| !tester.contains(core));
-            if device.is_empty() { tester } else { device }
-        }
-        Some(_) => port::host::cores(),
-    }
-}
-
-/// Whose cores vary, and how many the other boxes have, for the report of a bed of several boxes.
-fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
-    let cores = &scenario.sweep.cores;
-    let mut facts = FactTable::new();
-    if cores.is_default() {
-        facts.insert("cores of the boxes".to_owned(), "as found: the scenario does not set them".to_owned());
-    }
-    if bed.boxes.len() == 1 {
-        return facts;
-    }
-    let fixed = cores.boxes.iter().flat_map(|boxes| &boxes.fixed);
-    facts.extend(fixed.map(|(role, cores)| (named(role, "cores"), cores.to_string())));
-    if cores.values.len() > 1 {
-        let is_fixed = |role: &str| facts.contains_key(&named(role, "cores"));
-        let varying = bed.boxes.iter().filter(|(role, keys)| keys.has_varying_cores() && !is_fixed(role));
-        let varying: Vec<&str> = varying.map(|(role, _)| *role).collect();
-        facts.insert("box whose cores vary".to_owned(), varying.join(", "));
-    }
-    facts
 }
 
 /// The name of a fact about one of several boxes.
@@ -295,21 +213,6 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
         values.push(("core-mask".to_owned(), core_mask(scenario, role, cores)?));
     }
     Ok(OfPoint { asked, values, sets_cores })
-}
-
-/// The cores of this machine that forward packets of a box, as a mask of the kernel; of no use for other boxes.
-fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigError> {
-    let of_bed = scenario.bed.iter().flat_map(|bed| &bed.boxes).find(|(name, _)| *name == role);
-    let is_steered = of_bed.is_some_and(|(_, keys)| keys.cores_by() == Some(bed::CoresBy::Steering));
-    let of_tester = scenario.bed.as_ref().map_or(1, Bed::lanes) as usize;
-    let [_, found] = super::kernel::shared_out(of_tester, cores as usize);
-    if is_steered && found.len() < cores as usize {
-        return Err(RigError::Bed(format!(
-            "too many cores for the box `{role}` in a namespace: {cores}; natmeter may use {} of this machine; lower `cores` of [sweep]",
-            found.len()
-        )));
-    }
-    Ok(dut::bed::cpu_mask(&found))
 }
 
 /// The placeholders for the addresses of a box and of its next hops, where they are known.

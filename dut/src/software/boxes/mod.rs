@@ -1,8 +1,8 @@
 //! The software of a box as hooks: shell scripts that bring it into a known state there and restore it. The host keeps the old
 //! values of its settings in a file until they are restored, so that a later run or `clean` finds them.
 //!
-//! A script is one file beside this one, behind the shared ones whose functions it calls. It sets `settings`, which `frame.sh` keeps and restores, and has the functions `add`
-//! and `remove`; `clear` and `count` if it keeps connections. Values of the point are variables of the shell.
+//! A script is one file beside this one, behind the shared ones whose functions it calls. It sets `settings`, which `frame.sh`
+//! keeps and restores, and has the functions `add` and `remove`; `clear` and `count` if it keeps connections. Values of the point are variables of the shell.
 
 use crate::external::Hooks;
 use crate::software::conntrack::SLACK;
@@ -370,7 +370,15 @@ mod tests {
     fn cores_of_a_box_are_switched_off_and_restored() {
         const CPU: &str = "sys/devices/system/cpu";
         let [one, two, ten] = ["1", "2", "10"].map(|core| format!("{CPU}/cpu{core}/online"));
-        let folder = files(&[(&format!("{CPU}/cpu0/x"), ""), (&one, "1"), (&two, "0"), (&ten, "1")]);
+        let [of_one, of_all] = ["24", "25"].map(|irq| format!("proc/irq/{irq}/smp_affinity_list"));
+        let folder = files(&[
+            (&format!("{CPU}/cpu0/x"), ""),
+            (&one, "1"),
+            (&two, "0"),
+            (&ten, "1"),
+            (&of_one, "1"),
+            (&of_all, "0-10"),
+        ]);
         let Hooks { prepare, cores, restore, .. } = hooks_with(CoresBy::Hotplug);
         let run = |hook: &Option<String>| ran(folder.path(), hook.as_ref().unwrap());
         let done = run(&prepare);
@@ -378,9 +386,12 @@ mod tests {
         let done = run(&cores);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         assert_eq!([&one, &two, &ten].map(|file| value(&folder, file)), ["0", "0", "0"]);
+        // The kernel would have moved the interrupt of core 1 to any other.
+        assert_eq!([&of_one, &of_all].map(|file| value(&folder, file)), ["0", "0-10"]);
         for _ in 0..2 {
             assert!(run(&restore).status.success());
             assert_eq!([&one, &two, &ten].map(|file| value(&folder, file)), ["1", "0", "1"]);
+            assert_eq!([&of_one, &of_all].map(|file| value(&folder, file)), ["1", "0-10"]);
         }
     }
 

@@ -1,0 +1,74 @@
+//! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and what a report says of all.
+
+use super::named;
+use crate::rig::RigError;
+use crate::rig::kernel::shared_out;
+use record::folder::FactTable;
+use scenario::bed::{self, Bed, BoxKeys};
+use scenario::{Point, Scenario};
+
+/// The boxes to whose cores this machine steers their packets.
+pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
+    let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| {
+        keys.cores_by() == Some(bed::CoresBy::Steering) && scenario.sweep.cores.sets(role)
+    };
+    bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
+}
+
+pub(super) fn shares_core(scenario: &Scenario, bed: &Bed, point: &Point) -> bool {
+    let cores = steered(scenario, bed).map(|role| scenario.sweep.cores.of_box(role, point.cores) as usize).max();
+    let [tester, device] = shared_out(bed.lanes() as usize, cores.unwrap_or(0));
+    tester.iter().any(|core| device.contains(core))
+}
+
+/// The cores of this machine that forward packets of boxes in namespaces: those of the scenario that the tester does not use, or
+/// else all, because the thread that sends a frame forwards it.
+pub(super) fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<usize> {
+    let here: Vec<_> = bed.boxes.iter().filter(|(_, keys)| keys.has_kernel_of_tester()).collect();
+    let most = |role: &str| scenario.sweep.cores.of_box(role, point.cores) as usize;
+    match here.iter().map(|(role, _)| most(role)).max() {
+        None => Vec::new(),
+        Some(cores) if steered(scenario, bed).count() == here.len() => {
+            let [tester, mut device] = shared_out(bed.lanes() as usize, cores);
+            device.retain(|core| !tester.contains(core));
+            if device.is_empty() { tester } else { device }
+        }
+        Some(_) => port::host::cores(),
+    }
+}
+
+/// Whose cores vary, and how many the other boxes have, for the report of a bed of several boxes.
+pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
+    let cores = &scenario.sweep.cores;
+    let mut facts = FactTable::new();
+    if cores.is_default() {
+        facts.insert("cores of the boxes".to_owned(), "as found: the scenario does not set them".to_owned());
+    }
+    if bed.boxes.len() == 1 {
+        return facts;
+    }
+    let fixed = cores.boxes.iter().flat_map(|boxes| &boxes.fixed);
+    facts.extend(fixed.map(|(role, cores)| (named(role, "cores"), cores.to_string())));
+    if cores.values.len() > 1 {
+        let is_fixed = |role: &str| facts.contains_key(&named(role, "cores"));
+        let varying = bed.boxes.iter().filter(|(role, keys)| keys.has_varying_cores() && !is_fixed(role));
+        let varying: Vec<&str> = varying.map(|(role, _)| *role).collect();
+        facts.insert("box whose cores vary".to_owned(), varying.join(", "));
+    }
+    facts
+}
+
+/// The cores of this machine that forward packets of a box, as a mask of the kernel; of no use for other boxes.
+pub(super) fn core_mask(scenario: &Scenario, role: &str, cores: u32) -> Result<String, RigError> {
+    let of_bed = scenario.bed.iter().flat_map(|bed| &bed.boxes).find(|(name, _)| *name == role);
+    let is_steered = of_bed.is_some_and(|(_, keys)| keys.cores_by() == Some(bed::CoresBy::Steering));
+    let of_tester = scenario.bed.as_ref().map_or(1, Bed::lanes) as usize;
+    let [_, found] = shared_out(of_tester, cores as usize);
+    if is_steered && found.len() < cores as usize {
+        return Err(RigError::Bed(format!(
+            "too many cores for the box `{role}` in a namespace: {cores}; natmeter may use {} of this machine; lower `cores` of [sweep]",
+            found.len()
+        )));
+    }
+    Ok(dut::bed::cpu_mask(&found))
+}

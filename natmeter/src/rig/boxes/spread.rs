@@ -1,0 +1,41 @@
+//! How a box spread what it received over the queues of its interfaces.
+
+use crate::rig::RigError;
+use dut::external::External;
+use dut::queues::Queues;
+use scenario::bed::{self, BoxKeys};
+
+/// The packets that the queues of a box had received, of each of its interfaces.
+pub(super) struct Received {
+    role: String,
+    interfaces: Vec<(String, Queues)>,
+}
+
+impl Received {
+    pub(super) fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
+        let mut interfaces = Vec::new();
+        // Software of the user may be no Linux.
+        let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
+        if let Some(names) = names {
+            let queues = running.queues(names)?;
+            interfaces.extend(names.map(str::to_owned).into_iter().zip(queues));
+        }
+        Ok(Received { role: role.to_owned(), interfaces })
+    }
+
+    /// The doubts about its spread since then.
+    pub(super) fn lopsided(self, running: &mut External) -> Vec<String> {
+        let [left, right] = &self.interfaces[..] else { return Vec::new() };
+        let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
+        let found = self.interfaces.iter().zip(&now);
+        let found = found.filter_map(|((name, before), now)| Some((name, dut::queues::lopsided(before, now)?)));
+        let sentence = |(name, words): (&String, String)| {
+            format!(
+                "The interface {name} of the box {} does not spread packets evenly over its queues: {words}. Use more flows, or \
+                 spread by ports, too: `ethtool -N {name} rx-flow-hash udp4 sdfn`.",
+                self.role
+            )
+        };
+        found.map(sentence).collect()
+    }
+}
