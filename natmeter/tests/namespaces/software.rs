@@ -64,6 +64,29 @@ const CE: &str = "plays = \"ce\"";
 const PE: &str = "plays = \"pe\"";
 const DUAL: &str = "plays = \"dual\"";
 
+/// A router of IPv4, and one of IPv6.
+fn forwards(on: &str) {
+    let folder = bed_of([LEFT, RIGHT], &format!("[dut]\non = \"{on}\"\nsoftware = \"linux-forwarding\"\n"));
+    let text = "name = \"box\"\n[dut.external]\n[measure]\nmetrics = [\"throughput\"]\n";
+    fs::write(folder.path().join("box.toml"), text).unwrap();
+    let facts = measured(folder.path(), "box.toml", 1);
+    assert!(facts["host"].as_str().unwrap().starts_with(on), "{facts}");
+    let networks = "ipv6-forwarding]\nleft = \"2001:2:0:1::/64\"\nright = \"2001:2:0:8001::/64\"";
+    plays(on, "linux-ipv6-forwarding", ("", networks), [LEFT6, RIGHT6], false);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn forwarding_of_this_kernel_as_a_box_in_a_namespace() {
+    forwards("namespace");
+}
+
+#[test]
+#[ignore = "needs root and a guest"]
+fn forwarding_in_a_guest() {
+    forwards("guest");
+}
+
 #[test]
 #[ignore = "needs root and a guest"]
 fn iptables_legacy_in_a_guest() {

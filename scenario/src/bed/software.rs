@@ -114,13 +114,13 @@ pub const KNOWN: &[Software] = &[
         name: "linux-forwarding",
         about: "IPv4 forwarding by the Linux kernel",
         forwards: Forwards::LinuxKernel,
-        does: &[rendered("forwarding", Part::Whole, false)],
+        does: &[does("forwarding", Part::Whole, false, BOTH)],
     },
     Software {
         name: "linux-ipv6-forwarding",
         about: "IPv6 forwarding by the Linux kernel",
         forwards: Forwards::LinuxKernel,
-        does: &[does("ipv6-forwarding", Part::Whole, false, "namespace")],
+        does: &[does("ipv6-forwarding", Part::Whole, false, BOTH)],
     },
     Software {
         name: "nftables",
