@@ -2,7 +2,7 @@
 //! all columns, are joined.
 
 use super::Report;
-use super::number::{self, grouped, plural};
+use super::number::{self, grouped};
 use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
@@ -122,7 +122,7 @@ fn heading(report: &Report, axis: Axis, results: &[&PointResult]) -> String {
         _ => title(report, first),
     }];
     if !matches!(axis, Axis::Cores) {
-        parts.push(plural(first.cores.into(), "core"));
+        parts.push(first.cores_in_words());
     }
     let connections = results.iter().map(|c| c.connections).max().unwrap_or(0);
     if !matches!(axis, Axis::Connections) && connections > 0 {

@@ -170,7 +170,7 @@ impl Line<'_> {
             result.connections.to_string(),
             ports("source_ports", traffic.flows.source_ports.count()),
             ports("destination_ports", traffic.flows.destination_ports.count()),
-            result.cores.to_string(),
+            result.known_cores.map_or_else(String::new, |cores| cores.to_string()),
             extra(HASH_TABLE_SIZE),
             scenario
                 .duts

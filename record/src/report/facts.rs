@@ -578,7 +578,7 @@ pub(super) fn place(result: &super::PointResult) -> String {
 
 /// The device of a result, at its point.
 pub(super) fn device_at(result: &super::PointResult) -> String {
-    let cores = number::plural(result.cores.into(), "core");
+    let cores = result.cores_in_words();
     let connections = match result.connections {
         0 => String::new(),
         n => format!(", {} connections", grouped(n)),

@@ -113,20 +113,20 @@ impl Against {
             }
         }
     }
-    fn name(self, line: &Line, dut: &str) -> String {
-        let (_, cores, connections, axes) = line;
+    fn name(self, line: &Line, of: &PointResult) -> String {
+        let (.., connections, axes) = line;
         let connections = match connections {
             0 => "stateless".to_owned(),
             &n => format!("{} connections", number::si(n as f64, 3)),
         };
-        let cores = number::plural((*cores).into(), "core");
+        let cores = of.cores_in_words();
         let own = match self {
             Against::Connections => cores,
             Against::Cores => connections,
             Against::Swept(_) if line.2 == 0 => cores,
             Against::Swept(_) => format!("{cores}, {connections}"),
         };
-        format!("{dut}, {own}{}", axis::more_in_words(axes))
+        format!("{}, {own}{}", of.dut_name, axis::more_in_words(axes))
     }
 }
 
@@ -144,8 +144,8 @@ fn lines(metric: &str, results: &[&PointResult], against: Against, id: &str) -> 
         }
     }
     let name = |line: &Line| {
-        let dut = results.iter().find(|c| c.dut == line.0).map_or("", |c| c.dut_name.as_str());
-        against.name(line, dut)
+        let of = results.iter().find(|c| group(c) == *line);
+        of.map_or_else(String::new, |of| against.name(line, of))
     };
     let mut series: Vec<Series> = names
         .iter()
@@ -217,7 +217,7 @@ fn dots(result: &PointResult) -> Vec<Dot> {
 fn level(result: &PointResult, range: (f64, f64)) -> Option<Series> {
     let y = result.median()?;
     let points = [range.0, range.1].map(|x| Point::at(x, y)).to_vec();
-    let name = format!("{}, {}", result.dut_name, number::plural(result.cores.into(), "core"));
+    let name = format!("{}, {}", result.dut_name, result.cores_in_words());
     Some(Series { name, class: "s5 ideal".to_owned(), shape: None, joined: true, points })
 }
 
@@ -350,7 +350,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
 fn point_name(result: &PointResult, all: &[&PointResult]) -> String {
     let mut name = result.dut_name.clone();
     if all.iter().any(|c| c.cores != result.cores) {
-        name.extend([", ", &number::plural(result.cores.into(), "core")]);
+        name.extend([", ", &result.cores_in_words()]);
     }
     if all.iter().any(|c| c.connections != result.connections) && result.connections > 0 {
         name.extend([", ", &number::si(result.connections as f64, 3), " connections"]);

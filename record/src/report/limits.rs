@@ -1,6 +1,6 @@
 //! Sentences about the bounds of results: tester, host, upper end of the search. `evidence` says what limited an exact result.
 
-use super::number::{self, plural, si};
+use super::number::{self, si};
 use super::result::PointResult;
 use super::{Report, facts, saved};
 use method::ResultKind;
@@ -129,7 +129,7 @@ impl Varies {
     fn place(&self, result: &PointResult, whole: bool) -> String {
         let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
         let device = if self.device { format!("{}, ", result.dut_name) } else { String::new() };
-        let cores = if self.cores { format!(" on {}", plural(result.cores.into(), "core")) } else { String::new() };
+        let cores = if self.cores { format!(" on {}", result.cores_in_words()) } else { String::new() };
         let further = more_in_words(&result.axes);
         match (result.connections, whole) {
             (0, true) if self.device || self.cores || !further.is_empty() => {

@@ -124,7 +124,7 @@ pub fn beside(report: &Report) -> Vec<Beside> {
 fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound cannot be compared with a value.
     let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
-    let mut conditions = vec![plural(result.cores.into(), "core")];
+    let mut conditions = vec![result.cores_in_words()];
     if result.connections > 0 {
         conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
     }

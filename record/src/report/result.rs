@@ -34,6 +34,8 @@ pub struct PointResult {
     pub connections: Count,
     /// Cores of the DUT.
     pub cores: u32,
+    /// The same if it is known: the scenario may leave the cores of boxes as they are.
+    pub known_cores: Option<u32>,
     /// Values of further axes.
     #[serde(skip_serializing_if = "AxisValues::is_empty")]
     pub axes: AxisValues,
@@ -332,6 +334,11 @@ impl PointResult {
         self.repetitions.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
+    /// Its cores, as reports name them.
+    pub fn cores_in_words(&self) -> String {
+        self.known_cores.map_or_else(|| "cores as found".to_owned(), |cores| number::plural(cores.into(), "core"))
+    }
+
     /// Whether both are results of one point.
     pub fn is_beside(&self, other: &PointResult) -> bool {
         (self.dut, self.connections, self.cores, &self.axes) == (other.dut, other.connections, other.cores, &other.axes)
@@ -366,6 +373,12 @@ pub fn group(
     for m in planned.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
         if !results.iter().any(|c| c.key() == key(m)) {
             results.push(empty(m));
+        }
+    }
+    let is_box = |result: &PointResult| matches!(scenario.duts.get(result.dut), Some(Dut::External { .. }));
+    if scenario.sweep.cores.is_default() {
+        for result in results.iter_mut().filter(|result| is_box(result)) {
+            result.known_cores = None;
         }
     }
     let metrics = &scenario.measure.metrics;
@@ -417,6 +430,7 @@ fn empty(m: &Measurement) -> PointResult {
         metric: m.metric.clone(),
         connections: m.point.connections,
         cores: m.point.cores,
+        known_cores: Some(m.point.cores),
         axes: m.point.axes.clone(),
         directions: 1,
         direction_ratio: None,

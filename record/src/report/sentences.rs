@@ -179,7 +179,7 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
             swept = true;
         }
         if result.cores > 1 || several {
-            let _ = write!(part, " on {}", plural(result.cores.into(), "core"));
+            let _ = write!(part, " on {}", result.cores_in_words());
         }
         // Without a null device the drift of the host between two points is unknown, so nothing is compared.
         if evidence::is_simulated(report, result) || result.null_rates().next().is_some() {

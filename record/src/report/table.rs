@@ -113,7 +113,8 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
                         u64::from(c.cores) == cores && (c.connections == n || c.connections == 0) && has(c)
                     };
                     let results: Vec<&PointResult> = report.results.iter().filter(here).collect();
-                    let mut title = format!("Devices side by side · {}", number::plural(cores, "core"));
+                    let words = results.first().map_or_else(|| number::plural(cores, "core"), |c| c.cores_in_words());
+                    let mut title = format!("Devices side by side · {words}");
                     if connections.len() > 1 && n > 0 {
                         title = format!("{title} · {} connections", grouped(n));
                     }
@@ -158,8 +159,8 @@ fn of_device(report: &Report, results: &[&PointResult], alone: bool, tables: &mu
         for other in results.iter().map(|c| others(c)).collect::<BTreeSet<_>>() {
             let own: Vec<&PointResult> = results.iter().filter(|c| others(c) == other).copied().collect();
             let Some(first) = own.first() else { continue };
-            let (cores, connections, axes) = &other;
-            let mut name = format!("{} · {}", title(report, first), number::plural((*cores).into(), "core"));
+            let (_, connections, axes) = &other;
+            let mut name = format!("{} · {}", title(report, first), first.cores_in_words());
             if *connections > 0 {
                 name = format!("{name} · {} connections", grouped(*connections));
             }
@@ -181,7 +182,8 @@ fn over_both(report: &Report, results: &[&PointResult], alone: bool, tables: &mu
     if connections.len() > 1 || (alone && cores.len() == 1) {
         for &n in &cores {
             let own: Vec<&PointResult> = results.iter().filter(|c| c.cores == n).copied().collect();
-            let title = format!("{name} · {}", number::plural(n.into(), "core"));
+            let words = own.first().map_or_else(String::new, |c| c.cores_in_words());
+            let title = format!("{name} · {words}");
             tables.push(table(report, Axis::Connections, title, &own));
         }
     }

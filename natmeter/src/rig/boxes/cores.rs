@@ -41,9 +41,6 @@ pub(super) fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<u
 pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
     let cores = &scenario.sweep.cores;
     let mut facts = FactTable::new();
-    if cores.is_default() {
-        facts.insert("cores of the boxes".to_owned(), "as found: the scenario does not set them".to_owned());
-    }
     if bed.boxes.len() == 1 {
         return facts;
     }

@@ -55,7 +55,7 @@ fn fits(report: &Report) -> Vec<Fit<'_>> {
 fn table(fits: &[Fit<'_>]) -> Table {
     let column = |fit: &Fit<'_>| {
         let swept = if fit.of.axes.is_empty() { String::new() } else { format!(", {}", in_words(&fit.of.axes)) };
-        format!("{}, {}{swept}", fit.of.dut_name, number::plural(fit.of.cores.into(), "core"))
+        format!("{}, {}{swept}", fit.of.dut_name, fit.of.cores_in_words())
     };
     let numbers = |fit: &Fit<'_>| fit.numbers.iter().map(|n| number::grouped(*n)).collect::<Vec<_>>().join("; ");
     Table {

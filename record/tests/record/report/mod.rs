@@ -582,3 +582,32 @@ fn balanced(name: &str, page: &str) {
     }
     assert!(open.is_empty(), "{name}: {open:?}");
 }
+
+/// A box has the cores that it has, unless the scenario sets them.
+#[test]
+fn the_cores_of_a_box_are_a_number_only_if_the_scenario_sets_them() {
+    let with = |cores: &str| {
+        let port = |side: &str, net: u8| {
+            format!(
+                "[bed.{side}]\ninterface = \"{side}\"\naddresses = [\"198.{net}.0.2/24\"]\ngateway = \"198.{net}.0.1\"\n"
+            )
+        };
+        let text = format!("{}{}[dut]\ncores = \"./set {{cores}}\"\n", port("left", 18), port("right", 19));
+        let bed = Some(scenario::bed::BedText { name: "bed.toml".to_owned(), text, t0: Vec::new() });
+        let options = Options { bed, ..Options::default() };
+        let text = format!(
+            "name = \"box\"\n[dut.external]\n[sweep]\n{cores}\n[measure]\nmetrics = \"throughput\"\nrepetitions = 1\n"
+        );
+        let scenario =
+            parse("box.toml", &text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
+        let truth = |_: &record::plan::Measurement| Truth { capacity: 640_000, tester: 3_000_000, noise: 0 };
+        let run = Run::new(scenario).measure(truth);
+        (whole_text(&run), report(&run).render("csv").unwrap())
+    };
+    let (text, csv) = with("");
+    assert!(text.contains("· cores as found") && !text.contains("· 1 core"), "{text}");
+    // Source ports, destination ports, cores, hash table, table, repetitions.
+    assert!(csv.lines().skip(1).all(|line| line.contains(",40000,100,,,,1,")), "{csv}");
+    let (text, _) = with("cores = [1, 2]");
+    assert!(text.contains("cores of the device") && !text.contains("as found"), "{text}");
+}
