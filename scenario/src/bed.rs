@@ -7,7 +7,7 @@ pub mod software;
 mod t0;
 
 pub use place::{GuestKind, On};
-pub use software::{Forwards, Software};
+pub use software::{Asked, Forwards, Software};
 pub use t0::{T0, read_t0, t0_file};
 
 use crate::ScenarioError;
@@ -459,15 +459,15 @@ impl BoxKeys {
         self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
     }
 
-    /// Whether a hook or natmeter tells the memory in use: the Linux kernel does.
-    pub fn tells_memory(&self) -> bool {
-        let by_kernel = |software: &Software| software.keeps() && software.forwards == Forwards::LinuxKernel;
+    /// Whether a hook or natmeter tells the memory in use by a box that is this: the Linux kernel does, if it keeps connections.
+    pub fn tells_memory(&self, asked: Asked) -> bool {
+        let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwards::LinuxKernel;
         self.memory.is_some() || self.software.is_some_and(by_kernel)
     }
 
-    /// Whether a hook or natmeter empties its table.
-    pub fn clears(&self) -> bool {
-        self.clear.is_some() || self.software.is_some_and(Software::keeps)
+    /// Whether a hook or natmeter empties the table of a box that is this.
+    pub fn clears(&self, asked: Asked) -> bool {
+        self.clear.is_some() || self.software.is_some_and(|software| software.keeps(asked))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Boxes of a test bed whose table nothing empties between trials: before a phase 1, either the connections of earlier ones
 //! have timed out, or the new ones have source ports that the box does not hold.
 
+use crate::bed::Asked;
 use crate::{Dut, Scenario};
 use key::kind::Choice;
 use method::{Count, Nanos};
@@ -54,7 +55,7 @@ impl Scenario {
     /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
         let bed = self.bed.as_ref().filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
-        let clears = bed.boxes.iter().all(|(role, keys)| keys.clears() || !dut.has_state_in(role));
+        let clears = bed.boxes.iter().all(|(role, keys)| keys.clears(Asked::of(dut, role)) || !dut.has_state_in(role));
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }

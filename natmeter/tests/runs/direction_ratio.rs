@@ -35,8 +35,10 @@ fn a_run_with_a_direction_ratio_reports_both_rates() {
     natmeter(&args, runs.path());
     let run = std::fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap().path();
     let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
-    assert!(!trials.is_empty());
-    for trial in &trials {
+    // The probe of a device behind a trial without an answer has the same rate in both directions.
+    let with_ratio: Vec<_> = trials.iter().filter(|trial| trial.spec.direction.ratio().is_some()).collect();
+    assert!(!with_ratio.is_empty());
+    for trial in with_ratio {
         let [forward, reverse] = [&trial.outcome.forward, &trial.outcome.reverse].map(|leg| leg.planned);
         assert_eq!(forward, reverse / 10, "{trial:?}");
     }

@@ -273,8 +273,8 @@ impl Software {
         self.forwards != Forwards::OnItsOwnCores
     }
 
-    /// Whether anything that it does keeps connections.
-    pub fn keeps(&self) -> bool {
-        self.does.iter().any(|does| does.keeps)
+    /// Whether it keeps connections if a box is this.
+    pub fn keeps(&self, asked: Asked) -> bool {
+        self.doing(asked).is_some_and(|does| does.keeps)
     }
 }

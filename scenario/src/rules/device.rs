@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::Dut;
-use crate::bed::{Bed, BoxKeys};
+use crate::bed::{Asked, Bed, BoxKeys};
 use key::{At, Fault};
 use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use method::{Direction, Nanos};
@@ -66,11 +66,12 @@ impl Check<'_> {
     /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
     fn memory(&mut self) {
         let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
-        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| keys.tells_memory());
+        let has_hook =
+            |bed: &Bed, dut: &Dut| bed.boxes.iter().any(|(role, keys)| keys.tells_memory(Asked::of(dut, role)));
         for dut in &self.scenario.duts {
             let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
             match dut {
-                Dut::External { .. } if !self.scenario.bed.as_ref().is_some_and(has_hook) => {
+                Dut::External { .. } if !self.scenario.bed.as_ref().is_some_and(|bed| has_hook(bed, dut)) => {
                     let fault = fault.at(at.clone(), "needs the hook `memory`");
                     self.faults.push(fault.instead(
                         "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end",
@@ -126,7 +127,8 @@ impl Check<'_> {
     fn something_empties_the_table(&mut self) {
         let Some(at) = self.metric_at(CONN_TEAR_DOWN_RATE.key) else { return };
         let Some(bed) = &self.scenario.bed else { return };
-        if bed.boxes.iter().any(|(_, keys)| keys.clears()) {
+        let clears = |dut: &Dut| bed.boxes.iter().any(|(role, keys)| keys.clears(Asked::of(dut, role)));
+        if self.scenario.duts.iter().any(clears) {
             return;
         }
         let fault = Fault::new("no hook empties the table of the box").at(at, "the time of the hook `clear`");
