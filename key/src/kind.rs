@@ -1,5 +1,9 @@
 //! Kinds of values: how each is read and described. The declaration of a key creates its kind, with a range.
 
+mod series;
+
+pub use series::{Series, series};
+
 use crate::did_you_mean::did_you_mean;
 use crate::quantity::{self, WrittenRate};
 use crate::section::Refuse;

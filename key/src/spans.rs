@@ -69,6 +69,9 @@ impl Spans {
         let (names, index) = split_index(path);
         let node = &self.entry(names)?.node;
         match (index, &node.value) {
+            // A range stands for several values.
+            (Some(_), Value::List(items)) if items.iter().any(|item| is_range(&item.value)) => Some(node),
+            (Some(_), one) if is_range(one) => Some(node),
             (Some(at), Value::List(items)) => items.get(at),
             // One value stands for a list of one.
             (Some(at), _) => Some(node).filter(|_| at == 0),
@@ -92,6 +95,11 @@ impl Spans {
         }
         table.get(last)
     }
+}
+
+/// Whether a value is a range: `"1M..64M double"`.
+fn is_range(value: &Value) -> bool {
+    matches!(value, Value::Text(text) if text.contains(".."))
 }
 
 /// `eam[3]` as `eam` and 3.

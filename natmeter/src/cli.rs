@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
-use scenario::Options;
+use scenario::{Cell, Options};
 use std::path::{Path, PathBuf};
 
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
@@ -56,12 +56,15 @@ pub struct Changes {
     /// File of a test bed: measure the box between two ports of this machine instead of the scenario's device
     #[arg(long, value_name = "FILE")]
     pub bed: Option<PathBuf>,
+    /// Measure only this part of the points: 3/8 is the third of eight parts; `natmeter merge` joins the runs
+    #[arg(long, value_name = "NUMBER/OF")]
+    pub cell: Option<Cell>,
 }
 
 impl Changes {
     /// Returns the options that change a scenario, without the text of the bed file.
     pub fn options(&self) -> Options {
-        Options { full: self.full, set: self.set.clone(), ..Options::default() }
+        Options { full: self.full, set: self.set.clone(), cell: self.cell, ..Options::default() }
     }
 }
 
@@ -76,12 +79,15 @@ pub struct Turn {
     pub wait: bool,
 }
 
-/// The option of commands that create a run folder.
+/// Options of commands that create a run folder.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
     /// Folder for run folders; default: runs
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
+    /// Continue the latest run of this scenario with these options below --runs, if there is one
+    #[arg(long = "continue")]
+    pub go_on: bool,
 }
 
 impl Folder {
@@ -117,6 +123,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Print the report of a run
     Report(ReportArgs),
+    /// Join runs of one scenario, such as the cells of its matrix, in a new folder
+    Merge(MergeArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -186,6 +194,20 @@ pub struct ResumeArgs {
     /// Options about other runs.
     #[command(flatten)]
     pub turn: Turn,
+}
+
+/// `natmeter merge INTO RUN RUN …`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter merge runs/campaign runs/cell-1/* runs/cell-2/*")]
+pub struct MergeArgs {
+    /// The new folder
+    pub into: PathBuf,
+    /// Folders of the runs
+    #[arg(required = true, num_args = 1..)]
+    pub runs: Vec<PathBuf>,
+    /// The test beds are equal: compare their points. Otherwise the points of beds that differ are kept apart
+    #[arg(long)]
+    pub alike: bool,
 }
 
 /// `natmeter report RUN`
@@ -291,6 +313,15 @@ pub struct PlanArgs {
     /// Also print the commands that set up devices; without `full`, scripts by their first lines
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short")]
     pub steps: Option<Steps>,
+    /// Print the points as cells, to be measured by a scheduler or one after the other
+    #[arg(long, value_name = "FORMAT", conflicts_with = "steps")]
+    pub cells: Option<CellFormat>,
+    /// Bed files among which the cells are spread; no bed measures two at a time
+    #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "cells", conflicts_with = "bed")]
+    pub beds: Vec<PathBuf>,
+    /// Folder of earlier runs, by which predictions are corrected; default: runs
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
     /// Options that change the scenario.
     #[command(flatten)]
     pub changes: Changes,
@@ -303,6 +334,17 @@ pub enum Steps {
     Short,
     /// All lines
     Full,
+}
+
+/// What `natmeter plan --cells` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CellFormat {
+    /// A job array for Slurm: sbatch FILE
+    Slurm,
+    /// A makefile: make -f FILE -j BEDS
+    Make,
+    /// Cells with their points, predicted seconds and commands
+    Json,
 }
 
 /// `natmeter list [WHAT]`
@@ -468,14 +510,18 @@ impl Cli {
         to_changes.full |= std::mem::take(&mut changes.full);
         to_turn.beside |= std::mem::take(&mut turn.beside);
         to_turn.wait |= std::mem::take(&mut turn.wait);
+        to_changes.cell = to_changes.cell.or(changes.cell.take());
         to_folder.runs = to_folder.runs.take().or(folder.runs.take());
+        to_folder.go_on |= std::mem::take(&mut folder.go_on);
         let unused = [
             ("--set", !no_changes.set.is_empty()),
             ("--full", no_changes.full),
             ("--bed", no_changes.bed.is_some()),
             ("--beside", no_turn.beside),
             ("--wait", no_turn.wait),
+            ("--cell", no_changes.cell.is_some()),
             ("--runs", no_folder.runs.is_some()),
+            ("--continue", no_folder.go_on),
         ];
         match unused.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err((option, self.command.map(|command| command.name()).unwrap_or_default())),
@@ -491,6 +537,7 @@ impl Command {
             Command::Run(_) => "run",
             Command::Resume(_) => "resume",
             Command::Report(_) => "report",
+            Command::Merge(_) => "merge",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
@@ -584,7 +631,7 @@ mod tests {
         let cli =
             parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
         let Some(Command::Run(run)) = cli.command else { panic!() };
-        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true, bed: None });
+        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true, bed: None, cell: None });
         assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
     }

@@ -41,6 +41,13 @@ pub fn of_this_machine() -> Facts {
     facts
 }
 
+/// Memory of this machine in octets, as `/proc/meminfo` has it.
+pub fn memory() -> Option<u64> {
+    let readings = Readings::below(Path::new("/"), &[readings::MEMORY]);
+    let kib = readings.value(readings::MEMORY, "MemTotal")?.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(kib * 1024)
+}
+
 fn doubts(facts: &Facts) -> Vec<String> {
     let mut doubts = Vec::new();
     let fact = |name: &str| facts.tester.get(name).map_or("", String::as_str);

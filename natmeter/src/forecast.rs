@@ -3,10 +3,14 @@
 
 mod device;
 mod dns;
+mod earlier;
+mod memory;
 mod saved;
 mod text;
 mod timing;
 
+pub use earlier::Earlier;
+pub use memory::beyond;
 pub use saved::refused;
 pub use text::{text, total};
 

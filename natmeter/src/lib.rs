@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod bed;
 pub mod build_info;
+pub mod cells;
 pub mod cli;
 pub mod command;
 pub mod console;

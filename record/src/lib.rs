@@ -4,7 +4,9 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod enough;
 pub mod folder;
+pub mod merge;
 pub mod plan;
 pub mod printable;
 pub mod published;

@@ -2,7 +2,7 @@
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
 use method::metric::LOCK_WAIT;
-use method::{Count, Nanos, procedure};
+use method::{Nanos, procedure};
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
 use schemars::JsonSchema;
@@ -106,15 +106,8 @@ impl Plan {
     /// the smallest establishment rate of its point.
     pub fn in_order(scenario: &Scenario, order: Sequence) -> Plan {
         let mut plan = Plan { order, ..Plan::default() };
-        for (dut, device) in scenario.duts.iter().enumerate() {
-            for &cores in &scenario.sweep.cores.values {
-                for axes in scenario.combinations(device) {
-                    for connections in connections_of(device, scenario) {
-                        let dut_name = device.name().to_owned();
-                        plan.add_point(scenario, &Point { dut, dut_name, connections, cores, axes: axes.clone() });
-                    }
-                }
-            }
+        for point in scenario.points() {
+            plan.add_point(scenario, &point);
         }
         if order == Sequence::Interleaved {
             let mut metrics: Vec<String> = Vec::new();
@@ -134,9 +127,10 @@ impl Plan {
 
     fn add_point(&mut self, scenario: &Scenario, point: &Point) {
         let scenario = &*point.of(scenario);
-        for metric in metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics) {
+        let metrics = metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics);
+        for metric in metrics.into_iter().filter(|metric| scenario.has(point, metric)) {
             // One profile of a point is enough: it is no figure that is compared.
-            let repetitions = if metric == LOCK_WAIT.key { 1 } else { scenario.measure.repetitions };
+            let repetitions = if metric == LOCK_WAIT.key { 1 } else { scenario.measure.repetitions.most };
             self.measurements.extend((1..=repetitions).map(|repetition| Measurement {
                 point: point.clone(),
                 metric: metric.to_owned(),
@@ -170,11 +164,6 @@ pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
         }
     }
     applicable
-}
-
-/// The numbers of connections at which a DUT is measured.
-fn connections_of(dut: &Dut, scenario: &Scenario) -> Vec<Count> {
-    if dut.is_stateful() { scenario.sweep.connections.clone() } else { vec![0] }
 }
 
 #[cfg(test)]

@@ -384,7 +384,7 @@ fn settings(m: &Measurement, scenario: &Scenario, calibration: &Calibration) -> 
         phase1_share: measure.phase1_share_ppm.map_or(defaults.phase1_share, |ppm| Ratio::from_ppm(ppm.into())),
         precision: scenario.precision(),
         criteria: criteria(scenario),
-        repetitions: measure.repetitions,
+        repetitions: measure.repetitions.most,
         duration: measure.duration,
         direction,
         alpha: scenario.alpha_ppm().filter(|_| validated).map(|a| Ratio::from_ppm(u64::from(a))),

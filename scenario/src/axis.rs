@@ -7,7 +7,7 @@ use method::Count;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tech::{FOREGROUND, FRAME_SIZE, Flows};
+use tech::{FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, TABLE};
 
 pub use tech::{AXES, Axis, Fit};
 
@@ -48,6 +48,9 @@ impl Dut {
             FOREGROUND => return Fit::UpTo(100, "more than all frames", "write 100 at most"),
             _ => {}
         }
+        if let Some(size) = self.size_of(axis) {
+            return size;
+        }
         if let Some((plays, technology)) = self.technology() {
             return technology.fit(axis, plays, flows);
         }
@@ -62,9 +65,35 @@ impl Dut {
         }
     }
 
+    /// Whether it has the axis, if that is a size of its connection tracking table.
+    fn size_of(&self, axis: &str) -> Option<Fit> {
+        let most = match axis {
+            TABLE => MOST_ENTRIES,
+            HASH_SIZE => MOST_BUCKETS,
+            _ => return None,
+        };
+        let has = matches!(self, Dut::Kernel { nat44: Some(_), .. } | Dut::External { .. }) && self.is_stateful();
+        Some(if has { Fit::UpTo(most, "more than a kernel has", "write fewer") } else { Fit::Lacks })
+    }
+
+    /// Where it keeps a size of its connection tracking table.
+    fn size(&mut self, axis: &str) -> Option<&mut Option<Count>> {
+        match (self, axis) {
+            (Dut::Kernel { nat44: Some(nat44), .. }, TABLE) => Some(&mut nat44.table),
+            (Dut::Kernel { nat44: Some(nat44), .. }, HASH_SIZE) => Some(&mut nat44.hash_size),
+            (Dut::External { keys, .. }, TABLE) => Some(&mut keys.table),
+            (Dut::External { keys, .. }, HASH_SIZE) => Some(&mut keys.hash_size),
+            _ => None,
+        }
+    }
+
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
         // Frame size and foreground are not of the device: `Scenario::at` sets them.
         if [FRAME_SIZE, FOREGROUND].contains(&axis) {
+            return;
+        }
+        if let Some(size) = self.size(axis) {
+            *size = Some(value);
             return;
         }
         if let Some((_, technology)) = self.technology_mut() {

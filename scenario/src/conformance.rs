@@ -120,11 +120,8 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         Origin::Measured { repetitions } => Some((repetitions, required_by(key))),
         Origin::Part { .. } | Origin::Derived => None,
     });
-    if let Some((required, by)) = required.max().filter(|&(required, _)| measure.repetitions < required) {
-        let repetitions = match measure.repetitions {
-            1 => "1 repetition".to_owned(),
-            n => format!("{n} repetitions"),
-        };
+    if let Some((required, by)) = required.max().filter(|&(required, _)| measure.repetitions.least() < required) {
+        let repetitions = measure.repetitions.counted();
         departures.push(format!("{repetitions}, below {required} ({by})"));
     }
     let goals = scenario.goals();

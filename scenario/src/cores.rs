@@ -1,7 +1,7 @@
 //! `cores` of `[sweep]`: the cores of the device. Over a bed of several boxes, those of one box vary, and the others have
 //! numbers of their own: `cores = { pe = [1, 2, 4], ce = 32 }`.
 
-use key::kind::{Kind, List, Number, Shape, list, number};
+use key::kind::{Kind, Series, Shape, number, series};
 use key::{Node, Refuse, TreeTable, Value, Wrong};
 use serde_json::json;
 
@@ -66,8 +66,8 @@ impl BoxCores {
 /// The kind of `cores`: numbers, or a table with those of each box.
 pub(crate) struct CoresOf;
 
-fn of_one() -> List<Number<u32>> {
-    list(number(1..=1024))
+fn of_one() -> Series<u32> {
+    series(number(1..=1024))
 }
 
 impl Kind for CoresOf {

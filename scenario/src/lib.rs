@@ -10,8 +10,10 @@
 
 pub mod axis;
 pub mod bed;
+mod cell;
 mod conformance;
 mod cores;
+pub mod exclude;
 mod foreground;
 mod frame_size;
 pub mod gateway;
@@ -22,6 +24,7 @@ mod point;
 mod procedure;
 mod ranges;
 mod reader;
+pub mod repetitions;
 mod rules;
 mod search;
 mod search_error;
@@ -33,6 +36,7 @@ mod truth;
 mod uncleared;
 mod words;
 
+pub use cell::Cell;
 pub use conformance::{TestBed, conformance, label};
 pub use cores::{BoxCores, Cores};
 pub use key::quantity;
@@ -50,11 +54,8 @@ pub use search_error::SearchError;
 pub use search_keys::{Alpha, WarmStart};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, show_ends, show_range, technologies};
-pub use tables::{
-    Capture, Impair, KernelNat44, MOST_BUCKETS, MOST_ENTRIES, Measure, Sequence, Sweep, Tester, Traffic, VETH_IO,
-    VethIo, book,
-};
-pub use tech::{AXES, Flows, Mapping, Plays, Technology};
+pub use tables::{Capture, Impair, KernelNat44, Measure, Sequence, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
+pub use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Plays, Technology};
 pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
 pub use uncleared::WithoutClear;
 
@@ -62,6 +63,7 @@ pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
+use std::collections::BTreeMap;
 use wire::AddrRange;
 use wire::header::{IPV4, IPV6};
 
@@ -106,10 +108,12 @@ pub struct Scenario {
     pub procedures: Procedures,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     pub time_limit: Option<Nanos>,
-    /// The technology's parameters as they are given: keys and values.
-    pub parameters: Vec<(String, String)>,
+    /// The parameters of each technology as they are given: keys and values.
+    pub parameters: BTreeMap<String, Vec<(String, String)>>,
     /// A conforming run (`--full`), or the scenario's quick values.
     pub full: bool,
+    /// The part of the matrix that is measured; `None`: all of it.
+    pub cell: Option<Cell>,
 }
 
 /// A device under test.
@@ -305,6 +309,12 @@ impl Scenario {
     /// Connections are validated at no higher rate, whatever alpha is.
     pub fn validate_at_most(&self) -> Option<Count> {
         self.measure.validate_at_most.map(|rate| rate.frames_per_second(self.widest_frame()))
+    }
+
+    /// The parameters of a device's technology as they are given; empty without a technology.
+    pub fn parameters_of(&self, dut: &Dut) -> &[(String, String)] {
+        let given = dut.technology().and_then(|(_, technology)| self.parameters.get(technology.name()));
+        given.map_or(&[], Vec::as_slice)
     }
 
     /// Whether a metric is among those that the scenario asks for.

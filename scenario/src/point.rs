@@ -31,6 +31,38 @@ impl Point {
     }
 }
 
+impl Scenario {
+    /// The points of the matrix, or of its cell, at which something is measured: by device, cores, further axes and connections.
+    pub fn points(&self) -> impl Iterator<Item = Point> {
+        let mut points = Vec::new();
+        for (dut, device) in self.duts.iter().enumerate() {
+            let stateless: &[Count] = &[0];
+            let connections = if device.is_stateful() { &self.sweep.connections } else { stateless };
+            for &cores in &self.sweep.cores.values {
+                for axes in self.combinations(device) {
+                    let point = |&connections: &Count| Point {
+                        dut,
+                        dut_name: device.name().to_owned(),
+                        connections,
+                        cores,
+                        axes: axes.clone(),
+                    };
+                    points.extend(connections.iter().map(point));
+                }
+            }
+        }
+        points.retain(|point| self.measure.metrics.iter().any(|metric| self.has(point, metric)));
+        let all = points.len();
+        let is_here = move |at: usize| self.cell.is_none_or(|cell| cell.has(at, all));
+        points.into_iter().enumerate().filter(move |(at, _)| is_here(*at)).map(|(_, point)| point)
+    }
+
+    /// Whether no exclusion leaves out a metric at a point.
+    pub fn has(&self, point: &Point, metric: &str) -> bool {
+        !self.sweep.exclude.iter().any(|exclusion| exclusion.leaves_out(point, metric))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use crate::tables::{
     KernelNat44, Measure, RESOLVER, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
-use crate::{Dut, Link, Scenario, Technologies, book};
+use crate::{Cell, Dut, Link, Scenario, Technologies, book};
 use key::quantity::unitless_share_ppm;
 use key::{
     At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
@@ -25,6 +25,7 @@ use method::Count;
 use method::metric::LOCK_WAIT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,9 @@ pub struct Options {
     /// The test bed that takes the place of devices and link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bed: Option<BedText>,
+    /// The part of the matrix that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Cell>,
 }
 
 /// A scenario that passed all rules.
@@ -66,7 +70,9 @@ impl fmt::Debug for Loaded {
 impl Loaded {
     /// What is wrong with the file that a technology's key names, under the words that name it.
     pub fn complaint_about_file(&self, key: &str, why: &str) -> Complaints {
-        let technology = self.scenario.duts.iter().find_map(|dut| Some(dut.technology()?.1.name())).unwrap_or_default();
+        let has = |name: &str| self.spans.has(&format!("technology.{name}.{key}"));
+        let mut names = self.scenario.duts.iter().filter_map(|dut| Some(dut.technology()?.1.name()));
+        let technology = names.find(|name| has(name)).unwrap_or_default();
         let fault = Fault::new(format!("the file of `{key}` cannot be used: {why}"));
         let fault = fault.at(format!("technology.{technology}.{key}"), "this file").instead(
             "correct the file, or name another; a relative path starts at the folder in which natmeter was started",
@@ -218,6 +224,8 @@ fn loaded(
         Some((quick, full)) => [Some(quick), Some(full)],
         None => [None, None],
     };
+    let of_run = if options.full { full.as_ref() } else { quick.as_ref() };
+    faults.extend(of_run.zip(options.cell).and_then(|(scenario, cell)| too_many_cells(scenario, cell)));
     let both = [quick.as_ref(), full.as_ref()];
     let rules = both.into_iter().flatten().flat_map(|scenario| rules::check(scenario, &spans)).collect();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
@@ -225,6 +233,7 @@ fn loaded(
         Some(mut scenario) if complaints.is_empty() => {
             noted.extend(rules::advice(&scenario));
             scenario.parameters = parameters(&tree);
+            scenario.cell = options.cell;
             settle(&mut scenario);
             admit_customers(&mut scenario, &spans);
             Ok(Loaded {
@@ -240,6 +249,15 @@ fn loaded(
     }
 }
 
+/// Each cell has a point at least.
+fn too_many_cells(scenario: &Scenario, cell: Cell) -> Option<Fault> {
+    let points = scenario.points().count();
+    (cell.of() as usize > points).then(|| {
+        let fault = Fault::new(format!("the matrix has {points} points, which are not {} cells", cell.of()));
+        fault.instead(format!("write a cell of {points} or fewer: --cell 1/{points}"))
+    })
+}
+
 /// Makes the tester's customers those of the gateway where the file does not say which customers there are.
 fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
     let customers = scenario.traffic.flows.inside;
@@ -252,13 +270,18 @@ fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
     }
 }
 
-/// The technology's table as it is written: keys and values.
-fn parameters(tree: &Tree) -> Vec<(String, String)> {
+/// The tables of the technologies as they are written: keys and values of each.
+fn parameters(tree: &Tree) -> BTreeMap<String, Vec<(String, String)>> {
     let kinds = tree.root.table("technology").map_or(&[][..], TreeTable::entries);
-    let tables =
-        kinds.iter().filter_map(|kind| if let Value::Table(table) = &kind.node.value { Some(table) } else { None });
-    let each = tables.flat_map(TreeTable::entries);
-    each.map(|entry| (entry.name.clone(), entry.node.value.to_string())).collect()
+    let of_table = |table: &TreeTable| {
+        let each = table.entries().iter().map(|entry| (entry.name.clone(), entry.node.value.to_string()));
+        each.collect()
+    };
+    let table = |kind: &Entry| match &kind.node.value {
+        Value::Table(table) => Some((kind.name.clone(), of_table(table))),
+        _ => None,
+    };
+    kinds.iter().filter_map(table).collect()
 }
 
 /// Makes `[dut.embedded]` without a technology one with `[technology.nat44]`, to which its NAT's keys belong. Whether it was.
@@ -351,8 +374,8 @@ impl Reading<'_, '_> {
     /// The scenario with its quick values, and with those of `--full`. None where a table could not be read; faults tell why.
     fn scenarios(mut self) -> Option<(Scenario, Scenario)> {
         let top = self.sections.table::<Top>("");
-        let technology = self.technology();
-        let duts = self.duts(technology);
+        let technologies = self.technologies();
+        let duts = self.duts(technologies);
         let traffic = self.sections.table::<Traffic>("traffic");
         let sweep = self.sections.table::<Sweep>("sweep");
         let axes: Vec<Option<Swept>> = AXES.iter().filter_map(|axis| self.axis(axis)).collect();
@@ -390,8 +413,9 @@ impl Reading<'_, '_> {
             measure: quick?,
             procedures: procedures?,
             time_limit: time_limit?.time_limit,
-            parameters: Vec::new(),
+            parameters: BTreeMap::new(),
             full: false,
+            cell: None,
         };
         if self.sections.has_word("sweep", FRAME_SIZE, RFC_8219) {
             scenario.keep_carried_frame_sizes();
@@ -424,37 +448,42 @@ impl Reading<'_, '_> {
         if self.sections.has(path) { self.sections.table::<T>(path).map(Some) } else { Some(None) }
     }
 
-    /// The technology: none where there is none; none inside where it cannot be read.
-    fn technology(&mut self) -> Option<Option<Box<dyn Technology>>> {
-        let mut found =
-            self.technologies.iter().filter(|entry| self.sections.has(&format!("technology.{}", entry.name())));
-        let first = found.next()?;
-        let path = format!("technology.{}", first.name());
-        if let Some(second) = found.next() {
-            let fault = Fault::new("a scenario can have only one technology");
-            let fault = fault.at(At::key(format!("technology.{}", second.name())), "the second");
-            self.sections.faults.push(fault.at(At::key(path), "the first").instead("keep one of the tables"));
-            return Some(None);
+    /// The technologies of the file in the order of the reference page; none where one cannot be read.
+    fn technologies(&mut self) -> Vec<Option<Box<dyn Technology>>> {
+        let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
+        let found = self.technologies.iter().filter(|entry| self.sections.has(&path(entry)));
+        let found: Vec<&tech::Entry> = found.copied().collect();
+        if let [first, second, ..] = found[..]
+            && !self.sections.has("dut.embedded")
+        {
+            let fault = Fault::new("only [dut.embedded] can have several technologies");
+            let fault = fault.at(At::key(path(second)), "the second").at(At::key(path(first)), "the first");
+            self.sections.faults.push(fault.instead("keep one of the tables"));
+            return vec![None];
         }
-        let mut section = self.sections.section(&path);
-        let technology = (first.read)(&mut section);
-        if let Some(technology) = &technology {
-            technology.faults().into_iter().for_each(|fault| section.fault(fault));
-        }
-        Some(technology)
+        let read = |entry: &tech::Entry| {
+            let mut section = self.sections.section(&path(entry));
+            let technology = (entry.read)(&mut section);
+            if let Some(technology) = &technology {
+                technology.faults().into_iter().for_each(|fault| section.fault(fault));
+            }
+            technology
+        };
+        found.into_iter().map(read).collect()
     }
 
     /// The devices in the order of the reference page and not of the file.
-    fn duts(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
+    fn duts(&mut self, mut technologies: Vec<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
         let mut duts = Vec::new();
         self.one_gateway();
         if self.sections.has("dut.external") {
-            duts.push(self.external(technology));
+            duts.push(self.external(technologies.pop()));
         } else if self.sections.has("dut.embedded") {
-            duts.push(self.embedded(technology));
+            let plays = self.sections.table::<Embedded>("dut.embedded").map(|embedded| embedded.plays);
+            duts.extend(technologies.into_iter().map(|technology| self.embedded(plays, technology)));
         } else if self.sections.has(&format!("dut.{KNOWN_TRUTH}")) {
-            duts.push(self.known_truth(technology));
-        } else if technology.is_some() {
+            duts.push(self.known_truth(technologies.pop()));
+        } else if !technologies.is_empty() {
             let fault = Fault::new("a technology needs the embedded gateway");
             let fault = fault.at(At::key("technology"), "no device uses it");
             self.sections.faults.push(fault.instead("add [dut.embedded], or remove the technology"));
@@ -499,14 +528,14 @@ impl Reading<'_, '_> {
         }
     }
 
-    fn embedded(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
-        let plays = self.sections.table::<Embedded>("dut.embedded")?.plays;
-        let technology = technology??;
+    /// The embedded gateway of one technology.
+    fn embedded(&self, plays: Option<Plays>, technology: Option<Box<dyn Technology>>) -> Option<Dut> {
+        let (plays, technology) = (plays?, technology?);
         let name = if self.is_alias { "embedded" } else { technology.names().name(plays) };
         Some(Dut::Gateway { name, plays, technology, truth: None })
     }
 
-    /// A NAT44 with known faults and limits. It is the only gateway of its scenario, because a scenario has one technology.
+    /// A NAT44 with known faults and limits. It is the only gateway of its scenario.
     fn known_truth(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
         let truth = self.sections.table::<KnownTruth>(&format!("dut.{KNOWN_TRUTH}"))?;
         let technology = technology??;

@@ -56,8 +56,7 @@ impl Summary {
         if scenario.tester.workers > 1 {
             rows.push(("tester", format!("{} workers", scenario.tester.workers)));
         }
-        let repetitions =
-            if measure.repetitions == 1 { "once".to_owned() } else { format!("{} times", measure.repetitions) };
+        let repetitions = measure.repetitions.in_words();
         let error = scenario.precision_in_words();
         let error = error.strip_suffix(" of the result").unwrap_or(&error);
         rows.push(("metrics", format!("{}; {repetitions}, error {error}", measure.metrics.join(", "))));

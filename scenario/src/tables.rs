@@ -3,8 +3,10 @@
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
+use crate::exclude::{Exclusion, Exclusions};
 use crate::imix::{Imix, Imixes};
 use crate::procedure::Procedures;
+use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
@@ -13,7 +15,7 @@ use crate::uncleared::{WITHOUT_CLEAR, WithoutClear};
 use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
-    share, share_or_none, text, yes_or_no,
+    series, share, share_or_none, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
@@ -22,14 +24,9 @@ use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use tech::{AXES, Flows, PLAYS, Plays};
+use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, PLAYS, Plays};
 use wire::view::MOST_SOURCE_MACS;
 use wire::{AddrRange, Mac, PortRange};
-
-/// Entries of the kernel's connection tracking table at most.
-pub const MOST_ENTRIES: Count = 1 << 30;
-/// Buckets of its hash table at most.
-pub const MOST_BUCKETS: Count = 1 << 28;
 
 /// Order in which the measurements of a run are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -253,10 +250,13 @@ key::table! {
     /// What is varied: the matrix is the product of all axes, for each device.
     pub struct Sweep {
         /// Connections (N of RFC 9693).
-        connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("must be given for a device that keeps connections");
+        connections: Vec<Count> = "connections", series(number(1..=1 << 32)), computed("must be given for a device that keeps connections");
         /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel, or a box, may use. Over a bed of
         /// several boxes, `{ pe = [1, 2, 4], ce = 32 }` varies those of one.
         cores: Cores = "cores", CoresOf, or("1");
+        /// Measurements that are left out: each item has conditions on `device`, `metric` and axes, and leaves out those for which all
+        /// hold.
+        exclude: Vec<Exclusion> = "exclude", Exclusions, computed("none");
     }
 }
 
@@ -267,8 +267,9 @@ key::table! {
     pub struct Measure {
         /// Metrics, in the order in which they are measured.
         metrics: Vec<String> = "metrics", list(text()), or("[\"max_conn_est_rate\", \"throughput\"]");
-        /// Repetitions of each search.
-        repetitions: u32 = "repetitions", number(1..=10_000), or("10").conforms();
+        /// Repetitions of each search. `{ min = 5, max = 30, until-width = "2 %" }` ends those of a value when the interval of their
+        /// median is at most 2 % of the median.
+        repetitions: Repetitions = "repetitions", RepetitionsOf, or("10").conforms();
         /// Order of the measurements. All establishment rates of a point precede its phase 2 in both (RFC 9693, section 4.2).
         order: Option<Sequence> = "order", maybe(choice(SEQUENCES)), computed("interleaved where changing a point takes less than a tenth of its trials");
         /// Length of a trial (RFC 2544, section 24).
@@ -355,7 +356,7 @@ key::table! {
     /// Connections of a conforming run.
     pub struct FullConnections {
         /// Connections (N of RFC 9693).
-        connections: Vec<Count> = "connections", list(number(1..=1 << 32)), computed("those of `[sweep]`");
+        connections: Vec<Count> = "connections", series(number(1..=1 << 32)), computed("those of `[sweep]`");
     }
 }
 

@@ -1,12 +1,12 @@
 //! The keys of devices of known truth.
 
-use crate::tables::MOST_BUCKETS;
 use crate::words::WHEN_FULL;
 use key::kind::{any_number, choice, duration, list, maybe, number, rate, share, share_or_none};
 use key::quantity::WrittenRate;
 use key::{computed, or};
 use method::simulated::WhenFull;
 use method::{Count, Nanos};
+use tech::MOST_BUCKETS;
 
 /// The table of a device of known truth that forwards frames, below `[dut]`.
 pub(crate) const KNOWN_TRUTH: &str = "known-truth";

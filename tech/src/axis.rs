@@ -27,6 +27,11 @@ pub struct Axis {
 /// Most subscribers, and with softwires: as many as there are (METHODOLOGY.md, set-ups of the technologies).
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
+/// Entries of a kernel's connection tracking table at most.
+pub const MOST_ENTRIES: u64 = 1 << 30;
+/// Buckets of its hash table at most.
+pub const MOST_BUCKETS: u64 = 1 << 28;
+
 /// The axes in the order in which the matrix goes through them.
 pub const AXES: &[Axis] = &[
     Axis {
@@ -87,6 +92,28 @@ pub const AXES: &[Axis] = &[
         sets_subscribers: false,
     },
     Axis {
+        key: swept(TABLE, "Entries of the connection tracking table, in place of `table` of the device.", || {
+            counts(MOST_ENTRIES).shape()
+        }),
+        least: 1,
+        most: MOST_ENTRIES,
+        presets: &[],
+        heading: "table entries",
+        devices: "NAT44 of a kernel, and a box that has the key `table`",
+        sets_subscribers: false,
+    },
+    Axis {
+        key: swept(HASH_SIZE, "Buckets of its hash table, in place of `hash-size` of the device.", || {
+            counts(MOST_BUCKETS).shape()
+        }),
+        least: 1,
+        most: MOST_BUCKETS,
+        presets: &[],
+        heading: "buckets",
+        devices: "NAT44 of a kernel, and a box that has the key `hash-size`",
+        sets_subscribers: false,
+    },
+    Axis {
         key: swept(FRAME_SIZE, "IPv4 frame size in octets, with FCS, in place of that of `[traffic]`.", || {
             FRAME_SIZES.shape()
         }),
@@ -117,6 +144,11 @@ const FOREGROUNDS: AxisKind = AxisKind { least: 1, most: 100, presets: PRESETS_O
 
 const PRESETS_OF_FOREGROUNDS: &[Preset] =
     &[Preset { name: RFC_8219, values: &[100, 90, 50, 10], help: "RFC 8219, section 5.3: 100, 90, 50, 10" }];
+
+/// The axis of entries of a connection tracking table.
+pub const TABLE: &str = "table";
+/// The axis of buckets of its hash table.
+pub const HASH_SIZE: &str = "hash-size";
 
 /// The axis of frame sizes.
 pub const FRAME_SIZE: &str = "frame-size";

@@ -1,6 +1,6 @@
-//! The values of an axis as a file has them: a list of numbers, or one word that stands for several.
+//! The values of an axis as a file has them: a list of numbers and ranges, or one word that stands for several.
 
-use key::kind::{List, Number, list, number};
+use key::kind::{Series, number, series};
 use key::{Kind, Node, Refuse, Shape, Value, Wrong, did_you_mean};
 use serde_json::json;
 
@@ -27,8 +27,8 @@ pub struct AxisKind {
 }
 
 impl AxisKind {
-    fn numbers(self) -> List<Number<u64>> {
-        list(number(self.least..=self.most))
+    fn numbers(self) -> Series<u64> {
+        series(number(self.least..=self.most))
     }
 
     /// The values of a word; none if the value is a number or a list.

@@ -29,7 +29,9 @@ mod tests;
 mod translator;
 mod tunnel;
 
-pub use axis::{AXES, Axis, FOREGROUND, FRAME_SIZE, Fit, MOST_SUBSCRIBERS, RFC_8219};
+pub use axis::{
+    AXES, Axis, FOREGROUND, FRAME_SIZE, Fit, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, MOST_SUBSCRIBERS, RFC_8219, TABLE,
+};
 pub use axis_kind::{AxisKind, Preset};
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};

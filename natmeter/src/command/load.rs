@@ -3,6 +3,7 @@
 use crate::cli::{Changes, Output};
 use crate::did_you_mean;
 use crate::exit::Exit;
+use crate::facts;
 use crate::forecast;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
 use crate::rig;
@@ -68,14 +69,30 @@ fn checked(output: Output, loaded: Result<Loaded, ScenarioError>) -> Result<Load
 /// The exit code, after printing why it cannot be carried out.
 pub(super) fn planned(scenario: &Scenario, output: Output) -> Result<Plan, Exit> {
     let plan = forecast::plan(scenario);
-    let Some(refused) = forecast::refused(scenario, &plan) else { return Ok(plan) };
+    match forecast::refused(scenario, &plan) {
+        None => Ok(plan),
+        Some(why) => Err(refuse(&why, output)),
+    }
+}
+
+/// Checks that every point fits into the memory of this machine.
+///
+/// # Errors
+/// The exit code, after printing which points do not.
+pub(super) fn fits(scenario: &Scenario, plan: &Plan, output: Output) -> Result<(), Exit> {
+    let beyond = facts::memory().and_then(|memory| forecast::beyond(scenario, plan, memory));
+    beyond.map_or(Ok(()), |why| Err(refuse(&why, output)))
+}
+
+/// Prints why a plan cannot be carried out.
+fn refuse(refused: &str, output: Output) -> Exit {
     if output.json {
         let errors = json!([{ "title": refused, "marks": [], "help": [] }]);
         term::json(&json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors }));
     } else {
         err_lines(&format!("error: {refused}"));
     }
-    Err(Exit::Usage)
+    Exit::Usage
 }
 
 /// The options that change a scenario, with the text of the bed file.

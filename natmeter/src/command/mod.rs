@@ -6,12 +6,14 @@ mod check;
 mod clean;
 mod completions;
 mod doctor;
+mod earlier;
 mod gateway;
 mod guest;
 mod guest_run;
 mod list;
 mod load;
 mod man_pages;
+mod merge;
 mod plan;
 mod published;
 mod report;
@@ -46,6 +48,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
             let usual = if output.json { "json" } else { "text" };
             report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
         }
+        Some(Command::Merge(args)) => merge::merge(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),

@@ -2,16 +2,30 @@
 
 use super::load::{load, planned, tell};
 use crate::advice::{self, Machine};
-use crate::cli::{Output, PlanArgs};
+use crate::cells::Cells;
+use crate::cli::{Changes, Output, PlanArgs, RUNS};
 use crate::exit::Exit;
+use crate::forecast::Earlier;
+use crate::installed::QUICKSTART_WORD;
 use crate::term::{self, err, out};
 use crate::{forecast, steps};
 use serde_json::json;
+use std::path::Path;
 
 /// `natmeter plan [FILE]`.
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
-    let loaded = load(args.file.as_deref(), &args.changes, output)?;
-    let plan = planned(&loaded.scenario, output)?;
+    // A scenario of a box cannot be read without a bed: any of those that measure it will do.
+    let bed = args.changes.bed.clone().or_else(|| args.beds.first().cloned());
+    let loaded = load(args.file.as_deref(), &Changes { bed, ..args.changes.clone() }, output)?;
+    let mut plan = planned(&loaded.scenario, output)?;
+    let runs = args.runs.as_deref().unwrap_or(Path::new(RUNS));
+    let corrected = Earlier::below(runs, &loaded.scenario, &loaded.options).correct(&mut plan);
+    if let Some(format) = args.cells {
+        let file = args.file.as_deref().unwrap_or(Path::new(QUICKSTART_WORD));
+        let cells = Cells { file, changes: &args.changes, beds: &args.beds, scenario: &loaded.scenario, plan: &plan };
+        out(&cells.text(format));
+        return Ok(Exit::Done);
+    }
     let advice = advice::advice(&loaded, &plan, Machine::here());
     if output.json {
         let expected = forecast::expected(plan.measurements.iter(), loaded.scenario.time_limit);
@@ -23,6 +37,7 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
             out(&format!("changed by --set: {}\n", args.changes.set.join("; ")));
         }
         out(&forecast::text(&loaded.scenario, &plan));
+        corrected.iter().for_each(|sentence| out(&format!("{sentence}\n")));
     }
     tell(&advice, output);
     if let Some(how) = args.steps {

@@ -1,6 +1,7 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::load::{load, planned, tell};
+use super::earlier::{Earlier, earlier};
+use super::load::{fits, load, planned, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, failed, privilege, report};
@@ -13,7 +14,9 @@ use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
 use crate::{did_you_mean, facts, priority, selftest};
+use record::enough::is_enough;
 use record::folder::{Calibration, Header, Outcome, SelfTest};
+use record::merge;
 use record::plan::Measurement;
 use record::read::header;
 use record::report::Report;
@@ -27,7 +30,14 @@ use std::time::SystemTime;
 pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> Result<Exit, Exit> {
     let RunOptions { changes, turn, folder: runs } = options;
     let loaded = load(file, changes, output)?;
+    if let Some(earlier) = earlier(runs, &loaded) {
+        return match earlier {
+            Earlier::Complete(run) => report::report(&run, if output.json { "json" } else { "text" }, false),
+            Earlier::Begun(run) => resume(&ResumeArgs { run, turn: *turn }, output),
+        };
+    }
     let plan = planned(&loaded.scenario, output)?;
+    fits(&loaded.scenario, &plan, output)?;
     // Before any change, and before entering a network namespace, from which other runs are not visible.
     let is_beside = turn.beside;
     let mut turn = MyTurn::take(*turn)?;
@@ -54,6 +64,10 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
     let path = args.run.as_path();
     // Before the lock: a wait for another run would be in vain.
     is_run(path)?;
+    if merge::is_merged(path) {
+        err(&format!("error: {} joins several runs: resume one of them, and merge again\n", path.display()));
+        return Err(Exit::Usage);
+    }
     let mut turn = MyTurn::take(args.turn)?;
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
     let mut listener = listener(output);
@@ -83,7 +97,7 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
 /// # Errors
 /// The exit code, after printing the error and the runs that are probably meant.
 pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
-    if path.join(store::HEADER).is_file() {
+    if path.join(store::HEADER).is_file() || merge::is_merged(path) {
         return Ok(());
     }
     let what = if path.is_dir() {
@@ -181,11 +195,13 @@ fn conclude(
 
 /// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
 /// repetition is missing, because the scenario allows natmeter to skip it.
-fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
+pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
     let has_result = |m: &Measurement| outcomes.iter().any(|o| o.measurement.is_of_the_value_of(m));
     let measurements = &header.plan.measurements;
     let values = measurements.iter().filter(|m| m.repetition <= 1 && !has_result(m)).map(Measurement::value_key);
     let is_made = |m: &Measurement| outcomes.iter().any(|o| o.measurement == *m);
-    let is_due = |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && !is_made(m);
+    let is_needed = |m: &Measurement| !is_enough(&header.scenario, outcomes, m);
+    let is_due =
+        |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && !is_made(m) && is_needed(m);
     (values.collect(), measurements.iter().filter(is_due).map(Measurement::key).collect())
 }

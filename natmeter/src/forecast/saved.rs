@@ -4,8 +4,9 @@ use super::{Guess, guess, in_order, phase1, trials_of, wait_for_box};
 use method::metric::{CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, is_establishment, is_throughput};
 use method::{Nanos, Rate};
 use record::plan::{Measurement, Plan};
+use record::report::number::percent;
 use scenario::quantity::show_time;
-use scenario::{Scenario, WarmStart};
+use scenario::{Method, Scenario, Sequence, WarmStart};
 use std::fmt::Write;
 
 /// Trials of a search that begins at the bounds of an earlier one: those of the bounds, and about two more.
@@ -66,19 +67,28 @@ fn keeps_table(scenario: &Scenario, m: &Measurement) -> bool {
     scenario.measure.keep_table && m.metric == THROUGHPUT.key && m.point.connections > 0
 }
 
-/// Writes the predicted time of both ways, if the searches keep the table.
+/// The plan by plain binary searches: each begins anew, and each trial has a phase 1 of its own (RFC 9693, section 4.4).
+fn plain(scenario: &Scenario, order: Sequence) -> Plan {
+    let mut plain = scenario.clone();
+    let measure = &mut plain.measure;
+    (measure.keep_table, measure.warm_start, measure.early_end) = (false, WarmStart::Off, false);
+    (measure.policy, measure.search) = (None, Some(Method::Binary));
+    in_order(&plain, order)
+}
+
+/// Writes the predicted time of plain binary searches beside that of the plan, if it differs. Both are of the model alone, without
+/// the correction by earlier runs.
 pub(super) fn text(out: &mut String, scenario: &Scenario, plan: &Plan) {
-    if !plan.measurements.iter().any(|m| keeps_table(scenario, m)) {
+    let [model, plain] = [in_order(scenario, plan.order), plain(scenario, plan.order)].map(|plan| plan.predicted());
+    if plain == model || model.0 == 0 {
         return;
     }
-    let mut other = scenario.clone();
-    other.measure.keep_table = false;
-    let without = in_order(&other, plan.order);
     let _ = writeln!(
         out,
-        "One phase 1 for all trials of a search in phase 2: about {}; one for each trial, as RFC 9693, section 4.4, has it: about {}.",
-        show_time(plan.predicted()),
-        show_time(without.predicted())
+        "Plain binary searches with a phase 1 before each trial (RFC 9693, section 4.4): about {}; as planned: about {}, {} of that.",
+        show_time(plain),
+        show_time(model),
+        percent(100.0 * model.0 as f64 / plain.0 as f64)
     );
 }
 

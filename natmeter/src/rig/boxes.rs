@@ -232,7 +232,7 @@ fn lines<T: ToString>(rows: &[T]) -> String {
 
 /// The placeholders of a box at a point: the axes, and the technology's parameters.
 pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, String)> {
-    let mut values: Vec<(String, String)> = scenario.parameters.clone();
+    let mut values: Vec<(String, String)> = scenario.parameters_of(&scenario.duts[point.dut]).to_vec();
     let unquoted = |(name, value): (String, String)| (name, value.trim_matches('"').to_owned());
     values = values.into_iter().map(unquoted).collect();
     let own = [

@@ -54,11 +54,12 @@ fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
         );
     }
     let _ = writeln!(config, "[technology.{}]", technology.name());
-    for (key, value) in &scenario.parameters {
+    let parameters = scenario.parameters.get(technology.name()).map_or(&[][..], Vec::as_slice);
+    for (key, value) in parameters {
         let _ = writeln!(config, "{key} = {value}");
     }
     // A scenario without customers means those of its traffic, and the gateway's file must name them.
-    if technology.name() == "nat44" && !scenario.parameters.iter().any(|(key, _)| key == "inside") {
+    if technology.name() == "nat44" && !parameters.iter().any(|(key, _)| key == "inside") {
         let _ = writeln!(config, "inside = [\"{}\"]", scenario.traffic.flows.inside.covering());
     }
     let natmeter = std::env::current_exe().unwrap_or_else(|_| "natmeter".into());

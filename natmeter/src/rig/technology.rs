@@ -69,7 +69,8 @@ pub fn build_on(
     }
     rig.facts.insert("software".into(), format!("natmeter embedded gateway {}", env!("CARGO_PKG_VERSION")));
     rig.facts.insert("technology".into(), technology.names().words(plays).into());
-    let parameters = scenario.parameters.iter().map(|(key, value)| (format!("parameter {key}"), value.clone()));
+    let parameters = scenario.parameters_of(&scenario.duts[point.dut]).iter();
+    let parameters = parameters.map(|(key, value)| (format!("parameter {key}"), value.clone()));
     rig.facts.extend(parameters);
     Ok(rig)
 }

@@ -21,7 +21,9 @@ use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
-use record::folder::{BUILD, Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SelfTest};
+use record::enough::is_enough;
+use record::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SelfTest};
+use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::{Record, RecordError};
 use record::search::{known_before, last_trials};
@@ -289,6 +291,9 @@ impl<'a> Run<'a> {
         self.note_null(point, &mut rig, true)?;
         self.count_time();
         let result = measurements.iter().enumerate().try_for_each(|(at, m)| {
+            if round == Round::Planned && is_enough(&self.scenario, &self.outcomes, m) {
+                return Ok(());
+            }
             let has_time = match round {
                 Round::Planned => self.has_time_for(m),
                 // Begun already: there was time for the whole visit.
@@ -474,7 +479,9 @@ impl<'a> Run<'a> {
     }
 
     fn left(&self) -> impl Iterator<Item = &Measurement> + Clone {
-        self.plan.measurements.iter().filter(|m| !self.outcomes.iter().any(|o| o.measurement == **m))
+        let is_made = |m: &Measurement| self.outcomes.iter().any(|o| o.measurement == *m);
+        let is_enough = |m: &Measurement| is_enough(&self.scenario, &self.outcomes, m);
+        self.plan.measurements.iter().filter(move |m| !is_made(m) && !is_enough(m))
     }
 
     fn tell(&mut self, event: &Event) -> Result<(), RunError> {
@@ -490,14 +497,4 @@ impl<'a> Run<'a> {
             .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
         record::store::write_whole(&path, &text)
     }
-}
-
-/// Returns the facts in which the tester differs: name, old value, new value.
-fn differences(first: &Facts, now: &Facts) -> Vec<(&'static str, String, String)> {
-    let differs = |name: &'static str| {
-        let then = first.tester.get(name)?.clone();
-        let now = now.tester.get(name).cloned().unwrap_or_default();
-        (then != now).then_some((name, then, now))
-    };
-    ["cpu", "cores", "kernel", "natmeter", BUILD].into_iter().filter_map(differs).collect()
 }

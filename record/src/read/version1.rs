@@ -4,6 +4,7 @@
 use crate::store::StoreError;
 use scenario::{DefaultRanges, Options, Scenario, Technologies, book, parse_recorded};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Returns the scenario of a run with its options.
@@ -23,7 +24,7 @@ pub(super) fn scenario(
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.
-    let values = |(scenario, _)| Scenario { parameters: Vec::new(), ..scenario };
+    let values = |(scenario, _)| Scenario { parameters: BTreeMap::new(), ..scenario };
     let plain = read(Vec::new()).map(values);
     // Drops overrides that change nothing. An override that is refused alone may be valid with others.
     let alone = |set: &String| read(vec![set.clone()]).map(values);

@@ -29,7 +29,9 @@ mod terms;
 mod text;
 
 use crate::audit::{Audit, audit};
+use crate::enough::is_enough;
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
+use crate::merge;
 use crate::printable::printable;
 use crate::read::{Record, RecordError};
 use crate::visit;
@@ -112,13 +114,18 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads a run folder, finished or not, without changing it, and audits its record.
+    /// Reads a run folder, finished or not, or one that joins several runs, without changing it, and audits its record.
     ///
     /// # Errors
     /// If it is not a run folder, or a complete line cannot be read.
     pub fn from_folder(path: &Path, technologies: Technologies) -> Result<Report, ReportError> {
-        let record = Record::read(path, technologies)?;
-        let audit = audit(&record);
+        let (record, audit) = if merge::is_merged(path) {
+            merge::read(path, technologies)?
+        } else {
+            let record = Record::read(path, technologies)?;
+            let audit = audit(&record);
+            (record, audit)
+        };
         Ok(Report::of(record, audit))
     }
 
@@ -136,7 +143,7 @@ impl Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
             measured: outcomes.len(),
-            planned: header.plan.measurements.len(),
+            planned: header.plan.measurements.iter().filter(|m| !is_enough(&header.scenario, &outcomes, m)).count(),
             repeated_points,
             sentences: Vec::new(),
             short: Vec::new(),

@@ -2,7 +2,7 @@
 //! rules for reading the table are here: totals of both directions, loss tolerance, errata.
 
 use super::Report;
-use super::number::{self, grouped, grouped_f64, plural};
+use super::number::{self, grouped, grouped_f64};
 use super::result::PointResult;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
 use method::Direction;
@@ -345,7 +345,7 @@ pub fn common_conditions(report: &Report) -> String {
         "Measured with frames of {} octets, trials of {}, {} ({}).",
         scenario.traffic.frame_size,
         number::duration(scenario.measure.duration.0),
-        plural(scenario.measure.repetitions.into(), "repetition"),
+        scenario.measure.repetitions.counted(),
         report.conformance.label
     )
 }

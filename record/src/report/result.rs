@@ -587,7 +587,8 @@ fn relate(results: &mut [PointResult], scenario: &Scenario) {
             .filter(same)
             .find(|c| c.cores == result.cores && Some(c.connections) == fewest && fewest > Some(0));
         let one_core = results.iter().filter(same).find(|c| c.connections == result.connections && c.cores == 1);
-        let baseline = results.iter().filter(|c| is_baseline(c, scenario) && c.cores == result.cores).find(usable);
+        let is_beside = |c: &&PointResult| c.cores == result.cores && bed_of(c, scenario) == bed_of(result, scenario);
+        let baseline = results.iter().filter(|c| is_baseline(c, scenario)).filter(is_beside).find(usable);
         let many = |ratio: Compared, axis: fn(&PointResult) -> u64| {
             if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { Compared::default() }
         };
@@ -680,6 +681,11 @@ fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
     scenario.duts.get(result.dut).is_some_and(Dut::is_forwarding)
         && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
             .contains(&result.metric.as_str())
+}
+
+/// The test bed of a result of several merged runs, which stands behind the name of its device.
+fn bed_of<'a>(result: &'a PointResult, scenario: &Scenario) -> Option<&'a str> {
+    result.dut_name.strip_prefix(scenario.duts.get(result.dut)?.name())
 }
 
 fn is_kernel_nat(result: &PointResult, scenario: &Scenario) -> bool {

@@ -381,7 +381,7 @@ fn what_it_was(report: &Report) -> String {
         (false, false) => format!(
             "Quick run, not RFC 2544 (that is `--full`): trials of {}, {}{}.",
             number::duration(report.header.scenario.measure.duration.0),
-            plural(report.header.scenario.measure.repetitions.into(), "repetition"),
+            report.header.scenario.measure.repetitions.counted(),
             coverage(report)
         ),
     };

@@ -9,6 +9,7 @@ mod box_between;
 pub(crate) mod compare;
 mod device;
 mod dns;
+mod exclude;
 mod flows;
 mod foreground;
 mod imix;
@@ -51,6 +52,7 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.box_between();
     check.compare();
     check.axes();
+    check.exclude();
     check.metrics();
     check.device();
     check.tcp();

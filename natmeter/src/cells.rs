@@ -1,0 +1,189 @@
+//! `natmeter plan --cells`: the points of a matrix as cells, one run each, for a scheduler. The runs of all cells are joined by
+//! `natmeter merge`.
+//!
+//! Every cell is `natmeter run --continue --cell NUMBER/OF`: a cell that was killed goes on where it stopped. A file lock on the bed
+//! file keeps two cells off one bed, also where a scheduler knows only their number.
+
+use crate::cli::{CellFormat, Changes};
+use crate::forecast;
+use method::Nanos;
+use record::plan::{Measurement, Plan};
+use scenario::{Cell, Scenario};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// What the cells of a plan are made of.
+pub struct Cells<'a> {
+    /// The scenario file as it is named on the command line.
+    pub file: &'a Path,
+    /// The options of the command line.
+    pub changes: &'a Changes,
+    /// The bed files; empty: the device is on this machine.
+    pub beds: &'a [PathBuf],
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its plan.
+    pub plan: &'a Plan,
+}
+
+/// A cell may take this many times its predicted duration before a scheduler ends it. It goes on later.
+const TIMES_PREDICTED: u64 = 3;
+/// Minutes that every cell gets: start, self-test and calibration.
+const MINUTES: u64 = 10;
+
+impl Cells<'_> {
+    /// Returns the text of a format.
+    pub fn text(&self, format: CellFormat) -> String {
+        match format {
+            CellFormat::Slurm => self.slurm(),
+            CellFormat::Make => self.make(),
+            CellFormat::Json => self.json(),
+        }
+    }
+
+    /// The number of cells: one for each point.
+    fn count(&self) -> u32 {
+        self.scenario.points().count() as u32
+    }
+
+    /// The measurements of each cell.
+    fn measurements(&self) -> Vec<(Cell, Vec<&Measurement>)> {
+        let count = self.count();
+        let points = self.scenario.points().enumerate();
+        let of_point = |(at, point)| {
+            let cell = Cell::all(count).find(|cell| cell.has(at, count as usize));
+            Some((cell?, self.plan.measurements.iter().filter(|m| m.point == point).collect()))
+        };
+        points.filter_map(of_point).collect()
+    }
+
+    /// The arguments of `natmeter run` that all cells have.
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![self.file.display().to_string()];
+        arguments.extend(self.changes.full.then(|| "--full".to_owned()));
+        arguments.extend(self.changes.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+        arguments.extend(self.changes.bed.iter().flat_map(|bed| ["--bed".to_owned(), bed.display().to_string()]));
+        arguments
+    }
+
+    /// The folder of the runs of all cells.
+    fn runs(&self) -> String {
+        format!("runs/{}-cells", self.scenario.name)
+    }
+
+    /// The lines of the shell that measure the cell with this number, an expression of the shell.
+    fn shell(&self, number: &str) -> String {
+        let arguments: Vec<String> = self.arguments().iter().map(|argument| quoted(argument)).collect();
+        let (of, runs) = (self.count(), quoted(&self.runs()));
+        let run = format!(
+            "natmeter run {} --cell \"{number}/{of}\" --runs {runs}/\"{number}\" --continue --wait --quiet",
+            arguments.join(" ")
+        );
+        if self.beds.is_empty() {
+            return format!("exec {run}\n");
+        }
+        let beds: Vec<String> = self.beds.iter().map(|bed| quoted(&bed.display().to_string())).collect();
+        let mut text = format!("mkdir -p {runs}/\"{number}\"\n");
+        // A cell that goes on does so on its bed.
+        let _ = writeln!(text, "for bed in \"$(cat {runs}/\"{number}\"/bed 2>/dev/null)\" {}; do", beds.join(" "));
+        text.push_str("    [ -n \"$bed\" ] || continue\n    exec 9>\"$bed.lock\"\n    flock -n 9 || continue\n");
+        let _ = writeln!(text, "    echo \"$bed\" > {runs}/\"{number}\"/bed");
+        let _ = writeln!(text, "    exec {run} --bed \"$bed\"\ndone");
+        text.push_str("echo \"no bed is free\" >&2\nexit 75\n");
+        text
+    }
+
+    /// The line that joins the runs.
+    fn merge(&self) -> String {
+        format!(
+            "natmeter merge {} {}/*/*/",
+            quoted(&format!("runs/{}-merged", self.scenario.name)),
+            quoted(&self.runs())
+        )
+    }
+
+    /// The predicted minutes of the longest cell, with a margin.
+    fn minutes(&self) -> u64 {
+        let predicted = |(_, cell): &(Cell, Vec<&Measurement>)| time(cell.iter().copied()).0;
+        let longest = self.measurements().iter().map(predicted).max().unwrap_or(0);
+        (longest.saturating_mul(TIMES_PREDICTED) / Nanos::from_secs(60).0).saturating_add(MINUTES)
+    }
+
+    fn slurm(&self) -> String {
+        let (name, count, merge) = (&self.scenario.name, self.count(), self.merge());
+        let at_a_time = self.beds.len().max(1);
+        format!(
+            "#!/bin/sh\n\
+             #SBATCH --job-name={name}\n\
+             #SBATCH --array=1-{count}%{at_a_time}\n\
+             #SBATCH --gres=natmeter-bed:1\n\
+             #SBATCH --time={}\n\
+             #SBATCH --requeue\n\
+             #SBATCH --open-mode=append\n\
+             #SBATCH --output={name}-cell-%a.log\n\
+             # Each node has as many of the resource natmeter-bed as it has test beds; docs/campaigns.md describes it.\n\
+             # At the end: {merge}\n\
+             set -eu\n{}",
+            self.minutes(),
+            self.shell("$SLURM_ARRAY_TASK_ID")
+        )
+    }
+
+    fn make(&self) -> String {
+        let (count, at_a_time) = (self.count(), self.beds.len().max(1));
+        let numbers: Vec<String> = (1..=count).map(|number| format!("cell-{number}")).collect();
+        let recipe = self.shell("$*").replace('$', "$$").replace("$$*", "$*");
+        let recipe: Vec<String> = recipe.lines().map(|line| format!("\t{line}\n")).collect();
+        format!(
+            "# make -f FILE -j {at_a_time}\n\
+             # At the end: {}\n\
+             .ONESHELL:\n.PHONY: all {cells}\n\
+             all: {cells}\n\
+             cell-%:\n\t@set -eu\n{}",
+            self.merge(),
+            recipe.concat(),
+            cells = numbers.join(" ")
+        )
+    }
+
+    fn json(&self) -> String {
+        let cell = |(cell, measurements): (Cell, Vec<&Measurement>)| {
+            let mut command = vec!["natmeter".to_owned(), "run".to_owned()];
+            command.extend(self.arguments());
+            let runs = format!("{}/{}", self.runs(), cell.number());
+            command.extend(["--cell", &cell.to_string(), "--runs", &runs, "--continue", "--wait"].map(str::to_owned));
+            json!({
+                "cell": cell,
+                "point": measurements.first().map(|m| &m.point),
+                "metrics": metrics(&measurements),
+                "predicted_s": time(measurements.iter().copied()).0 / Nanos::SECOND.0,
+                "command": command,
+            })
+        };
+        let cells: Vec<_> = self.measurements().into_iter().map(cell).collect();
+        let document =
+            json!({ "scenario": self.scenario.name, "beds": self.beds, "cells": cells, "merge": self.merge() });
+        serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    }
+}
+
+fn metrics<'a>(measurements: &[&'a Measurement]) -> Vec<&'a str> {
+    let mut metrics: Vec<&str> = measurements.iter().map(|m| m.metric.as_str()).collect();
+    metrics.dedup();
+    metrics
+}
+
+fn time<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone) -> Nanos {
+    forecast::expected(measurements, None).time
+}
+
+/// A word of the shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,22 @@
+//! `natmeter merge`: joins runs of one scenario in a new folder, and prints its report.
+
+use super::report;
+use crate::cli::{MergeArgs, Output};
+use crate::exit::Exit;
+use crate::term::err;
+use record::merge;
+
+/// `natmeter merge INTO RUN RUN …`.
+pub(super) fn merge(args: &MergeArgs, output: Output) -> Result<Exit, Exit> {
+    for run in &args.runs {
+        super::run::is_run(run)?;
+    }
+    merge::merge(&args.runs, args.alike, &args.into, tech::ALL).map_err(|error| {
+        err(&format!("error: {error}\n"));
+        Exit::Usage
+    })?;
+    if !output.quiet && !output.json {
+        err(&format!("merged {} runs in {}\n", args.runs.len(), args.into.display()));
+    }
+    report::report(&args.into, if output.json { "json" } else { "text" }, false)
+}

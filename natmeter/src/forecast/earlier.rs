@@ -1,0 +1,85 @@
+//! Corrects the predicted times of a plan by those of earlier runs: how long the trials of a measurement took, as a multiple of
+//! its prediction.
+
+use method::Nanos;
+use record::plan::{Measurement, Plan, without_attempt};
+use record::read::Record;
+use record::visit::standing;
+use scenario::{Options, Scenario};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The latest runs that are read, at most.
+const RUNS: usize = 20;
+
+/// Multiples of predictions, by device and metric.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    runs: usize,
+    multiples: BTreeMap<(String, String), f64>,
+}
+
+impl Earlier {
+    /// Reads the latest runs below a folder that have the bed and the link of a scenario. What cannot be read is left out.
+    pub fn below(folder: &Path, scenario: &Scenario, options: &Options) -> Earlier {
+        let mut folders: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        // The names end in the time of the start, which they share with their header.
+        let started =
+            |path: &PathBuf| fs::metadata(path.join(record::store::HEADER)).and_then(|file| file.modified()).ok();
+        folders.sort_by_cached_key(started);
+        let records = folders.iter().rev().filter_map(|path| Record::read(path, tech::ALL).ok());
+        let bed = |options: &Options| options.bed.as_ref().map(|bed| bed.text.clone());
+        let is_alike = |record: &Record| {
+            bed(&record.header.options) == bed(options) && record.header.scenario.link == scenario.link
+        };
+        let records: Vec<Record> = records.filter(is_alike).take(RUNS).collect();
+        let mut all: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+        for record in &records {
+            for (m, multiple) in multiples(record) {
+                all.entry((m.point.dut_name.clone(), m.metric.clone())).or_default().push(multiple);
+            }
+        }
+        let median = |(key, mut multiples): ((String, String), Vec<f64>)| {
+            multiples.sort_by(f64::total_cmp);
+            Some((key, method::stats::median_of(&multiples)?))
+        };
+        let multiples: BTreeMap<_, _> = all.into_iter().filter_map(median).collect();
+        Earlier { runs: if multiples.is_empty() { 0 } else { records.len() }, multiples }
+    }
+
+    /// Corrects a plan, and returns a sentence about it; none if no earlier run has a measurement like one of the plan.
+    pub fn correct(&self, plan: &mut Plan) -> Option<String> {
+        let mut used: Vec<String> = Vec::new();
+        for m in &mut plan.measurements {
+            let Some(multiple) = self.multiples.get(&(m.point.dut_name.clone(), m.metric.clone())) else { continue };
+            m.predicted = Nanos((m.predicted.0 as f64 * multiple) as u64);
+            let words = format!("{} of {} {multiple:.2} times", m.metric, m.point.dut_name);
+            if !used.contains(&words) {
+                used.push(words);
+            }
+        }
+        let runs = if self.runs == 1 { "1 earlier run".to_owned() } else { format!("{} earlier runs", self.runs) };
+        (!used.is_empty()).then(|| {
+            format!(
+                "Corrected by {runs} on this bed, whose trials took, compared with their prediction: {}.",
+                used.join(", ")
+            )
+        })
+    }
+}
+
+/// The measurements of a run with a result and a prediction, each with the time of its trials as a multiple of that.
+fn multiples(record: &Record) -> Vec<(&Measurement, f64)> {
+    let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
+    for trial in &record.trials {
+        let sum = taken.entry(without_attempt(&trial.measurement)).or_default();
+        *sum = sum.saturating_add(trial.outcome.wall.0);
+    }
+    let multiple = |m: &Measurement| {
+        let taken = *taken.get(m.key().as_str())? as f64;
+        (m.predicted.0 > 0 && taken > 0.0).then(|| taken / m.predicted.0 as f64)
+    };
+    standing(&record.outcomes).filter_map(|o| Some((&o.measurement, multiple(&o.measurement)?))).collect()
+}

@@ -1,0 +1,196 @@
+//! A folder that joins several runs of one scenario: the cells of its matrix, measured on several test beds or one after the other.
+//! It holds `merge.json` and a copy of every run, unchanged. A report reads each run and audits it on its own; then it takes
+//! them together.
+//!
+//! Runs whose test beds differ are kept apart: the devices of each bed have its name behind theirs, so that no ratio compares
+//! points of two beds. With `alike`, the user declares that the beds are equal, and a doubt names what differs.
+
+mod join;
+
+use crate::audit::{Audit, audit};
+use crate::folder::{Facts, RECORD};
+use crate::read::{Record, RecordError};
+use crate::store::{self, StoreError, read_document, read_text, write_whole};
+use scenario::{Options, Technologies};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The document of a merged folder.
+pub const MERGE: &str = "merge.json";
+/// The folder below it with the runs.
+const PARTS: &str = "parts";
+
+/// What `merge.json` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Merge {
+    /// Version of the run folder.
+    record: u32,
+    /// Version of natmeter.
+    version: String,
+    /// Whether the user declared that all test beds are equal.
+    alike: bool,
+    /// Names of the runs below `parts`.
+    parts: Vec<String>,
+}
+
+/// Why runs cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A folder cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Nothing to join.
+    #[error("one run is nothing to merge: name two or more run folders")]
+    One,
+    /// The new folder exists.
+    #[error("{} exists: name a new folder; nothing was changed", .0.display())]
+    Exists(PathBuf),
+    /// A part is a merged folder itself.
+    #[error("{} is a merged folder: name the runs below its folder `parts`", .0.display())]
+    Merged(PathBuf),
+    /// Two runs are not of one campaign.
+    #[error(
+        "{} and {} differ in {what}, so they are not runs of one campaign; merge runs of the same scenario, options and \
+         version of the rules", .first.display(), .second.display()
+    )]
+    Differ {
+        /// A run.
+        first: PathBuf,
+        /// Another one.
+        second: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+}
+
+/// Whether a folder joins runs.
+pub fn is_merged(folder: &Path) -> bool {
+    folder.join(MERGE).is_file()
+}
+
+/// Joins runs in a new folder. The runs stay as they are.
+///
+/// # Errors
+/// If a run cannot be read, runs are not of one campaign, or the folder cannot be created. Nothing stays behind then.
+pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technologies) -> Result<(), MergeError> {
+    if runs.len() < 2 {
+        return Err(MergeError::One);
+    }
+    if into.exists() {
+        return Err(MergeError::Exists(into.to_path_buf()));
+    }
+    if let Some(merged) = runs.iter().find(|run| is_merged(run)) {
+        return Err(MergeError::Merged(merged.clone()));
+    }
+    let records: Vec<Record> =
+        runs.iter().map(|run| Record::read(run, technologies)).collect::<Result<_, RecordError>>()?;
+    for (run, record) in runs.iter().zip(&records).skip(1) {
+        if let Some(what) = difference((&runs[0], &records[0]), (run, record))? {
+            return Err(MergeError::Differ { first: runs[0].clone(), second: run.clone(), what });
+        }
+    }
+    let mut draft = into.as_os_str().to_owned();
+    draft.push(".draft");
+    let draft = PathBuf::from(draft);
+    let written = write(runs, alike, &draft)
+        .and_then(|()| fs::rename(&draft, into).map_err(|source| failed("created", into, source)));
+    if written.is_err() {
+        // The first error is reported.
+        let _ = fs::remove_dir_all(&draft);
+    }
+    Ok(written?)
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io { doing, path: path.to_path_buf(), source }
+}
+
+/// Writes the folder under another name.
+fn write(runs: &[PathBuf], alike: bool, draft: &Path) -> Result<(), StoreError> {
+    let mut parts = Vec::new();
+    for (number, run) in (1..).zip(runs) {
+        let name = run.canonicalize().ok().and_then(|run| Some(run.file_name()?.to_string_lossy().into_owned()));
+        let part = format!("{number}-{}", name.unwrap_or_else(|| "run".to_owned()));
+        copy(run, &draft.join(PARTS).join(&part))?;
+        parts.push(part);
+    }
+    let merge = Merge { record: RECORD, version: env!("CARGO_PKG_VERSION").to_owned(), alike, parts };
+    let text = serde_json::to_string_pretty(&merge).unwrap_or_default() + "\n";
+    write_whole(&draft.join(MERGE), &text)
+}
+
+/// Copies a folder with everything in it; links are not followed.
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(to).map_err(|source| failed("created", to, source))?;
+    for entry in fs::read_dir(from).map_err(|source| failed("read", from, source))? {
+        let entry = entry.map_err(|source| failed("read", from, source))?;
+        let kind = entry.file_type().map_err(|source| failed("read", &entry.path(), source))?;
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&path, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&path, &to).map_err(|source| failed("copied", &path, source))?;
+        }
+    }
+    Ok(())
+}
+
+/// In what two runs differ that are not cells of one campaign.
+fn difference(
+    (first_run, first): (&Path, &Record),
+    (run, record): (&Path, &Record),
+) -> Result<Option<&'static str>, StoreError> {
+    let texts = [first_run, run].map(|run| read_text(&run.join(store::SCENARIO)));
+    let [first_text, text] = texts;
+    // Cells and beds are what the parts of a campaign differ in.
+    let options = |record: &Record| Options { bed: None, cell: None, ..record.header.options.clone() };
+    let checks = [
+        ("the scenario", first_text? == text?),
+        ("the options of the command line", options(first) == options(record)),
+        ("the version of the rules", first.header.rules == record.header.rules),
+        ("the order of the trials", first.header.order == record.header.order),
+    ];
+    Ok(checks.into_iter().find(|(_, same)| !same).map(|(what, _)| what))
+}
+
+/// Reads a merged folder: its runs as one, and what the audits of all of them found.
+///
+/// # Errors
+/// If a run cannot be read.
+pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit), RecordError> {
+    let path = folder.join(MERGE);
+    let merge: Merge =
+        read_document(&path)?.ok_or_else(|| StoreError::NotARun { path: folder.to_path_buf(), missing: MERGE })?;
+    if merge.record > RECORD {
+        return Err(RecordError::Later { path, found: merge.record, natmeter: merge.version });
+    }
+    let mut parts = Vec::new();
+    for name in merge.parts {
+        // A name that leads elsewhere is not one that natmeter wrote.
+        if name.contains('/') || name.starts_with('.') {
+            return Err(StoreError::NotARun { path: folder.join(PARTS).join(name), missing: store::HEADER }.into());
+        }
+        let record = Record::read(&folder.join(PARTS).join(&name), technologies)?;
+        let audit = audit(&record);
+        parts.push(join::Part { name, record, audit });
+    }
+    join::join(parts, merge.alike)
+        .ok_or_else(|| StoreError::NotARun { path: folder.to_path_buf(), missing: PARTS }.into())
+}
+
+/// The facts of a tester that decide whether results can be compared.
+pub const DECIDING: [&str; 5] = ["cpu", "cores", "kernel", "natmeter", crate::folder::BUILD];
+
+/// Returns the deciding facts in which two testers differ: name, and the value of each.
+pub fn differences(first: &Facts, second: &Facts) -> Vec<(&'static str, String, String)> {
+    let differs = |name: &'static str| {
+        let first = first.tester.get(name)?.clone();
+        let second = second.tester.get(name).cloned().unwrap_or_default();
+        (first != second).then_some((name, first, second))
+    };
+    DECIDING.into_iter().filter_map(differs).collect()
+}

@@ -1,0 +1,278 @@
+//! Takes the records of several runs as one: numbers of trials and visits are counted on, and devices of different test beds get
+//! different names.
+
+use super::{DECIDING, differences};
+use crate::audit::{Audit, Basis, Finding};
+use crate::folder::{Calibration, Ceiling, Facts, SelfTest};
+use crate::plan::{Measurement, Plan};
+use crate::read::Record;
+use scenario::{Point, Scenario};
+use std::collections::BTreeMap;
+
+/// One run of a merged folder.
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) record: Record,
+    pub(super) audit: Audit,
+}
+
+/// A test bed: what its runs have in common.
+struct Bed {
+    facts: Facts,
+    /// Name and text of its file.
+    file: Option<(String, String)>,
+    /// Position of its first run.
+    first: usize,
+}
+
+impl Bed {
+    fn of(part: &Part, first: usize) -> Bed {
+        let file = part.record.header.options.bed.as_ref().map(|bed| (bed.name.clone(), bed.text.clone()));
+        Bed { facts: part.record.facts.clone(), file, first }
+    }
+
+    /// In what another bed differs, in words.
+    fn differs_from(&self, other: &Bed) -> Vec<String> {
+        let text = |bed: &Bed| bed.file.as_ref().map(|(_, text)| text.clone());
+        let facts = differences(&self.facts, &other.facts).into_iter();
+        let mut all: Vec<String> = facts.map(|(name, a, b)| format!("{name} \"{a}\" and \"{b}\"")).collect();
+        if text(self) != text(other) {
+            let name = |bed: &Bed| bed.file.as_ref().map_or("none".to_owned(), |(name, _)| name.clone());
+            all.push(format!("bed file {} and {}", name(self), name(other)));
+        }
+        all
+    }
+}
+
+/// Joins runs; none without a run.
+pub(super) fn join(mut parts: Vec<Part>, alike: bool) -> Option<(Record, Audit)> {
+    let (beds, of_parts) = beds(&parts);
+    let is_apart = beds.len() > 1 && !alike;
+    let labels = labels(&beds);
+    let devices = parts.first()?.record.header.scenario.duts.len();
+    let doubts = differing(&beds, &labels, &parts, is_apart);
+    if is_apart {
+        for (part, &bed) in parts.iter_mut().zip(&of_parts) {
+            Renaming { label: &labels[bed], shift: bed * devices }.of(&mut part.record);
+        }
+    }
+    let audit = audits(&parts);
+    let torn: Vec<String> = parts.iter().flat_map(torn).collect();
+    let groups: Vec<usize> = if is_apart { of_parts } else { vec![0; parts.len()] };
+    let mut twice = Vec::new();
+    let mut parts = parts.into_iter();
+    let first = parts.next()?;
+    let mut names = vec![first.name];
+    let mut joined = first.record;
+    joined.torn.clear();
+    for part in parts {
+        twice.extend(add(&mut joined, part.record, &names, &part.name));
+        names.push(part.name);
+    }
+    let all_groups = groups.iter().max().map_or(1, |most| most + 1);
+    whole(&mut joined, all_groups, &labels, is_apart);
+    joined.facts.doubts.extend(doubts.into_iter().chain(torn).chain(twice));
+    Some((joined, audit))
+}
+
+/// The test beds of the runs, and which of them each run has.
+fn beds(parts: &[Part]) -> (Vec<Bed>, Vec<usize>) {
+    let mut beds: Vec<Bed> = Vec::new();
+    let mut of_parts = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let bed = Bed::of(part, at);
+        of_parts.push(beds.iter().position(|known| known.differs_from(&bed).is_empty()).unwrap_or(beds.len()));
+        if of_parts[at] == beds.len() {
+            beds.push(bed);
+        }
+    }
+    (beds, of_parts)
+}
+
+/// The names of the beds: of their files, or letters where those are not different.
+fn labels(beds: &[Bed]) -> Vec<String> {
+    let stem = |bed: &Bed| {
+        bed.file.as_ref().map(|(name, _)| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned())
+    };
+    let stems: Option<Vec<String>> = beds.iter().map(stem).collect();
+    let distinct = |names: &Vec<String>| (1..names.len()).all(|at| !names[..at].contains(&names[at]));
+    stems.filter(distinct).unwrap_or_else(|| (0..beds.len()).map(|at| format!("bed {}", at + 1)).collect())
+}
+
+/// A doubt for each bed that differs from the first one.
+fn differing(beds: &[Bed], labels: &[String], parts: &[Part], is_apart: bool) -> Vec<String> {
+    let Some((first, others)) = beds.split_first() else { return Vec::new() };
+    let what = if is_apart {
+        "their points are kept apart"
+    } else {
+        "their points are taken as those of one bed, as declared"
+    };
+    let doubt = |(bed, label): (&Bed, &String)| {
+        let (from, of_first) = (&parts[bed.first].name, &labels[0]);
+        format!("{of_first} and {label} (run {from}) differ in {}: {what}", first.differs_from(bed).join(", "))
+    };
+    others.iter().zip(&labels[1..]).map(doubt).collect()
+}
+
+/// Gives the devices of a run the name and the numbers of a bed.
+struct Renaming<'a> {
+    label: &'a str,
+    shift: usize,
+}
+
+impl Renaming<'_> {
+    fn name(&self, name: &str) -> String {
+        format!("{name} ({})", self.label)
+    }
+
+    fn point(&self, point: &mut Point) {
+        point.dut += self.shift;
+        point.dut_name = self.name(&point.dut_name);
+    }
+
+    /// A text that begins with the name of a device and `/`.
+    fn key(&self, key: &mut String) {
+        if let Some((device, rest)) = key.split_once('/') {
+            *key = format!("{}/{rest}", self.name(device));
+        }
+    }
+
+    fn of(&self, record: &mut Record) {
+        record.header.plan.measurements.iter_mut().for_each(|m| self.point(&mut m.point));
+        record.outcomes.iter_mut().for_each(|outcome| self.point(&mut outcome.measurement.point));
+        record.nulls.iter_mut().for_each(|null| self.point(&mut null.point));
+        record.trials.iter_mut().for_each(|trial| self.key(&mut trial.measurement));
+        record.commands.iter_mut().for_each(|command| command.dut = self.name(&command.dut));
+        let duts = std::mem::take(&mut record.facts.duts);
+        record.facts.duts = duts.into_iter().map(|(name, facts)| (self.name(&name), facts)).collect();
+        for doubt in record.facts.doubts.iter_mut().filter(|doubt| doubt.contains(crate::folder::NO_RESULT)) {
+            self.key(doubt);
+        }
+    }
+}
+
+/// A doubt for each file of a run that ends in an incomplete line.
+fn torn(part: &Part) -> Vec<String> {
+    let doubt = |(file, torn): &(&str, crate::store::Torn)| {
+        format!(
+            "{file} of {} ends in an incomplete line of {} bytes: `natmeter resume` of the run goes on behind it; then merge again",
+            part.name, torn.bytes
+        )
+    };
+    part.record.torn.iter().map(doubt).collect()
+}
+
+/// What all audits found, with the name of the run.
+fn audits(parts: &[Part]) -> Audit {
+    let is_derived = parts.iter().all(|part| part.audit.basis == Basis::DerivedAgain);
+    let of_part = |part: &Part| {
+        let name = part.name.clone();
+        let named = move |finding: &Finding| Finding { what: format!("{name}: {}", finding.what), ..finding.clone() };
+        let found: Vec<Finding> = part.audit.findings.iter().map(named).collect();
+        found
+    };
+    Audit {
+        basis: if is_derived { Basis::DerivedAgain } else { Basis::AsRecorded },
+        findings: parts.iter().flat_map(of_part).collect(),
+    }
+}
+
+/// Adds a run to those joined so far. Returns a doubt for each measurement that both have: the earlier one stands.
+fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) -> Vec<String> {
+    let is_known = |m: &Measurement| joined.outcomes.iter().any(|o| o.measurement == *m);
+    let twice: Vec<Measurement> = part.outcomes.iter().map(|o| o.measurement.clone()).filter(is_known).collect();
+    let keys: Vec<String> = twice.iter().map(Measurement::key).collect();
+    part.outcomes.retain(|o| !twice.contains(&o.measurement));
+    part.trials.retain(|t| !keys.iter().any(|key| crate::plan::without_attempt(&t.measurement) == key));
+    let visits = joined.outcomes.iter().filter_map(|o| o.visit).chain(joined.nulls.iter().filter_map(|n| n.visit));
+    let visits = visits.max().unwrap_or(0);
+    let trials = joined.trials.iter().map(|t| t.seq + 1).max().unwrap_or(0);
+    part.outcomes.iter_mut().for_each(|o| o.visit = o.visit.map(|visit| visit + visits));
+    part.nulls.iter_mut().for_each(|n| n.visit = n.visit.map(|visit| visit + visits));
+    part.trials.iter_mut().for_each(|t| t.seq += trials);
+    joined.outcomes.append(&mut part.outcomes);
+    joined.nulls.append(&mut part.nulls);
+    joined.trials.append(&mut part.trials);
+    joined.commands.append(&mut part.commands);
+    joined.header.plan.measurements.append(&mut part.header.plan.measurements);
+    joined.header.started = std::mem::take(&mut joined.header.started).min(part.header.started);
+    joined.calibration = calibrations(joined.calibration.take(), part.calibration);
+    joined.self_test = self_tests(joined.self_test.take(), part.self_test);
+    facts(&mut joined.facts, part.facts);
+    let earlier = earlier.join(", ");
+    keys.into_iter()
+        .map(|key| format!("{key} was measured in {name}, too: the results are those of the earlier run ({earlier})"))
+        .collect()
+}
+
+/// The ceilings of both; of one point the lower one, which claims less.
+fn calibrations(first: Option<Calibration>, second: Option<Calibration>) -> Option<Calibration> {
+    let (Some(mut first), Some(second)) = (first.clone(), second.clone()) else { return first.or(second) };
+    for ceiling in second.ceilings {
+        let same = |known: &&mut Ceiling| known.connections == ceiling.connections && known.axes == ceiling.axes;
+        match first.ceilings.iter_mut().find(same) {
+            Some(known) if known.frames <= ceiling.frames => {}
+            Some(known) => *known = ceiling,
+            None => first.ceilings.push(ceiling),
+        }
+    }
+    first.latency_floor_ns = first.latency_floor_ns.max(second.latency_floor_ns);
+    Some(first)
+}
+
+/// The verdict of both: that of a run whose self-test did not pass stands.
+fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfTest> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(if first.passed { second } else { first }),
+        (first, second) => first.or(second),
+    }
+}
+
+/// The facts of both. Of a fact that differs, both values.
+fn facts(joined: &mut Facts, part: Facts) {
+    for (name, value) in part.tester {
+        match joined.tester.get_mut(&name) {
+            Some(known) if known.split("; ").any(|one| one == value) => {}
+            Some(known) if DECIDING.contains(&name.as_str()) => *known = format!("{known}; {value}"),
+            Some(_) => {}
+            None => {
+                joined.tester.insert(name, value);
+            }
+        }
+    }
+    for (device, facts) in part.duts {
+        joined.duts.entry(device).or_default().extend(facts);
+    }
+    let new: Vec<String> = part.doubts.into_iter().filter(|doubt| !joined.doubts.contains(doubt)).collect();
+    joined.doubts.extend(new);
+}
+
+/// Makes header, scenario and plan those of the whole campaign: of every bed the devices, and of every cell the measurements.
+fn whole(joined: &mut Record, beds: usize, labels: &[String], is_apart: bool) {
+    let header = &mut joined.header;
+    let mut scenario: Scenario = header.scenario.clone();
+    scenario.cell = None;
+    header.options.cell = None;
+    let order = header.sequence().unwrap_or_default();
+    let mut measurements: Vec<Measurement> = Vec::new();
+    let recorded: BTreeMap<String, Measurement> = header.plan.measurements.drain(..).map(|m| (m.key(), m)).collect();
+    let planned = Plan::in_order(&scenario, order).measurements;
+    for bed in 0..beds {
+        let renaming = Renaming { label: labels.get(bed).map_or("", String::as_str), shift: bed * scenario.duts.len() };
+        for mut m in planned.clone() {
+            if is_apart {
+                renaming.point(&mut m.point);
+            }
+            match (recorded.get(&m.key()), is_apart) {
+                (Some(recorded), _) => measurements.push(recorded.clone()),
+                // A cell that no bed measured is missing; one that another bed measured is not.
+                (None, false) => measurements.push(m),
+                (None, true) => {}
+            }
+        }
+    }
+    let devices = scenario.duts.clone();
+    scenario.duts = std::iter::repeat_n(devices, beds).flatten().collect();
+    header.plan.measurements = measurements;
+    header.scenario = scenario;
+}

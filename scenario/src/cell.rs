@@ -1,0 +1,96 @@
+//! A part of the matrix: `3/8` is the third of eight parts of its points. Parts are measured on several test beds, or one after
+//! the other, and `natmeter merge` joins their runs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A part of the points of a matrix. As text: `NUMBER/OF`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Cell {
+    /// Its number, from 1.
+    number: u32,
+    /// The number of parts.
+    of: u32,
+}
+
+impl Cell {
+    /// All parts of a matrix that is cut into so many.
+    pub fn all(of: u32) -> impl Iterator<Item = Cell> {
+        (1..=of).map(move |number| Cell { number, of })
+    }
+
+    /// Its number, from 1.
+    pub fn number(self) -> u32 {
+        self.number
+    }
+
+    /// The number of parts.
+    pub fn of(self) -> u32 {
+        self.of
+    }
+
+    /// Whether a point is in it: the points are numbered from 0, and neighbours are in the same part.
+    pub fn has(self, point: usize, points: usize) -> bool {
+        point as u64 * u64::from(self.of) / (points as u64).max(1) + 1 == u64::from(self.number)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Cell {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cell, String> {
+        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Cell { number, of }),
+            _ => Err(format!("`{text}` is not a cell: write NUMBER/OF, such as 3/8, from 1/8 to 8/8")),
+        }
+    }
+}
+
+impl TryFrom<String> for Cell {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Cell, String> {
+        text.parse()
+    }
+}
+
+impl From<Cell> for String {
+    fn from(cell: Cell) -> String {
+        cell.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_share_the_points() {
+        for (points, of) in [(6, 6), (7, 3), (10, 4), (100, 7)] {
+            let parts: Vec<Vec<usize>> =
+                Cell::all(of).map(|cell| (0..points).filter(|&point| cell.has(point, points)).collect()).collect();
+            assert_eq!(parts.concat(), (0..points).collect::<Vec<_>>());
+            let sizes = parts.iter().map(Vec::len);
+            assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn only_parts_of_a_whole_are_cells() {
+        for text in ["", "3", "0/8", "9/8", "1/0", "a/b", "1/8/9", "-1/8"] {
+            assert!(text.parse::<Cell>().is_err(), "{text}");
+        }
+        assert_eq!("8/8".parse::<Cell>().unwrap().to_string(), "8/8");
+    }
+}

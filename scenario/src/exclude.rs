@@ -1,0 +1,153 @@
+//! `exclude` of `[sweep]`: measurements that the matrix leaves out. Each item has conditions, all of which hold for what it
+//! leaves out: `exclude = [{ device = "nftables", connections = "10M..100M tenfold", cores = 1 }]`.
+
+use crate::Point;
+use key::kind::{Kind, Shape, list, number, series, text};
+use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
+use method::Count;
+use serde_json::json;
+use tech::{AXES, Axis};
+
+/// What an item of `exclude` leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exclusion {
+    /// Devices by name; empty: every device.
+    pub devices: Vec<String>,
+    /// Metrics; empty: every metric.
+    pub metrics: Vec<String>,
+    /// Names of axes, each with the values at which it applies.
+    pub axes: Vec<(String, Vec<Count>)>,
+}
+
+/// The names of conditions that are no axis of the technologies.
+const DEVICE: &str = "device";
+const METRIC: &str = "metric";
+/// The axis of connections.
+pub const CONNECTIONS: &str = "connections";
+/// The axis of cores.
+pub const CORES: &str = "cores";
+
+impl Exclusion {
+    /// Whether it leaves out a metric at a point. A condition on an axis that the point does not have never holds.
+    pub fn leaves_out(&self, point: &Point, metric: &str) -> bool {
+        let among = |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
+        let holds =
+            |(axis, values): &(String, Vec<Count>)| value_of(point, axis).is_some_and(|value| values.contains(&value));
+        among(&self.devices, &point.dut_name) && among(&self.metrics, metric) && self.axes.iter().all(holds)
+    }
+}
+
+/// The value of an axis at a point.
+fn value_of(point: &Point, axis: &str) -> Option<Count> {
+    match axis {
+        CONNECTIONS => Some(point.connections),
+        CORES => Some(point.cores.into()),
+        axis => point.axes.get(axis).copied(),
+    }
+}
+
+/// The names of all conditions.
+fn names() -> impl Iterator<Item = &'static str> {
+    [DEVICE, METRIC, CONNECTIONS, CORES].into_iter().chain(AXES.iter().map(Axis::name))
+}
+
+/// The kind of `exclude`: tables of conditions.
+pub(crate) struct Exclusions;
+
+impl Exclusions {
+    fn tables(value: &Value) -> Option<Vec<&TreeTable>> {
+        fn table(value: &Value) -> Option<&TreeTable> {
+            if let Value::Table(table) = value { Some(table) } else { None }
+        }
+        match value {
+            Value::List(nodes) => nodes.iter().map(|node| table(&node.value)).collect(),
+            one => table(one).map(|table| vec![table]),
+        }
+    }
+
+    fn wrong() -> Wrong {
+        Wrong::new("not a table of conditions", "write exclude = [{ connections = \"100M\", cores = 1 }]")
+    }
+}
+
+impl Kind for Exclusions {
+    type Out = Vec<Exclusion>;
+
+    fn parse(&self, value: &Value) -> Result<Vec<Exclusion>, Wrong> {
+        let mut first = None;
+        let place = key::SourceSpan::new(0, 0..0);
+        let read = self.read(&Node { place, value: value.clone() }, "", &mut |_, _, wrong| {
+            first.get_or_insert(wrong);
+        });
+        read.ok_or_else(|| first.unwrap_or_else(Exclusions::wrong))
+    }
+
+    fn shape(&self) -> Shape {
+        let conditions: serde_json::Map<String, serde_json::Value> =
+            names().map(|name| (name.to_owned(), shape_of(name).json)).collect();
+        let item =
+            json!({ "type": "object", "minProperties": 1, "additionalProperties": false, "properties": conditions });
+        let json = json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 1 }] });
+        Shape::one(
+            "list of tables, each with conditions: `device`, `metric`, `connections`, `cores` or another axis",
+            json,
+        )
+    }
+
+    fn absent(&self) -> Option<Vec<Exclusion>> {
+        Some(Vec::new())
+    }
+
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<Exclusion>> {
+        let Some(tables) =
+            Exclusions::tables(&node.value).filter(|tables| tables.iter().all(|t| !t.entries().is_empty()))
+        else {
+            refuse(path, node.place, Exclusions::wrong());
+            return None;
+        };
+        let read: Vec<Option<Exclusion>> =
+            tables.into_iter().enumerate().map(|(at, table)| item(table, &format!("{path}[{at}]"), refuse)).collect();
+        read.into_iter().collect()
+    }
+}
+
+/// The form of a condition's value.
+fn shape_of(name: &str) -> Shape {
+    match (name, Axis::by_name(name)) {
+        (_, Some(axis)) => axis.kind().shape(),
+        (CONNECTIONS | CORES, _) => series(number::<Count>(1..=1 << 32)).shape(),
+        _ => list(text()).shape(),
+    }
+}
+
+/// Reads the conditions of one item; every one that is refused is reported.
+fn item(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Exclusion> {
+    let mut exclusion = Exclusion::default();
+    let mut complete = true;
+    for entry in table.entries() {
+        let (name, node) = (entry.name.as_str(), &entry.node);
+        let path = format!("{path}.{name}");
+        let read = match (name, Axis::by_name(name)) {
+            (DEVICE, _) => list(text()).read(node, &path, refuse).map(|names| exclusion.devices = names),
+            (METRIC, _) => list(text()).read(node, &path, refuse).map(|names| exclusion.metrics = names),
+            (CONNECTIONS | CORES, _) => {
+                let values = series(number(1..=1 << 32)).read(node, &path, refuse);
+                values.map(|values| exclusion.axes.push((name.to_owned(), values)))
+            }
+            (_, Some(axis)) => {
+                let values = axis.kind().read(node, &path, refuse);
+                values.map(|values| exclusion.axes.push((name.to_owned(), values)))
+            }
+            (_, None) => {
+                let instead = match did_you_mean(name, names()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("conditions are {}", names().collect::<Vec<_>>().join(", ")),
+                };
+                refuse(&path, entry.key, Wrong::new(format!("unknown condition `{name}`"), instead));
+                None
+            }
+        };
+        complete &= read.is_some();
+    }
+    complete.then_some(exclusion)
+}

@@ -1,0 +1,122 @@
+//! How often a search is repeated: a number of times, or until the interval of the median is narrow:
+//! `repetitions = { min = 5, max = 30, until-width = "2 %" }`.
+
+use key::kind::{Kind, Number, Shape, number, share};
+use key::{Node, Refuse, TreeTable, Value, Wrong, did_you_mean};
+use serde_json::json;
+
+/// Repetitions of each search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetitions {
+    /// The most that are made.
+    pub most: u32,
+    /// When fewer suffice; `None`: never.
+    pub until: Option<Until>,
+}
+
+/// When the repetitions of a value end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// The fewest that are made.
+    pub least: u32,
+    /// The interval of their median is at most this wide, in parts per million of the median.
+    pub width_ppm: u32,
+}
+
+impl Repetitions {
+    /// The fewest that are made.
+    pub fn least(self) -> u32 {
+        self.until.map_or(self.most, |until| until.least)
+    }
+
+    /// In words: `once`, `10 times`, `5 to 30 times`.
+    pub fn in_words(self) -> String {
+        match (self.least(), self.most) {
+            (1, 1) => "once".to_owned(),
+            (least, most) if least == most => format!("{most} times"),
+            (least, most) => format!("{least} to {most} times"),
+        }
+    }
+
+    /// As a count: `1 repetition`, `5 to 30 repetitions`.
+    pub fn counted(self) -> String {
+        match (self.least(), self.most) {
+            (1, 1) => "1 repetition".to_owned(),
+            (least, most) if least == most => format!("{most} repetitions"),
+            (least, most) => format!("{least} to {most} repetitions"),
+        }
+    }
+}
+
+/// The keys of the table.
+const KEYS: [&str; 3] = ["min", "max", "until-width"];
+/// Fewer values have no interval that covers their median with 93 %.
+const LEAST: u64 = method::stats::Interval::LEAST_VALUES as u64;
+
+fn times() -> Number<u32> {
+    number(1..=10_000)
+}
+
+/// The kind of `repetitions`.
+pub(crate) struct RepetitionsOf;
+
+impl Kind for RepetitionsOf {
+    type Out = Repetitions;
+
+    fn parse(&self, value: &Value) -> Result<Repetitions, Wrong> {
+        let mut first = None;
+        let place = key::SourceSpan::new(0, 0..0);
+        let read = self.read(&Node { place, value: value.clone() }, "", &mut |_, _, wrong| {
+            first.get_or_insert(wrong);
+        });
+        read.ok_or_else(|| first.unwrap_or_else(incomplete))
+    }
+
+    fn shape(&self) -> Shape {
+        let Shape { words, json, .. } = times().shape();
+        let table = json!({
+            "type": "object", "additionalProperties": false, "required": KEYS,
+            "properties": { "min": json, "max": json, "until-width": share().shape().json },
+        });
+        Shape::one(
+            format!("{words}; or `{{ min, max, until-width }}`: until the interval of the median is so narrow"),
+            json!({ "anyOf": [json, table] }),
+        )
+    }
+
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Repetitions> {
+        let Value::Table(table) = &node.value else {
+            return times().read(node, path, refuse).map(|most| Repetitions { most, until: None });
+        };
+        let known = table.entries().iter().find(|entry| !KEYS.contains(&entry.name.as_str()));
+        if let Some(unknown) = known {
+            let instead = did_you_mean(&unknown.name, KEYS)
+                .map_or_else(|| format!("keys are {}", KEYS.join(", ")), |meant| format!("did you mean `{meant}`?"));
+            refuse(path, unknown.key, Wrong::new(format!("unknown key `{}`", unknown.name), instead));
+            return None;
+        }
+        let of_table = of_table(table, path, refuse);
+        if of_table.is_none() && KEYS.iter().any(|key| table.get(key).is_none()) {
+            refuse(path, node.place, incomplete());
+        }
+        of_table
+    }
+}
+
+fn incomplete() -> Wrong {
+    Wrong::new("a part is missing", "write { min = 5, max = 30, until-width = \"2 %\" }")
+}
+
+fn of_table(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Repetitions> {
+    let [least, most, width] = KEYS.map(|key| table.get(key));
+    let (least, most, width) = (least?, most?, width?);
+    let min: Option<u32> = number(LEAST..=10_000).read(&least.node, path, refuse);
+    let max = times().read(&most.node, path, refuse);
+    let width_ppm = share().read(&width.node, path, refuse);
+    let (min, max, width_ppm) = (min?, max?, width_ppm?);
+    if min > max {
+        refuse(path, least.node.place, Wrong::new("more than `max`", "write the smaller number as `min`"));
+        return None;
+    }
+    Some(Repetitions { most: max, until: Some(Until { least: min, width_ppm }) })
+}
