@@ -309,7 +309,8 @@ impl External {
         let lines = Lines::of(config)?;
         let folder = std::path::absolute(&config.folder).unwrap_or_else(|_| config.folder.clone());
         let held = Held::take(dir, &config.name, &config.on)?;
-        for what in held.restore_left(dir, sink)? {
+        let ended = note::restore_ended(dir, &config.name, &config.on, sink)?;
+        for what in held.restore_left(dir, sink)?.into_iter().chain(ended) {
             sink(&Event::Cleaned { what });
         }
         let place = Place::of(&config.on, &folder, dir, ssh_config.clone())?;

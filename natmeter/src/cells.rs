@@ -76,21 +76,30 @@ impl Cells<'_> {
     fn shell(&self, number: &str) -> String {
         let arguments: Vec<String> = self.arguments().iter().map(|argument| quoted(argument)).collect();
         let (of, runs) = (self.count(), quoted(&self.runs()));
+        // Exit code 3: every value has a figure, and some are bounds.
         let run = format!(
-            "natmeter run {} --cell \"{number}/{of}\" --runs {runs}/\"{number}\" --continue --wait --quiet",
+            "natmeter run {} --cell \"{number}/{of}\" --runs \"$cell\" --continue --wait --quiet",
             arguments.join(" ")
         );
+        let mut text = format!("cell={runs}/{number}\n");
         if self.beds.is_empty() {
-            return format!("exec {run}\n");
+            let _ = writeln!(text, "{run} || [ $? -eq 3 ]");
+            return text;
         }
         let beds: Vec<String> = self.beds.iter().map(|bed| quoted(&bed.display().to_string())).collect();
-        let mut text = format!("mkdir -p {runs}/\"{number}\"\n");
-        // A cell that goes on does so on its bed.
-        let _ = writeln!(text, "for bed in \"$(cat {runs}/\"{number}\"/bed 2>/dev/null)\" {}; do", beds.join(" "));
-        text.push_str("    [ -n \"$bed\" ] || continue\n    exec 9>\"$bed.lock\"\n    flock -n 9 || continue\n");
-        let _ = writeln!(text, "    echo \"$bed\" > {runs}/\"{number}\"/bed");
-        let _ = writeln!(text, "    exec {run} --bed \"$bed\"\ndone");
-        text.push_str("echo \"no bed is free\" >&2\nexit 75\n");
+        // A cell that goes on does so on its bed, for which it waits.
+        let _ = writeln!(
+            text,
+            "mkdir -p \"$cell\"\n\
+             bed=$(cat \"$cell/bed\" 2>/dev/null) || bed=\n\
+             if [ -n \"$bed\" ]; then exec 9>\"$bed.lock\"; flock 9; else\n    \
+                 for bed in {}; do exec 9>\"$bed.lock\"; flock -n 9 && break; bed=; done\n\
+             fi\n\
+             [ -n \"$bed\" ] || {{ echo \"no bed is free\" >&2; exit 75; }}\n\
+             echo \"$bed\" > \"$cell/bed\"\n\
+             {run} --bed \"$bed\" || [ $? -eq 3 ]",
+            beds.join(" ")
+        );
         text
     }
 

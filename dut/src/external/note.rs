@@ -203,9 +203,37 @@ fn keys(dir: &RunDir) -> Vec<String> {
     keys
 }
 
-/// Name of a device's files: the FNV-1a hash of its name and its host.
+/// Name of a device's files. A device that natmeter makes is that of its process: two runs may have one each.
 fn key(name: &str, on: &On) -> String {
+    if is_made(on) { format!("{}-{}", of_all(name, on), std::process::id()) } else { of_all(name, on) }
+}
+
+/// Whether natmeter makes the device, and it ends with natmeter.
+fn is_made(on: &On) -> bool {
+    matches!(on, On::Namespace(_) | On::Guest(_))
+}
+
+/// What the names of files of all devices with this name and host begin with: the FNV-1a hash of both.
+fn of_all(name: &str, on: &On) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = format!("{name}\0{on}").bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
     format!("{PREFIX}{hash:016x}")
+}
+
+/// Restores what ended runs left of devices that they had made with this name and host. Returns what was done.
+///
+/// # Errors
+/// [`DutError::StillChanged`] when it cannot be restored.
+pub(super) fn restore_ended(dir: &RunDir, name: &str, on: &On, sink: &Sink) -> Result<Vec<String>, DutError> {
+    let mut done = Vec::new();
+    let (own, all) = (key(name, on), of_all(name, on));
+    for ended in keys(dir).into_iter().filter(|key| is_made(on) && *key != own && key.starts_with(&all)) {
+        match Held::at(dir, &ended, "a device under test") {
+            Ok(held) => done.extend(held.restore_left(dir, sink)?),
+            // Another run has its own.
+            Err(DutError::Busy { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
 }

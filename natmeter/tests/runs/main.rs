@@ -1,5 +1,6 @@
 //! Complete, interrupted and resumed runs; and run folders that are old, truncated or edited.
 
+mod cells;
 mod complete;
 mod damaged;
 mod device;
