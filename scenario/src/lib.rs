@@ -23,6 +23,7 @@ mod procedure;
 mod ranges;
 mod reader;
 mod rules;
+mod scale;
 mod search;
 mod search_error;
 mod search_keys;
