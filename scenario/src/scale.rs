@@ -90,7 +90,7 @@ fn merge(to: &mut TreeTable, from: &TreeTable) {
 mod tests {
     use crate::{Dut, Link, Options, Scenario, SearchError, parse};
 
-    const TEXT: &str = "name = \"x\"\n[dut.external]\n[technology.nat64]\npref64 = \"64:ff9b::/96\"\n[sweep]\n\
+    const TEXT: &str = "name = \"x\"\n[dut.external]\n[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n[sweep]\n\
         connections = [\"1M\", \"2M\"]\ncores = [1, 2, 4]\n[measure]\nrepetitions = 20\nerror = \"1 %\"\n\
         [scale.laptop.dut.embedded]\n[scale.laptop.sweep]\nconnections = \"20k\"\n[scale.laptop.measure]\nrepetitions = 2\n\
         [scale.laptop.full]\nrepetitions = 11\n\

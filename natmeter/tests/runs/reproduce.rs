@@ -12,9 +12,10 @@ use std::time::SystemTime;
 const ALPHA: &str = include_str!("../../../scenarios/reproduce/alpha.toml");
 const MAP_T: &str = include_str!("../../../scenarios/reproduce/map-t-tolerance.toml");
 
-/// Runs a scenario and returns the median of each metric, by metric and connections.
+/// Runs the laptop form of a scenario and returns the median of each metric, by metric and connections.
 fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
-    let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
+    let set = set.iter().map(|&set| set.to_owned()).collect();
+    let options = Options { scale: Some("laptop".to_owned()), set, ..Options::default() };
     let scenario =
         parse("t.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = forecast::plan(&scenario);
