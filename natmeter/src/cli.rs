@@ -167,6 +167,13 @@ pub enum PublishedCommand {
     },
     /// Recompute the derived values, and list the errata
     Check,
+    /// Print results of siitperf (rate.csv, ratetest.log) and CSIT (JSON); `natmeter report --compare-with` prints them beside a run
+    #[command(after_help = "Example: natmeter published import results/*/rate.csv")]
+    Import {
+        /// Files; those of the same tester and metric are one series
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
 }
 
 /// `natmeter run FILE`
@@ -203,6 +210,9 @@ pub struct ReportArgs {
     /// Print everything as text: departures, published values, terms, conditions, tester and judge
     #[arg(long, short, conflicts_with = "format")]
     pub verbose: bool,
+    /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub compare_with: Vec<PathBuf>,
 }
 
 /// `natmeter calibrate FILE`

@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod folder;
+pub mod import;
 pub mod plan;
 pub mod printable;
 pub mod published;

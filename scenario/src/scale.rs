@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn overrides_come_after_the_scale_and_full_too() {
-        assert_eq!(load(TEXT, "laptop", &["connections=30k"]).unwrap().sweep.connections, [30_000]);
+        assert_eq!(load(TEXT, "laptop", &["connections=15k"]).unwrap().sweep.connections, [15_000]);
         let options = Options { full: true, scale: Some("laptop".to_owned()), ..Options::default() };
         let full = parse("x.toml", TEXT, &options, tech::ALL).unwrap().scenario;
         assert_eq!((full.measure.repetitions, full.sweep.connections), (11, vec![20_000]));

@@ -30,6 +30,7 @@ mod text;
 
 use crate::audit::{Audit, audit};
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
+use crate::import::Series;
 use crate::printable::printable;
 use crate::read::{Record, RecordError};
 use crate::visit;
@@ -97,6 +98,9 @@ pub struct Report {
     pub results: Vec<PointResult>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
+    /// Results of other testers that the report prints beside the run; none of the run folder.
+    #[serde(skip)]
+    pub imported: Vec<Series>,
     /// Doubts about the results.
     pub doubts: Vec<String>,
     /// The tester's own limits.
@@ -142,6 +146,7 @@ impl Report {
             short: Vec::new(),
             results,
             beside: Vec::new(),
+            imported: Vec::new(),
             doubts: Vec::new(),
             calibration,
             self_test,
