@@ -599,7 +599,10 @@ mod tests {
         let cli =
             parsed(&["--set", "a=1", "--runs", "x", "--json", "run", "x.toml", "--set", "b=2", "--full"]).unwrap();
         let Some(Command::Run(run)) = cli.command else { panic!() };
-        assert_eq!(run.options.changes, Changes { set: vec!["a=1".into(), "b=2".into()], full: true, ..Changes::default() });
+        assert_eq!(
+            run.options.changes,
+            Changes { set: vec!["a=1".into(), "b=2".into()], full: true, ..Changes::default() }
+        );
         assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
     }

@@ -45,7 +45,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Resume(args)) => run::resume(&args, output),
         Some(Command::Report(args)) => {
             let usual = if output.json { "json" } else { "text" };
-            report::report(args, args.format.as_deref().unwrap_or(usual))
+            report::report(&args, args.format.as_deref().unwrap_or(usual))
         }
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),

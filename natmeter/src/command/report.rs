@@ -20,7 +20,8 @@ pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
     let imported = import::read(&args.compare_with)?;
     let mut report = Report::from_folder(&args.run, tech::ALL).map_err(failed)?;
     report.imported = imported;
-    let text = if format == "text" { report.text(screen(args.verbose)) } else { report.render(format).map_err(failed)? };
+    let text =
+        if format == "text" { report.text(screen(args.verbose)) } else { report.render(format).map_err(failed)? };
     out(&text);
     Ok(verdict(&args.run, &report.audit.findings))
 }

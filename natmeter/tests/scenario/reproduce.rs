@@ -15,8 +15,7 @@ fn folder() -> PathBuf {
 /// The names of the scenarios, without the beds beside them.
 fn names() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut names: Vec<String> =
-        entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let mut names: Vec<String> = entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     names.retain(|name| !name.starts_with("bed-"));
     names.sort();
     names
@@ -40,9 +39,8 @@ fn commands(name: &str) -> Vec<String> {
 
 /// The beds that the comment of a file names.
 fn beds(name: &str) -> BTreeSet<String> {
-    let bed = |command: String| {
-        Some(command.split(" --bed scenarios/reproduce/").nth(1)?.split(' ').next()?.to_owned())
-    };
+    let bed =
+        |command: String| Some(command.split(" --bed scenarios/reproduce/").nth(1)?.split(' ').next()?.to_owned());
     commands(name).into_iter().filter_map(bed).collect()
 }
 
@@ -108,11 +106,9 @@ const REPEATED: [&str; 2] = ["transition-scalability-02", "v6ops-slides-2022"];
 
 #[test]
 fn each_published_series_has_a_scenario() {
-    let named: BTreeSet<String> =
-        names().iter().flat_map(|name| load(name, &laptop()).unwrap().compare).collect();
+    let named: BTreeSet<String> = names().iter().flat_map(|name| load(name, &laptop()).unwrap().compare).collect();
     let all = published::tables().iter().filter(|table| !REPEATED.contains(&table.document().id.as_str()));
-    let missing: Vec<&str> =
-        all.map(|table| table.number.as_str()).filter(|number| !named.contains(*number)).collect();
+    let missing: Vec<&str> = all.map(|table| table.number.as_str()).filter(|number| !named.contains(*number)).collect();
     assert_eq!(missing, NOT_MEASURED);
 }
 

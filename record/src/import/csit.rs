@@ -120,7 +120,8 @@ fn rates<'a>(result: &'a Json, kind: &Kind) -> Result<(&'a str, Vec<f64>), Impor
 
 fn single(case: &Json, kind: &Kind, unit: &str, value: f64) -> Result<Single, ImportError> {
     let test = string(case, "test_id")?;
-    let tags: Vec<&str> = case.get("tags").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+    let tags: Vec<&str> =
+        case.get("tags").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
     let name = test.rsplit('.').next().unwrap_or(test);
     let mut under = unstated(TESTER, kind.title);
     under.implementation = short(&format!("{} {}", string(case, "dut_type")?, string(case, "dut_version")?));

@@ -216,7 +216,8 @@ fn searches(text: &str) -> Result<Vec<(usize, u64)>, ImportError> {
                 all.push((search, None));
             }
             tested = None;
-        } else if let Some(rate) = ["Testing rate:", "Testing R rate:"].iter().find_map(|name| line.strip_prefix(name)) {
+        } else if let Some(rate) = ["Testing rate:", "Testing R rate:"].iter().find_map(|name| line.strip_prefix(name))
+        {
             let rate = rate.trim().split(' ').next().unwrap_or_default();
             tested = Some(whole("Testing rate", rate).map_err(|error| error.at(at))?);
         } else if line == "TEST PASSED" {

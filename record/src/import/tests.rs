@@ -157,7 +157,8 @@ fn mistakes_have_line_and_field() {
     assert!(refused(&csit(&unit)).starts_with("f: field `result.ndr.lower.rate.unit`: `furlongs`"));
     let missing = csit(&bounds("pps").replace("lower", "bower"));
     assert_eq!(refused(&missing), "f: field `result.ndr.lower.rate`: missing");
-    let failed = csit("{}").replace("\"passed\": true, \"message\": \"\"", "\"passed\": false, \"message\": \"no link\"");
+    let failed =
+        csit("{}").replace("\"passed\": true, \"message\": \"\"", "\"passed\": false, \"message\": \"no link\"");
     assert_eq!(refused(&failed), "f: field `passed`: the test did not pass: no link");
     assert!(refused(&csit("{}").replace("1.5.1", "0.2.0")).starts_with("f: field `version`: `0.2.0`"));
 }

@@ -91,7 +91,7 @@ impl<'a> Reference<'a> {
         let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
         for value in self.values.iter().filter(|value| is_median(value)) {
             let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
-            let is_known = metric::by_key(&value.metric).is_some() && is_of_forwarding == is_forwarding;
+            let is_known = metric::by_key(own(&value.metric)).is_some() && is_of_forwarding == is_forwarding;
             if is_known && !metrics.contains(&value.metric.as_str()) {
                 metrics.push(&value.metric);
             }
@@ -131,7 +131,7 @@ impl Pair {
         let x_name = reference.x_name();
         let published = reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
         let published = published.filter_map(|value| Some((place_of(value)?, median(value).value)));
-        let of_metric = results.iter().filter(|result| is_same(&result.metric, metric));
+        let of_metric = results.iter().filter(|result| is_same(&result.metric, own(metric)));
         let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
         let sorted = |mut series: Vec<(f64, f64)>| {
             series.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -139,10 +139,10 @@ impl Pair {
         };
         let mut measured = sorted(measured.collect());
         // A reference without places has one value: that of one measured point.
-        if x_name == "all" && measured.len() > 1 {
+        if is_of_all(x_name) && measured.len() > 1 {
             measured.clear();
         }
-        Pair { metric: metric.to_owned(), published: sorted(published.collect()), measured }
+        Pair { metric: own(metric).to_owned(), published: sorted(published.collect()), measured }
     }
 }
 
@@ -150,6 +150,11 @@ impl Pair {
 fn forwards_only(dut: &Dut) -> bool {
     let is_ipv6 = dut.technology().is_some_and(|(_, technology)| technology.name() == "ipv6-forwarding");
     is_ipv6 || dut.is_forwarding() || dut.forwarded_ipv6().is_some()
+}
+
+/// The key of natmeter for a metric of the published record, which has the capacity as one quantity of its search.
+fn own(published: &str) -> &str {
+    if published == "capacity_search.C" { metric::CONN_TABLE_CAPACITY.key } else { published }
 }
 
 /// Whether a measured metric is that of a reference. Both names of a forwarding throughput are the same.
@@ -166,8 +171,7 @@ impl<'a> Beside<'a> {
         let metrics = reference.metrics(is_forwarding);
         let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
         let first = reference.values.iter().filter(of_device).find(|value| is_median(value)).map(|value| median(value));
-        let mut notes: Vec<String> =
-            first.iter().map(|first| format!("Published: {}.", first.conditions())).collect();
+        let mut notes: Vec<String> = first.iter().map(|first| format!("Published: {}.", first.conditions())).collect();
         if let Some((first, result)) = first.zip(results.first()) {
             let differ = differences(&report.header.scenario, result, &first);
             notes.extend((!differ.is_empty()).then(|| format!("The published set-up differs: {}.", differ.join("; "))));
@@ -197,7 +201,7 @@ impl<'a> Beside<'a> {
             "connections" => "connections",
             "hash_table_size" => "hash table size",
             "alpha" => "alpha",
-            "all" => "searches",
+            name if is_of_all(name) => "searches",
             _ => "published at",
         };
         Table {
@@ -259,8 +263,7 @@ impl<'a> Beside<'a> {
             labels: Labels::None,
             size: (1000.0, 300.0),
         };
-        let caption =
-            format!("Each series as shares of its first value: {}, {}.", self.reference.cite, self.dut_name);
+        let caption = format!("Each series as shares of its first value: {}, {}.", self.reference.cite, self.dut_name);
         Some(Figure { caption, svg: plot.render(), wide: true })
     }
 }
@@ -290,7 +293,12 @@ fn group(pair: &Pair, places: &[f64]) -> Group {
 
 /// The place of a value in its table; of one without a place, that of all results.
 fn place_of(value: &Value) -> Option<f64> {
-    if value.x_name == "all" { Some(ALL) } else { value.place() }
+    if is_of_all(&value.x_name) { Some(ALL) } else { value.place() }
+}
+
+/// Whether a reference has no places: imported results of one set-up, or the quantities of one search.
+fn is_of_all(x_name: &str) -> bool {
+    ["all", "quantity"].contains(&x_name)
 }
 
 /// The place of results that nothing distinguishes.
@@ -306,7 +314,7 @@ fn place(report: &Report, result: &PointResult, x_name: &str) -> Option<f64> {
             Dut::External { keys, .. } => keys.hash_size.map(|n| n as f64),
             _ => None,
         },
-        "all" => Some(ALL),
+        _ if is_of_all(x_name) => Some(ALL),
         "alpha" => report.header.scenario.alpha_ppm().map(|ppm| f64::from(ppm) / 1e6),
         _ => None,
     }
