@@ -182,14 +182,14 @@ fn statistics((single, mut values): (Single, Vec<f64>)) -> Vec<Value> {
 
 /// Conditions of which a file states nothing yet.
 fn unstated(tester: &str, table: &str) -> Conditions {
-    let not = || "not stated".to_owned();
+    let not = |what: &str| format!("{what} not stated");
     Conditions {
         table: format!("{tester}/{table}"),
         document: tester.to_owned(),
         label: table.to_owned(),
-        technology: not(),
-        implementation: not(),
-        setup: not(),
+        technology: not("technology"),
+        implementation: not("implementation"),
+        setup: not("set-up"),
         connections: None,
         source_ports: None,
         destination_ports: None,

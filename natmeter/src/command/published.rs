@@ -9,7 +9,7 @@ use method::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
 use record::published::{self, Table, Value, documents, errata, tables};
-use record::report::number::{grouped, grouped_f64};
+use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -137,15 +137,16 @@ fn conditions(values: &[&Value]) -> String {
         }
     };
     let count = |n: Option<u64>, unit: &str| n.map(|n| format!("{} {unit}", grouped(n)));
+    let several = |n: Option<u64>, one: &str| n.map(|n| plural(n, one));
     common(&|v| Some(v.under.technology.clone()));
     common(&|v| Some(v.under.implementation.clone()));
     common(&|v| Some(v.under.setup.clone()));
-    common(&|v| count(v.under.cores, "cores"));
-    common(&|v| count(v.under.connections, "connections"));
+    common(&|v| several(v.under.cores, "core"));
+    common(&|v| several(v.under.connections, "connection"));
     common(&|v| count(v.under.hash_table, "hash buckets"));
     common(&|v| count(v.under.table_size, "entries at most"));
     common(&|v| count(v.under.frame_size, "octets"));
-    common(&|v| count(v.under.experiments, "repetitions"));
+    common(&|v| several(v.under.experiments, "repetition"));
     common(&|v| v.under.tolerance.map(|share| format!("loss tolerance {share}")));
     said.join("; ")
 }
@@ -164,7 +165,8 @@ fn block(all: &[&Value], metric: &str) -> String {
     }
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
     let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
-    let x_name = values.first().map_or("", |value| value.x_name.as_str()).replace('_', " ");
+    // `all` heads results that nothing distinguishes.
+    let x_name = values.first().map_or("", |value| value.x_name.as_str()).replace('_', " ").replace("all", "");
     let cell = |place: &str, stat: &str| {
         let found = values.iter().find(|value| value.x == place && value.stat == stat);
         found.map_or_else(String::new, |value| in_unit(value))

@@ -180,7 +180,12 @@ impl<'a> Beside<'a> {
         Beside {
             reference,
             dut_name: results.first().map_or("", |result| &result.dut_name),
-            pairs: metrics.into_iter().map(|metric| Pair::of(metric, report, reference, &results)).collect(),
+            pairs: metrics
+                .into_iter()
+                .map(|metric| Pair::of(metric, report, reference, &results))
+                // What the document gives no place has none beside the run either.
+                .filter(|pair| !pair.published.is_empty())
+                .collect(),
             notes,
         }
     }
@@ -207,7 +212,7 @@ impl<'a> Beside<'a> {
         Table {
             title: format!("{}: {} · {}", self.reference.source, self.reference.title, self.dut_name),
             axis,
-            columns: places.iter().map(|place| number::grouped_f64(*place)).collect(),
+            columns: places.iter().map(|place| place_in_words(*place)).collect(),
             parameters: Vec::new(),
             groups: self.pairs.iter().map(|pair| group(pair, &places)).collect(),
             notes: self.notes.clone(),
@@ -242,7 +247,7 @@ impl<'a> Beside<'a> {
             .iter()
             .map(|series| {
                 let points: Vec<String> =
-                    series.points.iter().map(|p| format!("{:.2} at {}", p.y, number::grouped_f64(p.x))).collect();
+                    series.points.iter().map(|p| format!("{:.2} at {}", p.y, place_in_words(p.x))).collect();
                 format!("{}: {}", series.name, points.join(", "))
             })
             .collect();
@@ -299,6 +304,11 @@ fn place_of(value: &Value) -> Option<f64> {
 /// Whether a reference has no places: imported results of one set-up, or the quantities of one search.
 fn is_of_all(x_name: &str) -> bool {
     ["all", "quantity"].contains(&x_name)
+}
+
+/// A place as readers see it: a whole number, or a factor such as alpha.
+fn place_in_words(place: f64) -> String {
+    if place.fract() == 0.0 { number::grouped_f64(place) } else { number::significant(place, 3) }
 }
 
 /// The place of results that nothing distinguishes.
