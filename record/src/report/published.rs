@@ -271,7 +271,7 @@ impl Published {
         };
         say(self.under.hash_table, "hash buckets");
         say(self.under.frame_size, "octets");
-        say(self.under.experiments, "repetitions");
+        say(self.under.experiments, if self.under.experiments == Some(1) { "repetition" } else { "repetitions" });
         if let Some(alpha) = self.alpha {
             words.push(format!("alpha {}", number::significant(alpha, 3)));
         }

@@ -46,6 +46,8 @@ fn devices(report: &Report) -> BTreeSet<usize> {
 
 /// A series beside which the run is printed: a published table, or imported results.
 struct Reference<'a> {
+    /// `published` or `imported`.
+    word: &'static str,
     /// Its short number; of imported results, that of the tester.
     number: &'a str,
     /// Document and table, or tester and files.
@@ -60,6 +62,7 @@ impl<'a> Reference<'a> {
     fn of_table(table: &'static published::Table) -> Reference<'a> {
         let label = table.values().next().map_or("", |value| value.under.label.as_str());
         Reference {
+            word: "published",
             number: &table.number,
             source: format!("{}, {label}", table.document().cite),
             cite: &table.document().cite,
@@ -71,6 +74,7 @@ impl<'a> Reference<'a> {
 
     fn of_import(series: &'a Imported) -> Reference<'a> {
         Reference {
+            word: "imported",
             number: &series.cite,
             source: format!("{}, {}", series.cite, series.files.join(", ")),
             cite: &series.cite,
@@ -171,10 +175,15 @@ impl<'a> Beside<'a> {
         let metrics = reference.metrics(is_forwarding);
         let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
         let first = reference.values.iter().filter(of_device).find(|value| is_median(value)).map(|value| median(value));
-        let mut notes: Vec<String> = first.iter().map(|first| format!("Published: {}.", first.conditions())).collect();
+        let mut notes: Vec<String> = first
+            .iter()
+            .map(|first| format!("{}: {}.", number::capitalised(reference.word), first.conditions()))
+            .collect();
         if let Some((first, result)) = first.zip(results.first()) {
             let differ = differences(&report.header.scenario, result, &first);
-            notes.extend((!differ.is_empty()).then(|| format!("The published set-up differs: {}.", differ.join("; "))));
+            notes.extend(
+                (!differ.is_empty()).then(|| format!("The {} set-up differs: {}.", reference.word, differ.join("; "))),
+            );
         }
         notes.extend(reference.notes.iter().map(|note| (*note).to_owned()));
         Beside {
@@ -214,7 +223,7 @@ impl<'a> Beside<'a> {
             axis,
             columns: places.iter().map(|place| place_in_words(*place)).collect(),
             parameters: Vec::new(),
-            groups: self.pairs.iter().map(|pair| group(pair, &places)).collect(),
+            groups: self.pairs.iter().map(|pair| group(pair, self.reference.word, &places)).collect(),
             notes: self.notes.clone(),
             same: Vec::new(),
         }
@@ -225,7 +234,7 @@ impl<'a> Beside<'a> {
         let mut series: Vec<Series> = Vec::new();
         for pair in self.pairs.iter().filter(|pair| pair.measured.len() > 1 && pair.published.len() > 1) {
             let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
-            for (of, values) in [("published", &pair.published), ("measured", &pair.measured)] {
+            for (of, values) in [(self.reference.word, &pair.published), ("measured", &pair.measured)] {
                 let at = series.len();
                 series.push(Series {
                     name: format!("{title}, {of}"),
@@ -273,7 +282,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-fn group(pair: &Pair, places: &[f64]) -> Group {
+fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
     let is_rate = metric::by_key(&pair.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
     let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
     let each = if is_rate { ", per direction" } else { "" };
@@ -287,10 +296,10 @@ fn group(pair: &Pair, places: &[f64]) -> Group {
         (published > 0.0).then(|| format!("{} ×", number::significant(measured / published, 3)))
     });
     let rows: Vec<Row> = vec![
-        row("published", of(&pair.published, &value)),
+        row(word, of(&pair.published, &value)),
         row("measured", of(&pair.measured, &value)),
-        row("measured / published", ratio),
-        row("published, share of the first", of(&Pair::form(&pair.published), &share)),
+        row(&format!("measured / {word}"), ratio),
+        row(&format!("{word}, share of the first"), of(&Pair::form(&pair.published), &share)),
         row("measured, share of the first", of(&Pair::form(&pair.measured), &share)),
     ];
     Group { title: format!("{title}{each}"), rows, bars: Vec::new() }
