@@ -133,7 +133,9 @@ fn results_of_other_testers_are_printed_or_refused_with_line_and_field() {
     };
     let (good, bad) = (file("rate.csv", CSV), file("bad.csv", &CSV.replace("223500", "fast")));
     let shown = stdout(&natmeter(&["published", "import", &good]));
-    assert!(shown.contains("4,000,000 connections; 64 octets; 1 repetition;") && shown.contains("223500"), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("4,000,000 connections; 64 octets; 1 repetition;"), "{shown}");
+    assert!(words.ends_with("the rate that passed.") && words.contains("4,000,000 223500 223500 223500"), "{shown}");
     let refused = natmeter(&["published", "import", &good, &bad]);
     assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
     let why = format!("error: {bad}: line 2: field `rate`: `fast` is not a whole number\n");
