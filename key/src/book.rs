@@ -193,9 +193,10 @@ impl Book {
             "" => "at the top level".to_owned(),
             path => format!("in [{path}]"),
         };
-        let title = match is_table {
-            true => format!("unknown table [{}]", join(&shown, name)),
-            false => format!("unknown key `{name}` {place}"),
+        let title = if is_table {
+            format!("unknown table [{}]", join(&shown, name))
+        } else {
+            format!("unknown key `{name}` {place}")
         };
         let fault = Fault::new(title).at(entry.key, format!("no such {what} here"));
         if let Some(instead) = self.slip(name).filter(|_| !is_table) {

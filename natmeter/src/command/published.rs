@@ -165,8 +165,9 @@ fn block(all: &[&Value], metric: &str) -> String {
     }
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
     let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
-    // `all` heads results that nothing distinguishes.
-    let x_name = values.first().map_or("", |value| value.x_name.as_str()).replace('_', " ").replace("all", "");
+    // `all` is the place of results that nothing distinguishes.
+    let x_name = values.first().map(|value| value.x_name.replace('_', " ")).filter(|name| name != "all");
+    let x_name = x_name.unwrap_or_default();
     let cell = |place: &str, stat: &str| {
         let found = values.iter().find(|value| value.x == place && value.stat == stat);
         found.map_or_else(String::new, |value| in_unit(value))

@@ -1,5 +1,5 @@
-//! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of the table that the run measured, too, or
-//! that only one of both has; and the form of both series, as shares of their first values.
+//! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of
+//! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
 use super::Section;
 use crate::import::Series as Imported;
@@ -44,6 +44,9 @@ fn devices(report: &Report) -> BTreeSet<usize> {
     report.results.iter().map(|result| result.dut).collect()
 }
 
+const PUBLISHED: &str = "published";
+const IMPORTED: &str = "imported";
+
 /// A series beside which the run is printed: a published table, or imported results.
 struct Reference<'a> {
     /// `published` or `imported`.
@@ -62,7 +65,7 @@ impl<'a> Reference<'a> {
     fn of_table(table: &'static published::Table) -> Reference<'a> {
         let label = table.values().next().map_or("", |value| value.under.label.as_str());
         Reference {
-            word: "published",
+            word: PUBLISHED,
             number: &table.number,
             source: format!("{}, {label}", table.document().cite),
             cite: &table.document().cite,
@@ -74,7 +77,7 @@ impl<'a> Reference<'a> {
 
     fn of_import(series: &'a Imported) -> Reference<'a> {
         Reference {
-            word: "imported",
+            word: IMPORTED,
             number: &series.cite,
             source: format!("{}, {}", series.cite, series.files.join(", ")),
             cite: &series.cite,
@@ -88,15 +91,16 @@ impl<'a> Reference<'a> {
         self.values.first().map_or("", |value| value.x_name.as_str())
     }
 
-    /// The metrics that natmeter has, in order, each with that of a device that is measured beside it. What a table calls forwarding
-    /// throughput is the throughput of a device that forwards and translates nothing.
+    /// The metrics that natmeter has and that suit a device, in order. What a table calls forwarding throughput is the throughput of a
+    /// device that forwards and translates nothing. Imported results suit every device: their files do not state what the device did.
     fn metrics(&self, is_forwarding: bool) -> Vec<&'a str> {
         let mut metrics: Vec<&str> = Vec::new();
         let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
         for value in self.values.iter().filter(|value| is_median(value)) {
             let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
-            let is_known = metric::by_key(own(&value.metric)).is_some() && is_of_forwarding == is_forwarding;
-            if is_known && !metrics.contains(&value.metric.as_str()) {
+            let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding;
+            let is_known = metric::by_key(own(&value.metric)).is_some();
+            if suits && is_known && !metrics.contains(&value.metric.as_str()) {
                 metrics.push(&value.metric);
             }
         }

@@ -85,3 +85,15 @@ fn imported_results_stand_beside_the_run() {
     assert!(report.render("html").unwrap().contains("siitperf, lab/rate.csv"));
     assert_eq!(report.render("json").unwrap(), before, "JSON is that of the run alone");
 }
+
+/// A file without connections has one value; it stands beside the one point of a device that forwards.
+#[test]
+fn an_imported_value_without_connections_stands_beside_forwarding() {
+    const CSV: &str = "No, Size, Dir, n, m, Duration, Initial Rate, Timeout, Error, Date, Iterations needed, rate\n\
+        1, 84, b, 2, 2, 60, 4000000, 2000, 1000, 2022-03-01 10:00:00, 13, 455000\n";
+    let mut report = run("", "[dut.linux-forwarding]", "cores = 1");
+    report.imported = import::read([("rate.csv", CSV)]).unwrap();
+    let text = wide(&report);
+    let ratio = row(&table(&text, "siitperf, rate.csv: throughput"), "Throughput", "measured / imported");
+    assert_eq!(ratio, ["1.09 ×"]);
+}
