@@ -8,8 +8,10 @@ use scenario::{Options, parse};
 
 /// A run of kernel devices that forward 500,000 frames per second and direction.
 fn run(compare: &str, tables: &str, sweep: &str) -> Report {
-    let text =
-        format!("name = \"x\"\n{compare}\n{tables}\n[sweep]\n{sweep}\n[measure]\nrepetitions = 5\nmax-rate = \"9M\"\n");
+    let metrics = if tables.contains("nftables") { "" } else { "metrics = \"throughput\"\n" };
+    let text = format!(
+        "name = \"x\"\n{compare}\n{tables}\n[sweep]\n{sweep}\n[measure]\n{metrics}repetitions = 5\nmax-rate = \"9M\"\n"
+    );
     let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
     report(&Run::new(scenario).measure(|_| Truth { capacity: 500_000, tester: 9_000_000, noise: 0 }))
 }
