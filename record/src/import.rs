@@ -6,6 +6,7 @@ mod siitperf;
 
 use crate::published::{Conditions, Value};
 use method::stats::median_of;
+use std::collections::HashMap;
 use std::fmt;
 
 /// The longest file that is read, in octets. A log of siitperf has some kilobytes for each trial.
@@ -144,12 +145,15 @@ fn joined(singles: Vec<(&str, Single)>) -> Series {
     let mut files: Vec<String> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let mut places: Vec<(Single, Vec<f64>)> = Vec::new();
+    // A file may have a place for each of many lines.
+    let mut at: HashMap<String, usize> = HashMap::new();
     for (name, single) in singles {
         if !files.iter().any(|file| file == name) {
             files.push(name.to_owned());
         }
         notes.extend(single.note.map(str::to_owned).filter(|note| !notes.contains(note)));
-        match places.iter_mut().find(|(first, _)| first.x == single.x) {
+        let at = *at.entry(single.x.clone()).or_insert(places.len());
+        match places.get_mut(at) {
             Some((_, values)) => values.push(single.value),
             None => places.push((single.clone(), vec![single.value])),
         }

@@ -162,3 +162,22 @@ fn mistakes_have_line_and_field() {
     assert_eq!(refused(&failed), "f: field `passed`: the test did not pass: no link");
     assert!(refused(&csit("{}").replace("1.5.1", "0.2.0")).starts_with("f: field `version`: `0.2.0`"));
 }
+
+/// Every beginning of a file, and every file with one octet changed, is read or refused in words.
+#[test]
+fn damaged_files_are_read_or_refused() {
+    let json = csit(&bounds("pps"));
+    for text in [ESTABLISHMENT, THROUGHPUT, STATELESS, CAPACITY, LOG, &json] {
+        for at in 0..text.len() {
+            let changed = ["x", "\n", ",", "9"].map(|new| format!("{}{new}{}", &text[..at], &text[at + 1..]));
+            for damaged in changed.iter().map(String::as_str).chain([&text[..at]]) {
+                match of("f", damaged) {
+                    Ok(all) => {
+                        assert!(all.iter().all(|series| series.values.len() % 3 == 0 && !series.values.is_empty()))
+                    }
+                    Err(error) => assert!(error.starts_with("f: ") && error.len() > 10, "{error}"),
+                }
+            }
+        }
+    }
+}
