@@ -184,6 +184,11 @@ fn statistics((single, mut values): (Single, Vec<f64>)) -> Vec<Value> {
     ["median", "min", "max"].into_iter().zip(ends).filter_map(value).collect()
 }
 
+/// The beginning of foreign text, without control characters.
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
 /// Conditions of which a file states nothing yet.
 fn unstated(tester: &str, table: &str) -> Conditions {
     let not = |what: &str| format!("{what} not stated");

@@ -1,7 +1,7 @@
 //! Test cases of FD.io CSIT: `*.info.json` in version 1 of its data model (docs/model of the repository csit). Its rates are totals
 //! of both directions. NDR, PDR and critical rate have a lower and an upper bound; the lower one is the result.
 
-use super::{ImportError, Single, unstated};
+use super::{ImportError, Single, short, unstated};
 use method::metric::{MAX_CONN_EST_RATE, THROUGHPUT};
 use serde_json::Value as Json;
 
@@ -155,9 +155,4 @@ fn single(case: &Json, kind: &Kind, unit: &str, value: f64) -> Result<Single, Im
         note: kind.note.or(is_cps.then_some(CPS)),
         under,
     })
-}
-
-/// The beginning of foreign text, without control characters.
-fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
 }

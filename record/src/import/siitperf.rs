@@ -1,7 +1,7 @@
 //! `rate.csv` and `ratetest.log` of the scripts that come with siitperf (binary-rate-alg.sh and its variants `-R` and `-sf`,
 //! cttc.sh). Their rates are those of one direction. Their frame sizes are those as IPv6, 20 octets above those as IPv4.
 
-use super::{ImportError, Single, unstated};
+use super::{ImportError, Single, short, unstated};
 use method::metric::{CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, THROUGHPUT};
 
 const TESTER: &str = "siitperf";
@@ -89,11 +89,6 @@ impl<'a> Row<'a> {
 
 fn whole(field: &str, text: &str) -> Result<u64, ImportError> {
     text.parse().map_err(|_| ImportError::new(field, format!("`{}` is not a whole number", short(text))))
-}
-
-/// The beginning of foreign text, without control characters.
-fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
 /// Reads a `rate.csv`: one result a line.
