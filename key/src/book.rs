@@ -57,6 +57,17 @@ pub struct Book {
     pub chapters: Vec<Chapter>,
     /// Words that users expect to be keys, and what to write instead.
     pub slips: &'static [Slip],
+    /// The table of other values for the same file; none if this kind of file has no such table.
+    pub variants: Option<Variants>,
+}
+
+/// A table whose tables have names that the user chooses; each may have all tables and keys of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Variants {
+    /// The table's name, at the top level.
+    pub table: &'static str,
+    /// One or a few sentences about it, for the reference page.
+    pub about: &'static str,
 }
 
 /// Words that are no keys where they stand, in lower case with `-`, and what to write instead of any of them.
@@ -94,34 +105,55 @@ impl Book {
     /// A fault for every key and table that no chapter has.
     pub fn unknown(&self, tree: &Tree) -> Vec<Fault> {
         let mut faults = Vec::new();
-        self.look_at("", &tree.root, &mut faults);
+        self.look_at("", "", &tree.root, &mut faults);
         faults
     }
 
-    fn look_at(&self, path: &str, table: &TreeTable, faults: &mut Vec<Fault>) {
+    /// Looks at the table at a path. `variant` is the path of the variant that it is in; empty: of none.
+    fn look_at(&self, variant: &str, path: &str, table: &TreeTable, faults: &mut Vec<Fault>) {
         let chapter = self.chapter(path);
         for entry in table.entries() {
             let full = join(path, &entry.name);
             if chapter.is_some_and(|chapter| chapter.has(&entry.name)) {
                 continue;
             }
+            if variant.is_empty() && path.is_empty() && self.variants.is_some_and(|of| of.table == entry.name) {
+                self.look_at_variants(entry, faults);
+                continue;
+            }
             if !self.is_table(&full) {
-                faults.push(self.unknown_key(path, chapter, entry));
+                faults.push(self.unknown_key(variant, path, chapter, entry));
                 continue;
             }
             let is_array = self.chapter(&full).is_some_and(|chapter| chapter.is_array);
             match &entry.node.value {
-                Value::Table(inner) if !is_array => self.look_at(&full, inner, faults),
+                Value::Table(inner) if !is_array => self.look_at(variant, &full, inner, faults),
                 Value::List(items) if is_array => {
                     for item in items {
                         if let Value::Table(inner) = &item.value {
-                            self.look_at(&full, inner, faults);
+                            self.look_at(variant, &full, inner, faults);
                         }
                     }
                 }
                 // Reading the array complains.
                 _ if is_array => {}
                 other => faults.push(self.no_table(&full, entry, other)),
+            }
+        }
+    }
+
+    fn look_at_variants(&self, all: &Entry, faults: &mut Vec<Fault>) {
+        let no_table = |path: &str, entry: &Entry| {
+            let fault = Fault::new(format!("`{path}` must be a table"));
+            let fault = fault.at(entry.node.place, format!("{} here", entry.node.value.type_name()));
+            fault.instead(format!("write a table with a name, for example [{}.NAME.sweep]", all.name))
+        };
+        let Value::Table(variants) = &all.node.value else { return faults.push(no_table(&all.name, all)) };
+        for variant in variants.entries() {
+            let path = join(&all.name, &variant.name);
+            match &variant.node.value {
+                Value::Table(inner) => self.look_at(&path, "", inner, faults),
+                _ => faults.push(no_table(&path, variant)),
             }
         }
     }
@@ -142,8 +174,9 @@ impl Book {
         }
     }
 
-    fn unknown_key(&self, path: &str, chapter: Option<&Chapter>, entry: &Entry) -> Fault {
+    fn unknown_key(&self, variant: &str, path: &str, chapter: Option<&Chapter>, entry: &Entry) -> Fault {
         let name = entry.name.as_str();
+        let shown = if path.is_empty() { variant.to_owned() } else { join(variant, path) };
         let tables = || {
             let below = self.chapters.iter().filter_map(|chapter| {
                 let rest =
@@ -156,13 +189,14 @@ impl Book {
         };
         let is_table = matches!(entry.node.value, Value::Table(_));
         let what = if is_table { "table" } else { "key" };
-        let place = match path {
+        let place = match shown.as_str() {
             "" => "at the top level".to_owned(),
             path => format!("in [{path}]"),
         };
-        let title = match (is_table, path) {
-            (true, path) => format!("unknown table [{}]", join(path, name)),
-            (false, _) => format!("unknown key `{name}` {place}"),
+        let title = if is_table {
+            format!("unknown table [{}]", join(&shown, name))
+        } else {
+            format!("unknown key `{name}` {place}")
         };
         let fault = Fault::new(title).at(entry.key, format!("no such {what} here"));
         if let Some(instead) = self.slip(name).filter(|_| !is_table) {

@@ -22,7 +22,7 @@ mod spans;
 mod tree;
 mod value;
 
-pub use book::{Book, Chapter, Slip};
+pub use book::{Book, Chapter, Slip, Variants};
 pub use declare::{Default, Key, Table, computed, needed, or};
 pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};

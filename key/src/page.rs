@@ -1,13 +1,17 @@
 //! The reference page of a kind of file: a Markdown table for each of its tables.
 
-use crate::book::{Book, Chapter};
+use crate::book::{Book, Chapter, Variants};
 use std::fmt::Write;
 
 impl Book {
     /// The tables whose paths `of` accepts, as Markdown; headings have `#` as often as `depth` says.
     pub fn page(&self, depth: usize, of: impl Fn(&str) -> bool) -> String {
         let chapters = self.chapters.iter().filter(|chapter| of(&chapter.path));
-        chapters.map(|chapter| chapter.page(depth)).collect::<Vec<_>>().join("\n")
+        let mut pages: Vec<String> = chapters.map(|chapter| chapter.page(depth)).collect();
+        if let Some(Variants { table, about }) = self.variants.filter(|variants| of(variants.table)) {
+            pages.push(format!("{} `[{table}.NAME]`\n\n{about}\n", "#".repeat(depth)));
+        }
+        pages.join("\n")
     }
 }
 

@@ -13,6 +13,12 @@ impl Book {
             let at = chapter.path.split('.').filter(|name| !name.is_empty()).fold(&mut root, below);
             fill(at, chapter);
         }
+        if let Some(variants) = self.variants {
+            let mut any = root.clone();
+            require_nothing(&mut any);
+            root["properties"][variants.table] =
+                json!({ "type": "object", "description": variants.about, "additionalProperties": any });
+        }
         root["$schema"] = "http://json-schema.org/draft-07/schema#".into();
         root["title"] = title.into();
         root
@@ -22,6 +28,15 @@ impl Book {
 /// An object that has no properties but those that are put into it.
 fn object(about: &str) -> Json {
     json!({ "type": "object", "description": about, "properties": {}, "additionalProperties": false })
+}
+
+/// Removes the lists of required keys from a table and those below it: the file around a variant has them. Items of arrays keep
+/// theirs, because a variant replaces the whole array.
+fn require_nothing(table: &mut Json) {
+    let Some(object) = table.as_object_mut() else { return };
+    object.remove("required");
+    let below = object.get_mut("properties").and_then(Json::as_object_mut);
+    below.into_iter().flat_map(Map::values_mut).filter(|below| below["type"] == "object").for_each(require_nothing);
 }
 
 /// The table of this name below another; made where it is not there.

@@ -61,6 +61,7 @@ impl Cells<'_> {
     /// The arguments of `natmeter run` that all cells have.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.file.display().to_string()];
+        arguments.extend(self.changes.scale.iter().flat_map(|scale| ["--scale".to_owned(), scale.clone()]));
         arguments.extend(self.changes.full.then(|| "--full".to_owned()));
         arguments.extend(self.changes.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
         arguments.extend(self.changes.bed.iter().flat_map(|bed| ["--bed".to_owned(), bed.display().to_string()]));

@@ -53,6 +53,9 @@ pub struct Changes {
     /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long)]
     pub full: bool,
+    /// Use the values of the scenario's table `scale.NAME`, for example of a smaller machine
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
     /// File of a test bed: measure the box between two ports of this machine instead of the scenario's device
     #[arg(long, value_name = "FILE")]
     pub bed: Option<PathBuf>,
@@ -64,7 +67,8 @@ pub struct Changes {
 impl Changes {
     /// Returns the options that change a scenario, without the text of the bed file.
     pub fn options(&self) -> Options {
-        Options { full: self.full, set: self.set.clone(), cell: self.cell, ..Options::default() }
+        let (full, scale, set) = (self.full, self.scale.clone(), self.set.clone());
+        Options { full, scale, set, cell: self.cell, ..Options::default() }
     }
 }
 
@@ -172,6 +176,13 @@ pub enum PublishedCommand {
     },
     /// Recompute the derived values, and list the errata
     Check,
+    /// Print results of siitperf (rate.csv, ratetest.log) and CSIT (JSON); `natmeter report --compare-with` prints them beside a run
+    #[command(after_help = "Example: natmeter published import results/*/rate.csv")]
+    Import {
+        /// Files; those of the same tester and metric are one series
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
 }
 
 /// `natmeter run FILE`
@@ -211,7 +222,7 @@ pub struct MergeArgs {
 }
 
 /// `natmeter report RUN`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
 pub struct ReportArgs {
     /// Folder of the run
@@ -222,6 +233,9 @@ pub struct ReportArgs {
     /// Print everything as text: departures, published values, terms, conditions, tester and judge
     #[arg(long, short, conflicts_with = "format")]
     pub verbose: bool,
+    /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub compare_with: Vec<PathBuf>,
 }
 
 /// `natmeter calibrate FILE`
@@ -507,6 +521,7 @@ impl Cli {
         };
         to_changes.set.splice(0..0, changes.set.drain(..));
         to_changes.bed = to_changes.bed.take().or(changes.bed.take());
+        to_changes.scale = to_changes.scale.take().or(changes.scale.take());
         to_changes.full |= std::mem::take(&mut changes.full);
         to_turn.beside |= std::mem::take(&mut turn.beside);
         to_turn.wait |= std::mem::take(&mut turn.wait);
@@ -516,6 +531,7 @@ impl Cli {
         let unused = [
             ("--set", !no_changes.set.is_empty()),
             ("--full", no_changes.full),
+            ("--scale", no_changes.scale.is_some()),
             ("--bed", no_changes.bed.is_some()),
             ("--beside", no_turn.beside),
             ("--wait", no_turn.wait),
@@ -633,7 +649,7 @@ mod tests {
         let Some(Command::Run(run)) = cli.command else { panic!() };
         assert_eq!(
             run.options.changes,
-            Changes { set: vec!["a=1".into(), "b=2".into()], full: true, bed: None, cell: None }
+            Changes { set: vec!["a=1".into(), "b=2".into()], full: true, ..Changes::default() }
         );
         assert_eq!((run.options.folder.path(), cli.output.json), (Path::new("x"), true));
         assert!(parsed(&["--set", "a=1"]).unwrap().quickstart.changes.set == ["a=1"]);
@@ -642,14 +658,14 @@ mod tests {
     /// Each command has the options that it uses, and no others.
     #[test]
     fn options_that_a_command_does_not_use_are_refused() {
-        let all = ["set", "full", "runs", "beside", "wait"];
+        let all = ["set", "full", "scale", "runs", "beside", "wait"];
         for (command, used) in [
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),
-            ("calibrate", &["set", "full", "beside", "wait"]),
+            ("calibrate", &["set", "full", "scale", "beside", "wait"]),
             ("selftest", &["beside", "wait"]),
-            ("check", &["set", "full"]),
-            ("plan", &["set", "full"]),
+            ("check", &["set", "full", "scale"]),
+            ("plan", &["set", "full", "scale"]),
             ("list", &[]),
             ("report", &[]),
             ("clean", &[]),

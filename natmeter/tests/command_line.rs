@@ -122,6 +122,29 @@ fn the_published_record_is_shown_and_recomputed() {
 }
 
 #[test]
+fn results_of_other_testers_are_printed_or_refused_with_line_and_field() {
+    const CSV: &str = "No, Size, n, m, Initial R Rate, N, M, T, D, Error, Date, Iterations needed, rate\n\
+        1, 84, 2, 2, 500000, 4000000, 4000000, 500, 0, 1000, 2022-03-01 10:00:00, 10, 223500\n";
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (good, bad) = (file("rate.csv", CSV), file("bad.csv", &CSV.replace("223500", "fast")));
+    let shown = stdout(&natmeter(&["published", "import", &good]));
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("4,000,000 connections; 64 octets; 1 repetition;"), "{shown}");
+    assert!(words.ends_with("the rate that passed.") && words.contains("4,000,000 223500 223500 223500"), "{shown}");
+    let refused = natmeter(&["published", "import", &good, &bad]);
+    assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""));
+    let why = format!("error: {bad}: line 2: field `rate`: `fast` is not a whole number\n");
+    assert_eq!(stderr(&refused), why);
+    let missing = natmeter(&["published", "import", dir.path().to_str().unwrap()]);
+    assert!(missing.status.code() == Some(2) && stderr(&missing).contains("is not a regular file"));
+}
+
+#[test]
 fn versions_name_commit_processor_and_flags() {
     let short = stdout(&natmeter(&["-V"]));
     assert!(short.starts_with(&format!("natmeter {} (commit ", env!("CARGO_PKG_VERSION"))), "{short}");

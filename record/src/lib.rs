@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod enough;
 pub mod folder;
+pub mod import;
 pub mod merge;
 pub mod plan;
 pub mod printable;

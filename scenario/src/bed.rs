@@ -247,7 +247,7 @@ pub fn book() -> Book {
         Chapter::of::<BoxKeys>("dut"),
     ];
     chapters.extend(roles);
-    Book { chapters, slips: &[] }
+    Book { chapters, ..Book::default() }
 }
 
 /// Reads and checks a bed file.

@@ -26,6 +26,7 @@ mod ranges;
 mod reader;
 pub mod repetitions;
 mod rules;
+mod scale;
 mod search;
 mod search_error;
 mod search_keys;

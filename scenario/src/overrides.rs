@@ -1,5 +1,6 @@
 //! `--set KEY=VALUE`: which key a short name means.
 
+use crate::scale;
 use key::{Book, Fault, SourceSpan, Tree, did_you_mean, override_value};
 
 /// Applies an override, the text of the last source of the tree.
@@ -14,6 +15,7 @@ pub(crate) fn apply(tree: &mut Tree, book: &Book, full: bool) -> Result<(), Box<
     let name = key.trim();
     let start = key.len() - key.trim_start().len();
     let place = SourceSpan::new(at, start..start + name.len());
+    scale::refuse_path(name, place)?;
     let path = resolve(tree, book, name, place, full)?;
     let is_list = book.key(&path).is_some_and(|key| (key.shape)().is_list);
     let node = override_value(value, at, key.len() + 1, is_list);

@@ -9,6 +9,7 @@ use crate::overrides;
 use crate::procedure::{self, Procedures};
 use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
+use crate::scale;
 use crate::settle::settle;
 use crate::tables::{
     ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, Impair, InProcess, KERNEL_NATS,
@@ -36,6 +37,9 @@ use tech::{AXES, FRAME_SIZE, Plays, RFC_8219, Technology};
 pub struct Options {
     /// Use the values of `[full]`: a conforming run.
     pub full: bool,
+    /// The scale: the values of this table `[scale.NAME]` in place of those of the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
     /// `KEY=VALUE` overrides, in order; the last one of a key counts.
     pub set: Vec<String>,
     /// The test bed that takes the place of devices and link.
@@ -134,18 +138,17 @@ pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Resul
     let text = text_of(path)?;
     let mut options = options.clone();
     if options.bed.is_none()
-        && let Some(bed) = bed_of(&text)
+        && let Some(bed) = bed_of(&text, options.scale.as_deref())
     {
         options.bed = Some(bed::read(&path.parent().unwrap_or(Path::new("")).join(bed))?.1);
     }
     Ok(parse(&path.display().to_string(), &text, &options, technologies)?)
 }
 
-/// The bed file that a scenario's text names.
-fn bed_of(text: &str) -> Option<PathBuf> {
+/// The bed file that a scenario's text names under a scale.
+fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
     let (tree, _) = key::read("", text);
-    let Value::Text(bed) = &tree.root.get("bed")?.node.value else { return None };
-    Some(PathBuf::from(bed))
+    scale::bed_of(&tree, scale).map(PathBuf::from)
 }
 
 /// Checks a scenario that is already text, called `name` in messages.
@@ -202,6 +205,12 @@ fn loaded(
     if !faults.is_empty() {
         let spans = Spans::of(&tree);
         return Err(Complaints::new(tree.sources, &spans, faults, Vec::new()));
+    }
+    if let Some(name) = &options.scale
+        && let Err(fault) = scale::apply(&mut tree, name)
+    {
+        let spans = Spans::of(&tree);
+        return Err(Complaints::new(tree.sources, &spans, vec![*fault], Vec::new()));
     }
     let book = book(technologies);
     for set in &options.set {

@@ -18,7 +18,7 @@ use key::kind::{
     series, share, share_or_none, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Slip, Table, Value, Wrong, computed, needed, or};
+use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
 use method::procedure::capacity_known::Policy;
 use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
 use serde_json::json;
@@ -497,7 +497,7 @@ pub fn book(technologies: Technologies) -> Book {
         Chapter::of::<SideKeys>("gateway.right"),
     ]);
     chapters.extend(technologies);
-    Book { chapters, slips: SLIPS }
+    Book { chapters, slips: SLIPS, variants: Some(Variants { table: SCALE, about: SCALES }) }
 }
 
 /// Words that users expect to be keys.
@@ -554,3 +554,9 @@ pub(crate) fn several(path: &str) -> String {
 
 const FULL: &str = "Other values for `--full`, a conforming run. Keys that decide conformance come from `[full]` or have their defaults; \
     all others fall back to `[measure]`.";
+
+/// The table of other values for `--scale`, at the top level.
+pub(crate) const SCALE: &str = "scale";
+
+const SCALES: &str = "Other values for `--scale NAME`, for example for a smaller machine: any table and key of the scenario, as in \
+    `[scale.laptop.sweep]`. A scale with `dut`, `link` or `technology` replaces all tables of that kind that it does not name.";

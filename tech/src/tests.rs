@@ -132,7 +132,7 @@ struct Proof<'a, C> {
 
 impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     fn new(name: &'static str, base: &'static str, book: Vec<Chapter>, usual: C, of: &'a dyn Fn(&str) -> C) -> Self {
-        Proof { name, base, of, usual, rows: Vec::new(), book: Book { chapters: book, slips: &[] } }
+        Proof { name, base, of, usual, rows: Vec::new(), book: Book { chapters: book, ..Book::default() } }
     }
 
     /// Adds rows about a part of the configuration.
@@ -435,7 +435,7 @@ fn every_shared_key_has_a_row() {
 /// The proofs above compare these defaults with `plane`'s; defaults in other words have no value of their own.
 #[test]
 fn the_defaults_that_are_compared_are_these() {
-    let stated = |entry: &Entry| stated_defaults(&Book { chapters: (entry.chapters)("x"), slips: &[] });
+    let stated = |entry: &Entry| stated_defaults(&Book { chapters: (entry.chapters)("x"), ..Book::default() });
     let of_nat64 = stated(&crate::nat64::ENTRY);
     let value = |key: &str| of_nat64.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     for (key, default) in [
@@ -454,7 +454,7 @@ fn the_defaults_that_are_compared_are_these() {
         assert_eq!(value(key), Some(default), "{key}");
     }
     assert_eq!(["filtering", "session-quota", "port-quota", "port-block", "static"].map(value), [None; 5]);
-    let page = Book { chapters: (crate::nat44::ENTRY.chapters)("x"), slips: &[] }.page(2, |_| true);
+    let page = Book { chapters: (crate::nat44::ENTRY.chapters)("x"), ..Book::default() }.page(2, |_| true);
     let in_a_scenario = format!("in a scenario `\"{} s\"`", Duration::from(TEST_TIMEOUT).as_secs());
     assert!(page.contains(&in_a_scenario), "{in_a_scenario}");
 }

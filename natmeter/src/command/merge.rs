@@ -18,5 +18,5 @@ pub(super) fn merge(args: &MergeArgs, output: Output) -> Result<Exit, Exit> {
     if !output.quiet && !output.json {
         err(&format!("merged {} runs in {}\n", args.runs.len(), args.into.display()));
     }
-    report::report(&args.into, if output.json { "json" } else { "text" }, false)
+    report::of_run(&args.into, output)
 }

@@ -10,6 +10,7 @@ mod earlier;
 mod gateway;
 mod guest;
 mod guest_run;
+mod import;
 mod list;
 mod load;
 mod man_pages;
@@ -46,7 +47,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Resume(args)) => run::resume(&args, output),
         Some(Command::Report(args)) => {
             let usual = if output.json { "json" } else { "text" };
-            report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
+            report::report(&args, args.format.as_deref().unwrap_or(usual))
         }
         Some(Command::Merge(args)) => merge::merge(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),

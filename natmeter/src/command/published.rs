@@ -1,23 +1,55 @@
-//! `natmeter published`: lists the published record, shows a table of it, and recomputes its derived values.
+//! `natmeter published`: lists the published record, shows a table of it, recomputes its derived values, and shows results of other
+//! testers.
 
+use super::import;
 use crate::cli::{Output, PublishedCommand};
 use crate::exit::Exit;
 use crate::term::{self, columns, err, folded, out};
 use method::metric;
+use record::import::Series;
 use record::published::check::{self, Check};
 use record::published::{self, Table, Value, documents, errata, tables};
-use record::report::number::{grouped, grouped_f64};
+use record::report::number::{grouped, grouped_f64, plural};
 use serde_json::json;
 use std::fmt::Write;
+use std::path::PathBuf;
 
-/// `natmeter published list | show ID | check`.
+/// `natmeter published list | show ID | check | import FILE…`.
 pub(super) fn published(command: &PublishedCommand, output: Output) -> Exit {
     match command {
         PublishedCommand::List => list(output),
         PublishedCommand::Show { id } => return show(id, output),
         PublishedCommand::Check => return check(output),
+        PublishedCommand::Import { files } => return imported(files, output).unwrap_or_else(|exit| exit),
     }
     Exit::Done
+}
+
+/// Prints results of other testers.
+fn imported(files: &[PathBuf], output: Output) -> Result<Exit, Exit> {
+    for series in import::read(files)? {
+        let Series { cite, files, title, values, notes } = &series;
+        if output.json {
+            values.iter().for_each(print_json);
+            continue;
+        }
+        let values: Vec<&Value> = values.iter().collect();
+        let head = format!("{cite}, {}: {title}", files.join(", "));
+        let mut text = described(&head, &values);
+        for note in notes {
+            text.push_str(&folded(&format!("! {note}"), columns()));
+            text.push('\n');
+        }
+        out(&format!("{text}\n"));
+    }
+    Ok(Exit::Done)
+}
+
+fn print_json(value: &Value) {
+    term::json(&json!({
+        "event": "value", "metric": value.metric, "stat": value.stat, "unit": value.unit, "x_name": value.x_name,
+        "x": value.x, "value": value.value, "printed": value.printed,
+    }));
 }
 
 fn list(output: Output) {
@@ -55,70 +87,73 @@ fn show(id: &str, output: Output) -> Exit {
         return Exit::Usage;
     };
     if output.json {
-        for value in table.values() {
-            term::json(&json!({
-                "event": "value", "metric": value.metric, "stat": value.stat, "unit": value.unit, "x_name": value.x_name,
-                "x": value.x, "value": value.value, "printed": value.printed,
-            }));
-        }
+        table.values().for_each(print_json);
     } else {
         out(&shown(table));
     }
     Exit::Done
 }
 
-/// A table as text: its document, its conditions, and its values as printed, a block a metric.
+/// A table as text, with its errata.
 fn shown(table: &Table) -> String {
-    let width = columns();
-    let mut text = folded(&format!("{}, {}: {}", table.document().cite, label(table), table.title), width);
-    text.push('\n');
-    text.push_str(&folded(&conditions(table), width));
-    text.push_str("\n\n");
-    let mut metrics: Vec<&str> = Vec::new();
-    for value in table.values() {
-        if !metrics.contains(&value.metric.as_str()) {
-            metrics.push(&value.metric);
-        }
-    }
-    for metric in metrics {
-        text.push_str(&block(table, metric));
-        text.push('\n');
-    }
+    let values: Vec<&Value> = table.values().collect();
+    let head = format!("{}, {}: {}", table.document().cite, label(table), table.title);
+    let mut text = described(&head, &values);
     for erratum in table.errata() {
         let note = erratum.note.as_deref().unwrap_or_default();
-        text.push_str(&folded(&format!("! {}: {note}", erratum.id), width));
+        text.push_str(&folded(&format!("! {}: {note}", erratum.id), columns()));
         text.push('\n');
     }
     text
 }
 
-/// What is the same for all values of a table.
-fn conditions(table: &Table) -> String {
+/// A heading, the common conditions of values, and the values as printed, a block a metric.
+fn described(head: &str, values: &[&Value]) -> String {
+    let mut text = folded(head, columns());
+    text.push('\n');
+    text.push_str(&folded(&conditions(values), columns()));
+    text.push_str("\n\n");
+    let mut metrics: Vec<&str> = Vec::new();
+    for value in values {
+        if !metrics.contains(&value.metric.as_str()) {
+            metrics.push(&value.metric);
+        }
+    }
+    for metric in metrics {
+        text.push_str(&block(values, metric));
+        text.push('\n');
+    }
+    text
+}
+
+/// What is the same for all values.
+fn conditions(values: &[&Value]) -> String {
     let mut said = Vec::new();
     let mut common = |of: &dyn Fn(&Value) -> Option<String>| {
-        let mut all = table.values().map(of);
+        let mut all = values.iter().map(|value| of(value));
         let first = all.next().flatten();
         if first.is_some() && all.all(|other| other == first) {
             said.extend(first);
         }
     };
     let count = |n: Option<u64>, unit: &str| n.map(|n| format!("{} {unit}", grouped(n)));
+    let several = |n: Option<u64>, one: &str| n.map(|n| plural(n, one));
     common(&|v| Some(v.under.technology.clone()));
     common(&|v| Some(v.under.implementation.clone()));
     common(&|v| Some(v.under.setup.clone()));
-    common(&|v| count(v.under.cores, "cores"));
-    common(&|v| count(v.under.connections, "connections"));
+    common(&|v| several(v.under.cores, "core"));
+    common(&|v| several(v.under.connections, "connection"));
     common(&|v| count(v.under.hash_table, "hash buckets"));
     common(&|v| count(v.under.table_size, "entries at most"));
     common(&|v| count(v.under.frame_size, "octets"));
-    common(&|v| count(v.under.experiments, "repetitions"));
+    common(&|v| several(v.under.experiments, "repetition"));
     common(&|v| v.under.tolerance.map(|share| format!("loss tolerance {share}")));
     said.join("; ")
 }
 
 /// The values of a metric: a line for each place in the table, a column for median, minimum and so on.
-fn block(table: &Table, metric: &str) -> String {
-    let values: Vec<&Value> = table.values().filter(|value| value.metric == metric).collect();
+fn block(all: &[&Value], metric: &str) -> String {
+    let values: Vec<&Value> = all.iter().copied().filter(|value| value.metric == metric).collect();
     let (mut stats, mut places): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for value in &values {
         if !stats.contains(&value.stat.as_str()) {
@@ -130,7 +165,9 @@ fn block(table: &Table, metric: &str) -> String {
     }
     let title = metric::by_key(metric).map_or(metric, |metric| metric.title);
     let unit = values.iter().find(|value| value.stat == stats[0]).map_or("", |value| value.unit.as_str());
-    let x_name = values.first().map_or("", |value| value.x_name.as_str()).replace('_', " ");
+    // `all` is the place of results that nothing distinguishes.
+    let x_name = values.first().map(|value| value.x_name.replace('_', " ")).filter(|name| name != "all");
+    let x_name = x_name.unwrap_or_default();
     let cell = |place: &str, stat: &str| {
         let found = values.iter().find(|value| value.x == place && value.stat == stat);
         found.map_or_else(String::new, |value| in_unit(value))

@@ -1,6 +1,7 @@
 //! `natmeter report`: prints the report of a run folder, in any format.
 
-use super::failed;
+use super::{failed, import};
+use crate::cli::{Output, ReportArgs};
 use crate::exit::Exit;
 use crate::term::{err, out};
 use record::audit::Finding;
@@ -13,13 +14,22 @@ pub(super) fn screen(verbose: bool) -> Screen {
     Screen { columns: terminal.filter(|&columns| columns > 0).unwrap_or(Screen::USUAL.columns), verbose }
 }
 
-/// `natmeter report RUN --format FORMAT`; `verbose` applies to text.
-pub(super) fn report(path: &Path, format: &str, verbose: bool) -> Result<Exit, Exit> {
-    super::run::is_run(path)?;
-    let report = Report::from_folder(path, tech::ALL).map_err(failed)?;
-    let text = if format == "text" { report.text(screen(verbose)) } else { report.render(format).map_err(failed)? };
+/// `natmeter report RUN --format FORMAT`.
+pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
+    super::run::is_run(&args.run)?;
+    let imported = import::read(&args.compare_with)?;
+    let mut report = Report::from_folder(&args.run, tech::ALL).map_err(failed)?;
+    report.imported = imported;
+    let text =
+        if format == "text" { report.text(screen(args.verbose)) } else { report.render(format).map_err(failed)? };
     out(&text);
-    Ok(verdict(path, &report.audit.findings))
+    Ok(verdict(&args.run, &report.audit.findings))
+}
+
+/// The report of a run that another command prints at its end.
+pub(super) fn of_run(run: &Path, output: Output) -> Result<Exit, Exit> {
+    let args = ReportArgs { run: run.to_path_buf(), ..ReportArgs::default() };
+    report(&args, if output.json { "json" } else { "text" })
 }
 
 /// Prints the errors in the record of a reported run, and returns the exit code.

@@ -32,7 +32,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let loaded = load(file, changes, output)?;
     if let Some(earlier) = earlier(runs, &loaded) {
         return match earlier {
-            Earlier::Complete(run) => report::report(&run, if output.json { "json" } else { "text" }, false),
+            Earlier::Complete(run) => report::of_run(&run, output),
             Earlier::Begun(run) => resume(&ResumeArgs { run, turn: *turn }, output),
         };
     }

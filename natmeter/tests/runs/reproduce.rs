@@ -4,6 +4,7 @@ use natmeter::forecast;
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header};
+use record::read::Record;
 use record::store::RunFolder;
 use scenario::{Options, parse};
 use std::collections::BTreeMap;
@@ -12,9 +13,10 @@ use std::time::SystemTime;
 const ALPHA: &str = include_str!("../../../scenarios/reproduce/alpha.toml");
 const MAP_T: &str = include_str!("../../../scenarios/reproduce/map-t-tolerance.toml");
 
-/// Runs a scenario and returns the median of each metric, by metric and connections.
+/// Runs the laptop form of a scenario and returns the median of each metric, by metric and connections.
 fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
-    let options = Options { set: set.iter().map(|&set| set.to_owned()).collect(), ..Options::default() };
+    let set = set.iter().map(|&set| set.to_owned()).collect();
+    let options = Options { scale: Some("laptop".to_owned()), set, ..Options::default() };
     let scenario =
         parse("t.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false))).scenario;
     let plan = forecast::plan(&scenario);
@@ -32,6 +34,20 @@ fn medians(text: &str, set: &[&str]) -> BTreeMap<(String, u64), u64> {
         rates[rates.len() / 2]
     };
     rates.into_iter().map(|(of, rates)| (of, median(rates))).collect()
+}
+
+/// The scale of a run is among its options, with which its scenario is read again.
+#[test]
+fn a_run_folder_knows_its_scale() {
+    let options = Options { scale: Some("laptop".to_owned()), ..Options::default() };
+    let scenario = parse("t.toml", ALPHA, &options, tech::ALL).unwrap().scenario;
+    let plan = forecast::plan(&scenario);
+    let header = Header::new("2026-01-01T00:00:00Z".into(), scenario, options, plan);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(dir.path(), "x", SystemTime::UNIX_EPOCH, ALPHA, &header).unwrap();
+    let record = Record::read(folder.path(), tech::ALL).unwrap();
+    assert_eq!(record.header.options.scale.as_deref(), Some("laptop"));
+    assert_eq!(record.header.scenario, header.scenario);
 }
 
 fn is_near(found: u64, expected: u64, ppm: u64) -> bool {

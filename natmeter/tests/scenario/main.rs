@@ -5,6 +5,7 @@ mod any_text;
 mod beds;
 mod device;
 mod files;
+mod reproduce;
 mod software;
 mod technologies;
 mod wrong;

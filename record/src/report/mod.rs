@@ -31,6 +31,7 @@ mod text;
 use crate::audit::{Audit, audit};
 use crate::enough::is_enough;
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
+use crate::import::Series;
 use crate::merge;
 use crate::printable::printable;
 use crate::read::{Record, RecordError};
@@ -99,6 +100,9 @@ pub struct Report {
     pub results: Vec<PointResult>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
+    /// Results of other testers that the report prints beside the run; none of the run folder.
+    #[serde(skip)]
+    pub imported: Vec<Series>,
     /// Doubts about the results.
     pub doubts: Vec<String>,
     /// The tester's own limits.
@@ -149,6 +153,7 @@ impl Report {
             short: Vec::new(),
             results,
             beside: Vec::new(),
+            imported: Vec::new(),
             doubts: Vec::new(),
             calibration,
             self_test,

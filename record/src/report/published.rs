@@ -271,7 +271,7 @@ impl Published {
         };
         say(self.under.hash_table, "hash buckets");
         say(self.under.frame_size, "octets");
-        say(self.under.experiments, "repetitions");
+        say(self.under.experiments, if self.under.experiments == Some(1) { "repetition" } else { "repetitions" });
         if let Some(alpha) = self.alpha {
             words.push(format!("alpha {}", number::significant(alpha, 3)));
         }
@@ -363,10 +363,13 @@ pub fn documents(beside: &[Beside]) -> Vec<String> {
 
 /// The published medians, in their order, of the last version of each document.
 fn medians() -> Vec<Published> {
-    // Values that the document computed from medians, such as a net time.
-    let is_median = |value: &&Value| ["median", "computed"].contains(&value.stat.as_str());
     let is_last = |value: &&Value| !REPEATED.contains(&value.under.document.as_str());
-    values().iter().filter(is_median).filter(is_last).map(median).collect()
+    values().iter().filter(|value| is_median(value)).filter(is_last).map(median).collect()
+}
+
+/// Whether a value is a median, or computed by the document from medians, such as a net time.
+pub(super) fn is_median(value: &Value) -> bool {
+    ["median", "computed"].contains(&value.stat.as_str())
 }
 
 pub(super) fn median(value: &Value) -> Published {

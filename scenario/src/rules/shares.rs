@@ -113,6 +113,11 @@ impl Device<'_> {
         Some(flows.into_iter().fold(fault, |fault, key| fault.needs(format!("traffic.{key}"))))
     }
 
+    /// Workers that share the pool out. The cores of a box are not workers of this gateway.
+    fn workers(&self) -> u64 {
+        if self.dut.is_in_process() { self.scenario.most_workers().max(1) } else { 1 }
+    }
+
     fn key(&self, key: &str) -> String {
         format!("{}.{key}", technology_path(self.technology))
     }
@@ -151,7 +156,7 @@ impl Device<'_> {
     /// The outside ports of the whole pool, and of one customer, which has an address of it and a worker.
     fn ports(&self, hosts: u64, needed: u64) -> Option<Fault> {
         let PortPool { addresses, ports, is_ipv6 } = self.technology.port_pool()?;
-        let (workers, outside) = (self.scenario.most_workers().max(1), addresses.saturating_mul(ports));
+        let (workers, outside) = (self.workers(), addresses.saturating_mul(ports));
         if is_ipv6 && needed > outside {
             let title = format!("the pool of `{}` runs out: {} outside", self.dut.name(), show_grouped(outside));
             let label = format!("{} outside ports are in use at once", show_grouped(needed));
@@ -185,7 +190,7 @@ impl Device<'_> {
 
     /// A customer needs more than its outside address has at its worker (RFC 4787, REQ-2: paired pooling).
     fn one_address(&self, own: u64, each: u64, wholes: u64) -> Fault {
-        let several = self.scenario.most_workers() > 1;
+        let several = self.workers() > 1;
         let at = if several { " at one worker" } else { "" };
         let title = format!(
             "a customer of `{}` has {} ports: those of one outside address{at}",

@@ -1,31 +1,36 @@
-//! Published tables beside the run, as `compare` of the scenario names them: each place of the table that the run measured, too, or
-//! that only one of both has; and the form of both series, as shares of their first values.
+//! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of
+//! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
 use super::Section;
-use crate::published::{self, Table as PublishedTable};
+use crate::import::Series as Imported;
+use crate::published::{self, Value};
 use crate::report::figure::Figure;
-use crate::report::published::{Published, differences, median};
+use crate::report::published::{differences, is_median, median};
 use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
 use crate::report::table::{Group, Row, Table, row};
 use crate::report::{Report, number};
 use method::metric::{self, Unit};
+use scenario::Dut;
 use std::collections::BTreeSet;
 
-/// The section of all tables that the scenario names.
+/// The section of all tables that the scenario names, and of imported results.
 pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     let named = &report.header.scenario.compare;
-    let beside: Vec<Beside> = named
+    let published = named.iter().filter_map(|name| published::table(name)).map(Reference::of_table);
+    let all: Vec<Reference> = published.chain(report.imported.iter().map(Reference::of_import)).collect();
+    let beside: Vec<Beside> = all
         .iter()
-        .filter_map(|name| published::table(name))
-        .flat_map(|table| devices(report).into_iter().map(move |dut| Beside::of(report, table, dut)))
+        .flat_map(|reference| devices(report).into_iter().map(move |dut| Beside::of(report, reference, dut)))
+        .filter(|beside| !beside.pairs.is_empty())
         .collect();
     if beside.is_empty() {
         return None;
     }
+    let title = if report.imported.is_empty() { "Beside published tables" } else { "Beside other results" };
     Some(Section {
-        title: "Beside published tables".to_owned(),
+        title: title.to_owned(),
         about: "Medians. Rates in frames per second are per direction: natmeter halves the published totals of both directions. \
                 Normalized values are divided by the first value of their series."
             .to_owned(),
@@ -39,11 +44,75 @@ fn devices(report: &Report) -> BTreeSet<usize> {
     report.results.iter().map(|result| result.dut).collect()
 }
 
-/// A published table beside a device of the run.
+const PUBLISHED: &str = "published";
+const IMPORTED: &str = "imported";
+
+/// A series beside which the run is printed: a published table, or imported results.
+struct Reference<'a> {
+    /// `published` or `imported`.
+    word: &'static str,
+    /// Its short number; of imported results, that of the tester.
+    number: &'a str,
+    /// Document and table, or tester and files.
+    source: String,
+    cite: &'a str,
+    title: &'a str,
+    values: Vec<&'a Value>,
+    notes: Vec<&'a str>,
+}
+
+impl<'a> Reference<'a> {
+    fn of_table(table: &'static published::Table) -> Reference<'a> {
+        let label = table.values().next().map_or("", |value| value.under.label.as_str());
+        Reference {
+            word: PUBLISHED,
+            number: &table.number,
+            source: format!("{}, {label}", table.document().cite),
+            cite: &table.document().cite,
+            title: &table.title,
+            values: table.values().collect(),
+            notes: table.errata().filter_map(|erratum| erratum.note.as_deref()).collect(),
+        }
+    }
+
+    fn of_import(series: &'a Imported) -> Reference<'a> {
+        Reference {
+            word: IMPORTED,
+            number: &series.cite,
+            source: format!("{}, {}", series.cite, series.files.join(", ")),
+            cite: &series.cite,
+            title: &series.title,
+            values: series.values.iter().collect(),
+            notes: series.notes.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn x_name(&self) -> &'a str {
+        self.values.first().map_or("", |value| value.x_name.as_str())
+    }
+
+    /// The metrics that natmeter has and that suit a device, in order. What a table calls forwarding throughput is the throughput of a
+    /// device that forwards and translates nothing. Imported results suit every device: their files do not state what the device did.
+    fn metrics(&self, is_forwarding: bool) -> Vec<&'a str> {
+        let mut metrics: Vec<&str> = Vec::new();
+        let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
+        for value in self.values.iter().filter(|value| is_median(value)) {
+            let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
+            let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding;
+            let is_known = metric::by_key(own(&value.metric)).is_some();
+            if suits && is_known && !metrics.contains(&value.metric.as_str()) {
+                metrics.push(&value.metric);
+            }
+        }
+        metrics
+    }
+}
+
+/// A reference beside a device of the run.
 struct Beside<'a> {
-    table: &'static PublishedTable,
+    reference: &'a Reference<'a>,
     dut_name: &'a str,
-    /// One a metric of the table.
+    /// One a metric of the reference.
     pairs: Vec<Pair>,
     notes: Vec<String>,
 }
@@ -65,42 +134,73 @@ impl Pair {
         let first = series.first().map_or(0.0, |(_, value)| *value);
         series.iter().filter(|_| first > 0.0).map(|(x, value)| (*x, value / first)).collect()
     }
+
+    fn of(metric: &str, report: &Report, reference: &Reference, results: &[&PointResult]) -> Pair {
+        let x_name = reference.x_name();
+        let published = reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
+        let published = published.filter_map(|value| Some((place_of(value)?, median(value).value)));
+        let of_metric = results.iter().filter(|result| is_same(&result.metric, own(metric)));
+        let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
+        let sorted = |mut series: Vec<(f64, f64)>| {
+            series.sort_by(|a, b| a.0.total_cmp(&b.0));
+            series
+        };
+        let mut measured = sorted(measured.collect());
+        // A reference without places has one value: that of one measured point.
+        if is_of_all(x_name) && measured.len() > 1 {
+            measured.clear();
+        }
+        Pair { metric: own(metric).to_owned(), published: sorted(published.collect()), measured }
+    }
+}
+
+/// Whether a device forwards IPv4 or IPv6 and translates nothing.
+fn forwards_only(dut: &Dut) -> bool {
+    let is_ipv6 = dut.technology().is_some_and(|(_, technology)| technology.name() == "ipv6-forwarding");
+    is_ipv6 || dut.is_forwarding() || dut.forwarded_ipv6().is_some()
+}
+
+/// The key of natmeter for a metric of the published record, which has the capacity as one quantity of its search.
+fn own(published: &str) -> &str {
+    if published == "capacity_search.C" { metric::CONN_TABLE_CAPACITY.key } else { published }
+}
+
+/// Whether a measured metric is that of a reference. Both names of a forwarding throughput are the same.
+fn is_same(measured: &str, published: &str) -> bool {
+    let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
+    measured == published || [measured, published].iter().all(|key| [forwarding, metric::THROUGHPUT.key].contains(key))
 }
 
 impl<'a> Beside<'a> {
-    fn of(report: &'a Report, table: &'static PublishedTable, dut: usize) -> Beside<'a> {
+    fn of(report: &'a Report, reference: &'a Reference<'a>, dut: usize) -> Beside<'a> {
         let results: Vec<&PointResult> = report.results.iter().filter(|result| result.dut == dut).collect();
-        let medians: Vec<Published> = table.values().filter(|value| value.stat == "median").map(median).collect();
-        let x_name = x_name(table);
-        let mut metrics: Vec<&str> = Vec::new();
-        for value in &medians {
-            if !metrics.contains(&value.metric.as_str()) && metric::by_key(&value.metric).is_some() {
-                metrics.push(&value.metric);
-            }
+        let device = report.header.scenario.duts.get(dut);
+        let is_forwarding = device.is_some_and(forwards_only);
+        let metrics = reference.metrics(is_forwarding);
+        let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
+        let first = reference.values.iter().filter(of_device).find(|value| is_median(value)).map(|value| median(value));
+        let mut notes: Vec<String> = first
+            .iter()
+            .map(|first| format!("{}: {}.", number::capitalised(reference.word), first.conditions()))
+            .collect();
+        if let Some((first, result)) = first.zip(results.first()) {
+            let differ = differences(&report.header.scenario, result, &first);
+            notes.extend(
+                (!differ.is_empty()).then(|| format!("The {} set-up differs: {}.", reference.word, differ.join("; "))),
+            );
         }
-        let pairs = metrics.into_iter().map(|metric| {
-            let published = table.values().filter(|value| value.stat == "median" && value.metric == metric);
-            let published = published.filter_map(|value| Some((value.place()?, median(value).value)));
-            let of_metric = results.iter().filter(|result| result.metric == metric);
-            let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
-            let sorted = |mut series: Vec<(f64, f64)>| {
-                series.sort_by(|a, b| a.0.total_cmp(&b.0));
-                series
-            };
-            Pair {
-                metric: metric.to_owned(),
-                published: sorted(published.collect()),
-                measured: sorted(measured.collect()),
-            }
-        });
-        let mut notes: Vec<String> =
-            medians.first().map(|first| format!("Published: {}.", first.conditions())).into_iter().collect();
-        if let Some((first, result)) = medians.first().zip(results.first()) {
-            let differ = differences(&report.header.scenario, result, first);
-            notes.extend((!differ.is_empty()).then(|| format!("The published set-up differs: {}.", differ.join("; "))));
+        notes.extend(reference.notes.iter().map(|note| (*note).to_owned()));
+        Beside {
+            reference,
+            dut_name: results.first().map_or("", |result| &result.dut_name),
+            pairs: metrics
+                .into_iter()
+                .map(|metric| Pair::of(metric, report, reference, &results))
+                // What the document gives no place has none beside the run either.
+                .filter(|pair| !pair.published.is_empty())
+                .collect(),
+            notes,
         }
-        notes.extend(table.errata().filter_map(|erratum| erratum.note.clone()));
-        Beside { table, dut_name: results.first().map_or("", |result| &result.dut_name), pairs: pairs.collect(), notes }
     }
 
     /// All places of both, in order.
@@ -114,20 +214,20 @@ impl<'a> Beside<'a> {
 
     fn table(&self) -> Table {
         let places = self.places();
-        let axis = match x_name(self.table) {
+        let axis = match self.reference.x_name() {
             "cpu_cores" => "cores",
             "connections" => "connections",
             "hash_table_size" => "hash table size",
             "alpha" => "alpha",
+            name if is_of_all(name) => "searches",
             _ => "published at",
         };
-        let label = self.table.values().next().map_or("", |value| value.under.label.as_str());
         Table {
-            title: format!("{}, {label}: {} · {}", self.table.document().cite, self.table.title, self.dut_name),
+            title: format!("{}: {} · {}", self.reference.source, self.reference.title, self.dut_name),
             axis,
-            columns: places.iter().map(|place| number::grouped_f64(*place)).collect(),
+            columns: places.iter().map(|place| place_in_words(*place)).collect(),
             parameters: Vec::new(),
-            groups: self.pairs.iter().map(|pair| group(pair, &places)).collect(),
+            groups: self.pairs.iter().map(|pair| group(pair, self.reference.word, &places)).collect(),
             notes: self.notes.clone(),
             same: Vec::new(),
         }
@@ -138,7 +238,7 @@ impl<'a> Beside<'a> {
         let mut series: Vec<Series> = Vec::new();
         for pair in self.pairs.iter().filter(|pair| pair.measured.len() > 1 && pair.published.len() > 1) {
             let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
-            for (of, values) in [("published", &pair.published), ("measured", &pair.measured)] {
+            for (of, values) in [(self.reference.word, &pair.published), ("measured", &pair.measured)] {
                 let at = series.len();
                 series.push(Series {
                     name: format!("{title}, {of}"),
@@ -160,14 +260,14 @@ impl<'a> Beside<'a> {
             .iter()
             .map(|series| {
                 let points: Vec<String> =
-                    series.points.iter().map(|p| format!("{:.2} at {}", p.y, number::grouped_f64(p.x))).collect();
+                    series.points.iter().map(|p| format!("{:.2} at {}", p.y, place_in_words(p.x))).collect();
                 format!("{}: {}", series.name, points.join(", "))
             })
             .collect();
         let x_label = self.table().axis;
         let plot = Plot {
             id: format!("compare-{at}"),
-            title: format!("Form of {} and of the run", self.table.number),
+            title: format!("Form of {} and of the run", self.reference.number),
             description: in_words.join("; "),
             x: if x_label == "cores" {
                 Axis::at_values(x_label, &self.places())
@@ -181,13 +281,12 @@ impl<'a> Beside<'a> {
             labels: Labels::None,
             size: (1000.0, 300.0),
         };
-        let caption =
-            format!("Each series as shares of its first value: {}, {}.", self.table.document().cite, self.dut_name);
+        let caption = format!("Each series as shares of its first value: {}, {}.", self.reference.cite, self.dut_name);
         Some(Figure { caption, svg: plot.render(), wide: true })
     }
 }
 
-fn group(pair: &Pair, places: &[f64]) -> Group {
+fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
     let is_rate = metric::by_key(&pair.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
     let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
     let each = if is_rate { ", per direction" } else { "" };
@@ -201,24 +300,44 @@ fn group(pair: &Pair, places: &[f64]) -> Group {
         (published > 0.0).then(|| format!("{} ×", number::significant(measured / published, 3)))
     });
     let rows: Vec<Row> = vec![
-        row("published", of(&pair.published, &value)),
+        row(word, of(&pair.published, &value)),
         row("measured", of(&pair.measured, &value)),
-        row("measured / published", ratio),
-        row("published, share of the first", of(&Pair::form(&pair.published), &share)),
+        row(&format!("measured / {word}"), ratio),
+        row(&format!("{word}, share of the first"), of(&Pair::form(&pair.published), &share)),
         row("measured, share of the first", of(&Pair::form(&pair.measured), &share)),
     ];
     Group { title: format!("{title}{each}"), rows, bars: Vec::new() }
 }
 
-fn x_name(table: &PublishedTable) -> &'static str {
-    table.values().next().map_or("", |value| value.x_name.as_str())
+/// The place of a value in its table; of one without a place, that of all results.
+fn place_of(value: &Value) -> Option<f64> {
+    if is_of_all(&value.x_name) { Some(ALL) } else { value.place() }
 }
+
+/// Whether a reference has no places: imported results of one set-up, or the quantities of one search.
+fn is_of_all(x_name: &str) -> bool {
+    ["all", "quantity"].contains(&x_name)
+}
+
+/// A place as readers see it: a whole number, or a factor such as alpha.
+fn place_in_words(place: f64) -> String {
+    if place.fract() == 0.0 { number::grouped_f64(place) } else { number::significant(place, 3) }
+}
+
+/// The place of results that nothing distinguishes.
+const ALL: f64 = 1.0;
 
 /// The place of a result in a table over this.
 fn place(report: &Report, result: &PointResult, x_name: &str) -> Option<f64> {
     match x_name {
         "cpu_cores" => Some(f64::from(result.cores)),
         "connections" => Some(result.connections as f64).filter(|n| *n > 0.0),
+        "hash_table_size" => match report.header.scenario.duts.get(result.dut)? {
+            Dut::Kernel { nat44: Some(nat44), .. } => nat44.hash_size.map(|n| n as f64),
+            Dut::External { keys, .. } => keys.hash_size.map(|n| n as f64),
+            _ => None,
+        },
+        _ if is_of_all(x_name) => Some(ALL),
         "alpha" => report.header.scenario.alpha_ppm().map(|ppm| f64::from(ppm) / 1e6),
         _ => None,
     }

@@ -2,6 +2,7 @@
 
 mod bottleneck;
 mod bounds;
+mod compare;
 mod fixture;
 mod memory;
 mod repeated;

@@ -1,0 +1,40 @@
+//! Reads files of other testers, for `natmeter published import` and `natmeter report --compare-with`.
+
+use crate::exit::Exit;
+use crate::term::err;
+use record::import::{self, Series};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Reads and joins the files, and prints why one cannot be used.
+///
+/// # Errors
+/// The exit code, after printing the mistake.
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
+    let complain = |name: &str, why: &dyn std::fmt::Display| {
+        err(&format!("error: {name}: {why}\n"));
+        Exit::Usage
+    };
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for path in files {
+        let name = path.display().to_string();
+        let text = text_of(path).map_err(|why| complain(&name, &why))?;
+        texts.push((name, text));
+    }
+    import::read(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        .map_err(|(name, error)| complain(&name, &error))
+}
+
+/// The text of a regular file that is not too long.
+fn text_of(path: &Path) -> Result<String, String> {
+    let metadata = path.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    // Reading a pipe could block for ever.
+    if !metadata.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
+    let file = std::fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut text = String::new();
+    // One octet more than allowed, so that the reader complains about a longer file.
+    file.take(import::LONGEST as u64 + 1).read_to_string(&mut text).map_err(|error| format!("is no text: {error}"))?;
+    Ok(text)
+}

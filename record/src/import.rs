@@ -1,0 +1,215 @@
+//! Results of other testers, for comparison: files of siitperf's scripts and of CSIT become values of the same kind as the published
+//! record, with the conditions that the files state.
+
+mod csit;
+mod siitperf;
+
+use crate::published::{Conditions, Value};
+use method::stats::median_of;
+use std::collections::HashMap;
+use std::fmt;
+
+/// The longest file that is read, in octets. A log of siitperf has some kilobytes for each trial.
+pub const LONGEST: usize = 64 << 20;
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportError {
+    /// The line, counted from 1, if it is known.
+    pub line: Option<usize>,
+    /// The field: a column, or the path of a JSON value. Empty: the whole file.
+    pub field: String,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
+
+impl ImportError {
+    fn new(field: &str, why: impl Into<String>) -> ImportError {
+        ImportError { line: None, field: field.to_owned(), why: why.into() }
+    }
+
+    fn at(self, line: usize) -> ImportError {
+        ImportError { line: Some(line), ..self }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        if !self.field.is_empty() {
+            write!(f, "field `{}`: ", self.field)?;
+        }
+        f.write_str(&self.why)
+    }
+}
+
+/// A result of a file: one search, or one test case.
+#[derive(Clone, Debug, PartialEq)]
+struct Single {
+    /// The conditions that the file states.
+    under: Conditions,
+    /// Key of the metric, or a name of the tester's own.
+    metric: &'static str,
+    /// Unit, as in the published record.
+    unit: &'static str,
+    /// What distinguishes the results of its series, as in the published record; `all`: nothing.
+    x_name: &'static str,
+    /// Its place in the series.
+    x: String,
+    /// The value.
+    value: f64,
+    /// What the series shows.
+    title: String,
+    /// How to read the value.
+    note: Option<&'static str>,
+}
+
+/// A series of results of other testers, as a table of the published record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The tester, as a short citation.
+    pub cite: String,
+    /// The files.
+    pub files: Vec<String>,
+    /// What it shows.
+    pub title: String,
+    /// Median, minimum and maximum of each place.
+    pub values: Vec<Value>,
+    /// How to read the values.
+    pub notes: Vec<String>,
+}
+
+/// A format of a file.
+struct Format {
+    /// What it is, in words.
+    name: &'static str,
+    /// Whether a text looks like it.
+    is: fn(&str) -> bool,
+    /// Reads a text.
+    read: fn(&str) -> Result<Vec<Single>, ImportError>,
+}
+
+/// The known formats.
+const KNOWN: [Format; 3] = [
+    Format { name: "rate.csv of siitperf's scripts", is: siitperf::is_csv, read: siitperf::csv },
+    Format { name: "ratetest.log of siitperf's scripts", is: siitperf::is_log, read: siitperf::log },
+    Format { name: "test case output of CSIT (JSON, model 1)", is: csit::is_json, read: csit::read },
+];
+
+/// Reads files, each with its name, and joins their results: those of the same tester and metric are one series.
+///
+/// # Errors
+/// The name of the first file with a mistake, and the mistake.
+pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Series>, (String, ImportError)> {
+    let mut all: Vec<(&str, Single)> = Vec::new();
+    for (name, text) in files {
+        let found = one(text).map_err(|error| (name.to_owned(), error))?;
+        all.extend(found.into_iter().map(|single| (name, single)));
+    }
+    let mut series: Vec<Vec<(&str, Single)>> = Vec::new();
+    for (name, single) in all {
+        let same = |other: &Single| {
+            let [a, b] = [&other.under, &single.under];
+            (&a.table, &a.implementation, a.tolerance) == (&b.table, &b.implementation, b.tolerance)
+                && (other.metric, other.x_name, &other.title) == (single.metric, single.x_name, &single.title)
+        };
+        match series.iter_mut().find(|series| same(&series[0].1)) {
+            Some(series) => series.push((name, single)),
+            None => series.push(vec![(name, single)]),
+        }
+    }
+    Ok(series.into_iter().map(joined).collect())
+}
+
+fn one(text: &str) -> Result<Vec<Single>, ImportError> {
+    if text.len() > LONGEST {
+        return Err(ImportError::new("", "the file is longer than 64 MiB"));
+    }
+    let Some(format) = KNOWN.iter().find(|format| (format.is)(text)) else {
+        let known: Vec<&str> = KNOWN.iter().map(|format| format.name).collect();
+        return Err(ImportError::new("", format!("unknown format; natmeter reads {}", known.join(", "))).at(1));
+    };
+    let found = (format.read)(text)?;
+    if found.is_empty() {
+        return Err(ImportError::new("", format!("no result in this file ({})", format.name)));
+    }
+    Ok(found)
+}
+
+/// One series of results of the same kind.
+fn joined(singles: Vec<(&str, Single)>) -> Series {
+    let mut files: Vec<String> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut places: Vec<(Single, Vec<f64>)> = Vec::new();
+    // A file may have a place for each of many lines.
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for (name, single) in singles {
+        if !files.iter().any(|file| file == name) {
+            files.push(name.to_owned());
+        }
+        notes.extend(single.note.map(str::to_owned).filter(|note| !notes.contains(note)));
+        let at = *at.entry(single.x.clone()).or_insert(places.len());
+        match places.get_mut(at) {
+            Some((_, values)) => values.push(single.value),
+            None => places.push((single.clone(), vec![single.value])),
+        }
+    }
+    let first = &places[0].0;
+    let (cite, title) = (first.under.document.clone(), first.title.clone());
+    Series { cite, files, title, values: places.into_iter().flat_map(statistics).collect(), notes }
+}
+
+/// Median, minimum and maximum of a place.
+fn statistics((single, mut values): (Single, Vec<f64>)) -> Vec<Value> {
+    values.sort_by(f64::total_cmp);
+    let ends = [median_of(&values), values.first().copied(), values.last().copied()];
+    let under = Conditions { experiments: Some(values.len() as u64), ..single.under };
+    let value = |(stat, value): (&str, Option<f64>)| {
+        let value = value?;
+        Some(Value {
+            under: under.clone(),
+            metric: single.metric.to_owned(),
+            stat: stat.to_owned(),
+            unit: single.unit.to_owned(),
+            x_name: single.x_name.to_owned(),
+            x: single.x.clone(),
+            value,
+            printed: value.to_string(),
+        })
+    };
+    ["median", "min", "max"].into_iter().zip(ends).filter_map(value).collect()
+}
+
+/// The beginning of foreign text, without control characters.
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+/// Conditions of which a file states nothing yet.
+fn unstated(tester: &str, table: &str) -> Conditions {
+    let not = |what: &str| format!("{what} not stated");
+    Conditions {
+        table: format!("{tester}/{table}"),
+        document: tester.to_owned(),
+        label: table.to_owned(),
+        technology: not("technology"),
+        implementation: not("implementation"),
+        setup: not("set-up"),
+        connections: None,
+        source_ports: None,
+        destination_ports: None,
+        cores: None,
+        hash_table: None,
+        table_size: None,
+        experiments: None,
+        tolerance: None,
+        frame_size: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

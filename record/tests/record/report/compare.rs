@@ -1,0 +1,101 @@
+//! Runs beside published tables and beside imported results of other testers.
+
+use super::fixture::{Run, Truth};
+use super::report;
+use record::import;
+use record::report::{Report, Screen};
+use scenario::{Options, parse};
+
+/// A run of kernel devices that forward 500,000 frames per second and direction.
+fn run(compare: &str, tables: &str, sweep: &str) -> Report {
+    let metrics = if tables.contains("nftables") { "" } else { "metrics = \"throughput\"\n" };
+    let text = format!(
+        "name = \"x\"\n{compare}\n{tables}\n[sweep]\n{sweep}\n[measure]\n{metrics}repetitions = 5\nmax-rate = \"9M\"\n"
+    );
+    let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
+    report(&Run::new(scenario).measure(|_| Truth { capacity: 500_000, tester: 9_000_000, noise: 0 }))
+}
+
+/// The text on a screen that is wide enough for all columns and titles.
+fn wide(report: &Report) -> String {
+    report.text(Screen { columns: 200, verbose: false })
+}
+
+/// The table of a device in the section of comparisons, from its title to the first note.
+fn table<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
+    let from = text.lines().skip_while(|line| !line.contains(title));
+    from.take_while(|line| !line.trim_start().starts_with("[1]")).collect()
+}
+
+/// The cells of the first row with this name in a group.
+fn row(table: &[&str], group: &str, name: &str) -> Vec<String> {
+    let rows = table.iter().skip_while(|line| !line.starts_with(group));
+    let mut found = rows.filter_map(|line| line.strip_prefix(&format!("  {name}  ")));
+    let cells = found.next().unwrap_or_else(|| panic!("{group}, {name}: {table:#?}"));
+    cells.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+}
+
+const ESTABLISHMENT: &str = "Maximum connection establishment rate";
+
+#[test]
+fn the_hash_size_of_the_device_is_its_place() {
+    let with = |keys: &str| {
+        let report = run(
+            "compare = \"004-tab1\"",
+            &format!("[dut.nftables]\ntable = 50_000_000\n{keys}"),
+            "connections = \"40M\"",
+        );
+        let text = wide(&report);
+        row(&table(&text, "Table I:"), ESTABLISHMENT, "measured")
+    };
+    // Published are 2^21, 2^22, … 2^26.
+    let found = with("hash-size = 8_388_608");
+    assert!(found.len() == 6 && ["498", "499"].iter().any(|near| found[2].starts_with(near)), "{found:?}");
+    assert_eq!(found.iter().filter(|cell| *cell == "–").count(), 5);
+    assert_eq!(with(""), ["–"; 6]);
+}
+
+/// The forwarding throughput of a table is that of a device that forwards, and of no other.
+#[test]
+fn forwarding_stands_beside_forwarding() {
+    let tables = "[dut.linux-forwarding]\n[dut.nftables]";
+    let text = wide(&run("compare = \"000-fig02\"", tables, "connections = \"4M\""));
+    let [forwarding, nat] = ["· linux-forwarding", "· nftables"].map(|title| table(&text, title));
+    let baseline = "IPv4 forwarding throughput";
+    let ratio = row(&forwarding, baseline, "measured / published");
+    // 910,900 in both directions.
+    assert_eq!(ratio[0], "1.09 ×");
+    assert!(!forwarding.iter().any(|line| line.starts_with(ESTABLISHMENT)), "{forwarding:#?}");
+    assert!(!nat.iter().any(|line| line.starts_with(baseline)), "{nat:#?}");
+    assert!(row(&nat, ESTABLISHMENT, "measured")[0] != "–");
+}
+
+#[test]
+fn imported_results_stand_beside_the_run() {
+    const CSV: &str = "No, Size, Dir, n, m, Duration, Initial Rate, N, M, R, T, D, Error, Date, Iterations needed, rate\n\
+        1, 84, b, 2, 2, 60, 500000, 4000000, 4000000, 200000, 500, 21000, 1000, 2022-03-01 10:00:00, 10, 250000\n";
+    let mut report = run("", "[dut.nftables]", "connections = [\"2M\", \"4M\"]");
+    let before = report.render("json").unwrap();
+    assert!(!wide(&report).contains("siitperf"));
+    report.imported = import::read([("lab/rate.csv", CSV)]).unwrap();
+    let text = wide(&report);
+    let table = table(&text, "siitperf, lab/rate.csv: throughput");
+    // The frames per second of siitperf are those of one direction.
+    assert_eq!(row(&table, "Throughput", "imported"), ["–", "250,000"]);
+    assert_eq!(row(&table, "Throughput", "measured / imported")[1], "1.99 ×");
+    assert!(text.contains("the last rate that each search tested"), "{text}");
+    assert!(report.render("html").unwrap().contains("siitperf, lab/rate.csv"));
+    assert_eq!(report.render("json").unwrap(), before, "JSON is that of the run alone");
+}
+
+/// A file without connections has one value; it stands beside the one point of a device that forwards.
+#[test]
+fn an_imported_value_without_connections_stands_beside_forwarding() {
+    const CSV: &str = "No, Size, Dir, n, m, Duration, Initial Rate, Timeout, Error, Date, Iterations needed, rate\n\
+        1, 84, b, 2, 2, 60, 4000000, 2000, 1000, 2022-03-01 10:00:00, 13, 455000\n";
+    let mut report = run("", "[dut.linux-forwarding]", "cores = 1");
+    report.imported = import::read([("rate.csv", CSV)]).unwrap();
+    let text = wide(&report);
+    let ratio = row(&table(&text, "siitperf, rate.csv: throughput"), "Throughput", "measured / imported");
+    assert_eq!(ratio, ["1.09 ×"]);
+}
