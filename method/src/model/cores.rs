@@ -216,9 +216,9 @@ fn negative(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], boot
         let is_negative = unbounded.high.is_some_and(|high| high < 0.0);
         is_negative.then_some(Doubt::Negative { parameter, unbounded })
     };
-    let of_both: [(Parameter, fn(&Parameters) -> f64); 2] =
-        [(Parameter::Contention, |p| p.contention), (Parameter::Coherency, |p| p.coherency)];
-    of_both.into_iter().take(columns - 1).filter_map(|(parameter, of)| doubt(parameter, of)).collect()
+    let contention = doubt(Parameter::Contention, |p| p.contention);
+    let coherency = (columns == 3).then(|| doubt(Parameter::Coherency, |p| p.coherency)).flatten();
+    contention.into_iter().chain(coherency).collect()
 }
 
 /// The best parameters that are not negative: the best of the fits in which none, one or both of σ and κ are 0.

@@ -21,11 +21,10 @@ pub(super) fn solve(rows: &[Vec<f64>], b: &[f64]) -> Option<Vec<f64>> {
         if m[at][at].abs() <= 1e-12 * diagonal {
             return None;
         }
-        for i in (0..n).filter(|&i| i != at) {
-            let factor = m[i][at] / m[at][at];
-            for j in at..=n {
-                m[i][j] -= factor * m[at][j];
-            }
+        let pivot = m[at].clone();
+        for row in m.iter_mut().enumerate().filter(|(i, _)| *i != at).map(|(_, row)| row) {
+            let factor = row[at] / pivot[at];
+            row.iter_mut().zip(&pivot).for_each(|(element, above)| *element -= factor * above);
         }
     }
     Some((0..n).map(|i| m[i][n] / m[i][i]).collect())

@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_zigzag_contradicts_the_model() {
-        let law = |n: f64| if (n.log10() * 2.0).round() as u64 % 2 == 0 { 5e6 } else { 3e6 };
+        let law = |n: f64| if ((n.log10() * 2.0).round() as u64).is_multiple_of(2) { 5e6 } else { 3e6 };
         let model = SessionModel::of(&series(&AT, law, 5, 0.005, 3));
         assert!(model.doubts.iter().any(|doubt| matches!(doubt, Doubt::Residual { .. })), "{model:?}");
     }
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn about_one_series_of_a_hundred_has_a_false_step() {
-        let has_step = |seed: &u64| SessionModel::of(&series(&AT, |_| 4e6, 10, 0.03, *seed)).steps.len() > 0;
+        let has_step = |seed: &u64| !SessionModel::of(&series(&AT, |_| 4e6, 10, 0.03, *seed)).steps.is_empty();
         let wrong = (0..500).filter(has_step).count();
         assert!(wrong <= 15, "{wrong}");
     }

@@ -18,6 +18,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod size;
 mod turn;
 
 use crate::cli::{Cli, Command};
@@ -46,6 +47,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
             let usual = if output.json { "json" } else { "text" };
             report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
         }
+        Some(Command::Size(args)) => size::size(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),

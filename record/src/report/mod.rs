@@ -12,6 +12,7 @@ mod flame;
 mod html;
 mod json;
 mod limits;
+pub mod model;
 mod named;
 pub mod number;
 mod parts;
@@ -23,6 +24,7 @@ mod saved;
 mod scale;
 mod section;
 mod sentences;
+pub mod sizing;
 mod svg;
 mod table;
 mod terms;
@@ -35,6 +37,7 @@ use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
 pub use facts::fault_name;
+pub(crate) use facts::technology as technology_of;
 use published::Beside;
 pub use remarks::median as table_value;
 use result::PointResult;
@@ -95,6 +98,8 @@ pub struct Report {
     short: Vec<String>,
     /// The results.
     pub results: Vec<PointResult>,
+    /// What was fitted to the series of results over cores and over connections.
+    pub models: Vec<model::Model>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
     /// Doubts about the results.
@@ -140,6 +145,7 @@ impl Report {
             repeated_points,
             sentences: Vec::new(),
             short: Vec::new(),
+            models: model::Model::all(&results),
             results,
             beside: Vec::new(),
             doubts: Vec::new(),

@@ -4,8 +4,10 @@ mod bottleneck;
 mod bounds;
 mod fixture;
 mod memory;
+mod model;
 mod repeated;
 mod schema;
+mod size;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
