@@ -4,12 +4,13 @@
 //! measured is named as missing.
 
 pub mod demand;
+mod notes;
 mod point;
 
-use crate::report::Report;
-use crate::report::technology_of;
+use crate::report::{Report, technology_of};
 use demand::Demand;
 use method::Count;
+use notes::notes;
 use point::{Limits, points};
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
@@ -186,7 +187,7 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
                 run: report.run_name(),
                 device: first.name.clone(),
                 technology: technology_of(device).to_owned(),
-                notes: notes(demand, report, frame_size, &of_size, options.first()),
+                notes: notes(demand, report, &of_size, options.first()),
                 axes,
                 frame_size,
                 options,
@@ -265,58 +266,4 @@ fn needs(demand: &Demand, point: &Limits) -> Vec<(Kind, f64, Option<Measured>)> 
         (Kind::SetUpRate, demand.all_new_sessions(), point.set_up),
         (Kind::Table, demand.all_sessions(), Some(point.table)),
     ]
-}
-
-fn notes(
-    demand: &Demand,
-    report: &Report,
-    frame_size: usize,
-    points: &[Limits],
-    chosen: Option<&Choice>,
-) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut note = |applies: bool, text: String| {
-        if applies {
-            notes.push(text);
-        }
-    };
-    let is_simulated = points.iter().any(|point| point.simulated);
-    note(is_simulated, "The device is simulated: this says nothing about a real one.".to_owned());
-    let frame = demand.frame();
-    note(
-        (frame_size as f64) < frame && !is_simulated,
-        format!(
-            "Measured with frames of {frame_size} octets; the mean frame has {frame:.0}. Larger frames were not measured."
-        ),
-    );
-    let few = chosen
-        .filter(|choice| choice.connections > 0)
-        .map(|choice| (choice.subscribers, demand.subscribers / choice.devices as f64));
-    if let Some((measured, needed)) = few.filter(|(measured, needed)| (*measured as f64) < *needed) {
-        note(
-            !is_simulated,
-            format!("Measured with {measured} inside addresses; a device would have {needed:.0} subscribers."),
-        );
-    }
-    note(
-        points.iter().any(|p| p.one_way),
-        "Measured in one direction: both directions at once were not measured.".to_owned(),
-    );
-    note(points.iter().any(|p| p.shares_core), "Tester and device shared a core in some results.".to_owned());
-    note(
-        points.iter().any(|p| p.closed_loop),
-        "Some rates contain the tester's time: the device may do more.".to_owned(),
-    );
-    note(
-        !report.conformance.procedure_conforms,
-        "The procedure of the run departs from the RFCs: see its report.".to_owned(),
-    );
-    let most = points.iter().map(|point| point.cores).max().unwrap_or(0);
-    note(
-        chosen.is_some_and(|choice| choice.devices > 1),
-        format!(
-            "One device would have to do more than was measured with up to {most} cores and so many sessions or subscribers."
-        ),
-    );
-    notes
 }

@@ -308,12 +308,19 @@ fn variance(values: &[f64]) -> Option<f64> {
     (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
 }
 
-/// The scatter of points without repetitions: from the median of the differences between neighbours, so that few steps count
-/// little. 0.6745 is the median of the absolute value of a standard normal number.
+/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours from their
+/// median, so that neither few steps nor a trend count. 0.6745 is the median of the absolute value of a standard normal
+/// number.
 fn between_neighbours(y: &[f64]) -> f64 {
-    let mut differences: Vec<f64> = y.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    differences.sort_by(f64::total_cmp);
-    median_of(&differences).unwrap_or_default() / 0.6745 / std::f64::consts::SQRT_2
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        median_of(&values).unwrap_or_default()
+    };
+    let differences: Vec<f64> = y.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = median(differences.clone());
+    median(differences.iter().map(|difference| (difference - middle).abs()).collect())
+        / 0.6745
+        / std::f64::consts::SQRT_2
 }
 
 #[cfg(test)]
@@ -384,6 +391,8 @@ mod tests {
     fn single_repetitions_have_the_scatter_between_neighbours() {
         let model = SessionModel::of(&series(&AT, two_steps, 1, 0.01, 11));
         assert_eq!((model.basis, model.steps.len()), (Basis::Residuals, 2));
+        let trend = SessionModel::of(&series(&AT, |n| 5e6 * 0.95f64.powf((n / 1e4).log2()), 1, 0.003, 11));
+        assert_eq!((trend.basis, trend.shape), (Basis::Residuals, Shape::Trend));
     }
 
     proptest! {

@@ -15,6 +15,7 @@ mod resume;
 mod schemas;
 mod simulated;
 mod simulated_truth;
+mod size;
 mod tcp;
 mod tester_workers;
 mod traffic;

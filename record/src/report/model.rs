@@ -100,6 +100,14 @@ impl Unusable {
 impl Along {
     const ALL: [Along; 2] = [Along::Cores, Along::Connections];
 
+    /// Its name: `cores`, `connections`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Along::Cores => "cores",
+            Along::Connections => "connections",
+        }
+    }
+
     fn position(self, result: &PointResult) -> Count {
         match self {
             Along::Cores => result.cores.into(),

@@ -2,12 +2,12 @@
 //! measured with several numbers of cores.
 
 use super::number::{self, grouped, percent, plural, si};
-use super::table::{Row, Table, row};
+use super::table::{Group, Row, Table, row};
 use super::{html, text};
 use crate::printable::{escaped_json, printable};
-use crate::size::{Choice, Kind, Limit, Measured, Restart, Sized, Sizing};
+use crate::size::{Choice, Kind, Limit, Measured, Sized, Sizing};
 use crate::versioned::Versioned;
-use scenario::axis::more_in_words;
+use scenario::axis::{in_words, more_in_words};
 
 /// A format of a sizing.
 #[derive(Clone, Copy, Debug)]
@@ -71,77 +71,91 @@ fn head(sizing: &Sizing) -> Vec<String> {
     ]
 }
 
+/// A column of a table: its heading, the technology and further axes, and the choice.
+struct Column {
+    heading: String,
+    about: [Option<String>; 3],
+    choice: Choice,
+}
+
 fn tables(sizing: &Sizing) -> Vec<Table> {
-    let with_choice = |device: &'_ Sized| device.options.first().cloned().map(|choice| (column(device), choice));
-    let chosen: Vec<(String, Choice)> = sizing.devices.iter().filter_map(with_choice).collect();
-    let mut tables = vec![table("Needed", "device", &chosen, notes(sizing))];
+    let chosen = sizing.devices.iter().enumerate().filter_map(|(at, device)| {
+        let axes = (!device.axes.is_empty()).then(|| in_words(&device.axes));
+        let about = [Some(device.technology.clone()), axes, Some(format!("[{}]", at + 1))];
+        Some(Column { heading: device.device.clone(), about, choice: device.options.first()?.clone() })
+    });
+    let mut tables = vec![table("Needed".to_owned(), "device", &chosen.collect::<Vec<_>>(), notes(sizing))];
     for device in sizing.devices.iter().filter(|device| device.options.len() > 1) {
         let mut options = device.options.clone();
         options.sort_by_key(|choice| choice.cores);
-        let of_cores = |choice: Choice| (cores(&choice), choice);
-        let title = format!("{} by number of cores", column(device));
-        tables.push(table(
-            &title,
-            "cores of a device",
-            &options.into_iter().map(of_cores).collect::<Vec<_>>(),
-            Vec::new(),
-        ));
+        let column = |choice: Choice| Column { heading: cores(&choice), about: [None, None, None], choice };
+        let columns: Vec<Column> = options.into_iter().map(column).collect();
+        tables.push(table(format!("{} by number of cores", name(device)), "cores of a device", &columns, Vec::new()));
     }
     tables
 }
 
-fn column(device: &Sized) -> String {
-    let technology =
-        if device.technology == device.device { String::new() } else { format!(", {}", device.technology) };
-    format!("{}{technology}{}", device.device, more_in_words(&device.axes))
+fn name(device: &Sized) -> String {
+    format!("{}, {}{}", device.device, device.technology, more_in_words(&device.axes))
 }
 
+/// For each device what its figures rest on, and what a reader must know.
 fn notes(sizing: &Sizing) -> Vec<String> {
     let of_device = |device: &Sized| {
-        let missing = device.options.first().map(|choice| {
-            let kinds: Vec<&str> = choice.missing.iter().map(|kind| kind.in_words()).collect();
-            if kinds.is_empty() { String::new() } else { format!(" Not measured: {}.", kinds.join(", ")) }
-        });
-        let nothing = " Neither throughput nor set-up rate was measured.".to_owned();
-        let rests = missing.unwrap_or(nothing);
-        let more: String = device.notes.iter().map(|note| format!(" {note}")).collect();
-        format!("{}: from {}, frames of {} octets.{rests}{more}", column(device), device.run, device.frame_size)
+        let rests = match device.options.first() {
+            None => " Neither throughput nor set-up rate was measured.".to_owned(),
+            Some(choice) => {
+                in_words_of(&choice.missing).map_or_else(String::new, |kinds| format!(" Not measured: {kinds}."))
+            }
+        };
+        let first = format!("{}: from {}, frames of {} octets.{rests}", name(device), device.run, device.frame_size);
+        [&[first], &device.notes[..]].concat().join(" ")
     };
     sizing.devices.iter().map(of_device).collect()
 }
 
-fn table(title: &str, axis: &'static str, columns: &[(String, Choice)], notes: Vec<String>) -> Table {
-    let line = |label: &str, of: &dyn Fn(&Choice) -> Option<String>| row(label, columns.iter().map(|(_, c)| of(c)));
-    let mut rows = vec![
+fn in_words_of(kinds: &[Kind]) -> Option<String> {
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.in_words()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<String>) -> Table {
+    let line = |label: &str, of: &dyn Fn(&Choice) -> Option<String>| {
+        row(label, columns.iter().map(|column| of(&column.choice)))
+    };
+    let about = ["technology", "with", "note"].into_iter().enumerate();
+    let about = about.map(|(at, label)| row(label, columns.iter().map(|column| column.about[at].clone())));
+    let needed = vec![
         Row { strong: true, ..line("devices", &|choice| Some(grouped(choice.devices))) },
         Row { strong: true, ..line("cores of each", &|choice| Some(cores(choice))) },
-        line("memory of each table", &|choice| choice.memory.map(octets)),
+        line("memory of its table", &|choice| choice.memory.map(octets)),
         line("binding limit", &|choice| choice.binding.map(|kind| kind.in_words().to_owned())),
         line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0))),
+        line("not measured", &|choice| in_words_of(&choice.missing)),
     ];
+    let mut limits = vec![line("at", &|choice| Some(place(choice)))];
     for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Table, Kind::Subscribers] {
         let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
-        if columns.iter().any(|(_, choice)| limit(choice).is_some()) {
-            let name = kind.in_words();
-            rows.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0))));
-            rows.push(line(&format!("{name}, measured"), &|choice| limit(choice).map(|limit| measured(&limit))));
-        }
+        let name = kind.in_words();
+        limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit))));
+        limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0))));
     }
-    rows.extend([
-        line("measured at", &|choice| Some(place(choice))),
-        line("sessions lost at a restart", &|choice| choice.restart.map(|restart| si(restart.sessions, 3))),
-        line("set up again after", &|choice| choice.restart.and_then(|restart: Restart| restart.seconds).map(seconds)),
-        line("not measured", &|choice| {
-            let kinds: Vec<&str> = choice.missing.iter().map(|kind| kind.in_words()).collect();
-            (!kinds.is_empty()).then(|| kinds.join(", "))
-        }),
-    ]);
+    let restart = vec![
+        line("sessions lost", &|choice| choice.restart.map(|restart| si(restart.sessions, 3))),
+        line("set up again after", &|choice| choice.restart.and_then(|restart| restart.seconds).map(seconds)),
+    ];
+    let is_said = |row: &Row| row.cells.iter().any(|cell| cell != "–");
+    let group = |(title, rows): (&str, Vec<Row>)| {
+        let rows: Vec<Row> = rows.into_iter().filter(is_said).collect();
+        (!rows.is_empty()).then(|| Group { title: title.to_owned(), rows, bars: Vec::new() })
+    };
+    let groups = [("Needed", needed), ("Measured, and load of one device", limits), ("Restart of one device", restart)];
     Table {
-        title: title.to_owned(),
+        title,
         axis,
-        columns: columns.iter().map(|(name, _)| name.clone()).collect(),
-        parameters: rows,
-        groups: Vec::new(),
+        columns: columns.iter().map(|column| column.heading.clone()).collect(),
+        parameters: about.filter(is_said).collect(),
+        groups: groups.into_iter().filter_map(group).collect(),
         notes,
         same: Vec::new(),
     }
@@ -158,14 +172,20 @@ fn place(choice: &Choice) -> String {
     }
 }
 
-/// "6.7 (6.6–6.8) Mfps"; a setting is a single number.
+/// "6.7 (6.6–6.8) Mfps"; a setting, and repetitions with one value, are a single number.
 fn measured(limit: &Limit) -> String {
-    let unit = if limit.kind == Kind::Throughput { "fps" } else { "" };
-    let Measured { value, low, high, repetitions, at_least } = limit.measured;
+    let unit = match limit.kind {
+        Kind::Throughput => "fps",
+        Kind::SetUpRate => "/s",
+        _ => "",
+    };
+    let Measured { value, low, high, at_least, .. } = limit.measured;
     let sign = if at_least { "≥ " } else { "" };
-    match repetitions {
-        0 | 1 => format!("{sign}{}", number::si_unit(number::bound(sign, value, 3), 3, unit)).trim_end().to_owned(),
-        _ => format!("{sign}{}", number::si_between(value, (low, high), 3, "", unit)),
+    let single = |value: f64| number::si_unit(number::bound(sign, value, 3), 3, unit).trim_end().to_owned();
+    if single(low) == single(high) {
+        format!("{sign}{}", single(value))
+    } else {
+        format!("{sign}{}", number::si_between(value, (low, high), 3, "", unit))
     }
 }
 

@@ -49,7 +49,9 @@ pub(super) fn print(report: &Report, screen: Screen) -> String {
 pub(super) fn tables_only(paragraphs: &[String], tables: &[Table], columns: usize) -> String {
     let columns = columns.clamp(Screen::NARROWEST, Screen::WIDEST);
     let mut page = Page { out: String::new(), columns };
-    paragraphs.iter().for_each(|paragraph| page.item("", paragraph));
+    for paragraph in paragraphs {
+        page.item("", paragraph);
+    }
     for table in tables {
         page.line("");
         page.table(table, false);
@@ -94,8 +96,8 @@ impl Page {
             self.table(table, false);
             self.charts(table);
         }
-        self.tables_of(section::models(report));
-        self.tables_of(section::compared(report));
+        self.tables_of(section::models(report).as_ref());
+        self.tables_of(section::compared(report).as_ref());
         self.beside(report);
         self.section("Terms", &terms::of(&tables));
         self.section("Conditions", &conditions(report));
@@ -120,7 +122,7 @@ impl Page {
                 self.item("all points: ", &table.same.join("; "));
             }
         }
-        self.tables_of(section::compared(report));
+        self.tables_of(section::compared(report).as_ref());
         self.line("");
         for sentence in &report.short {
             self.item("", sentence);
@@ -129,7 +131,7 @@ impl Page {
     }
 
     /// The tables of a section: models, and the published tables that the scenario names.
-    fn tables_of(&mut self, section: Option<Section>) {
+    fn tables_of(&mut self, section: Option<&Section>) {
         for table in section.iter().flat_map(|section| &section.tables) {
             self.line("");
             self.table(table, false);

@@ -176,7 +176,7 @@ enum Written {
 }
 
 fn count<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<f64>, D::Error> {
-    number(value, |text| number_of(text))
+    number(value, number_of)
 }
 
 fn share<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<f64>, D::Error> {

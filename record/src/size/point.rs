@@ -1,6 +1,7 @@
 //! What a run says about one point of a device: the measured limits.
 
 use super::Measured;
+use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE};
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
@@ -31,9 +32,8 @@ pub(super) struct Limits {
     pub memory: Option<Measured>,
     /// Octets of a table that was loaded.
     pub table_memory: Option<Measured>,
-    pub one_way: bool,
-    pub shares_core: bool,
-    pub closed_loop: bool,
+    /// Remarks of the notes that apply to its results.
+    pub remarks: Vec<&'static str>,
     pub simulated: bool,
 }
 
@@ -53,7 +53,11 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
     let of = |key: &str| here().find(|result| result.metric == key);
     let scenario = report.header.scenario.at(first.dut, first.connections, &first.axes);
     let rate = |key: &str| of(key).and_then(measured);
-    let throughput = of(THROUGHPUT.key);
+    let remarks = [
+        (ONE_WAY, of(THROUGHPUT.key).is_some_and(|result| result.directions == 1)),
+        (SHARES_CORE, here().any(|result| result.shares_core)),
+        (CLOSED_LOOP, here().any(|result| result.in_closed_loop)),
+    ];
     Limits {
         name: first.dut_name.clone(),
         cores: first.cores,
@@ -70,9 +74,7 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
             let octets = kib * 1024.0;
             Measured { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
         }),
-        one_way: throughput.is_some_and(|result| result.directions == 1),
-        shares_core: here().any(|result| result.shares_core),
-        closed_loop: here().any(|result| result.in_closed_loop),
+        remarks: remarks.into_iter().filter(|(_, applies)| *applies).map(|(remark, _)| remark).collect(),
         simulated: matches!(report.header.scenario.duts.get(first.dut), Some(Dut::Simulated { .. })),
     }
 }

@@ -7,8 +7,9 @@ use crate::report::{Report, number};
 use method::metric::{self, Unit};
 use method::model::cores::{CoreModel, Fit, Law};
 use method::model::sessions::{SessionModel, Shape, Step};
-use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter, Refusal};
-use scenario::axis::more_in_words;
+use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter};
+use scenario::axis::{in_words, more_in_words};
+use std::fmt::Write;
 
 /// The section of all series.
 pub(in crate::report) fn section(report: &Report) -> Option<Section> {
@@ -55,10 +56,7 @@ fn sentence(model: &Model) -> Option<String> {
 /// "throughput of nat44 over cores, 4,000,000 connections"
 fn name(model: &Model) -> String {
     let title = metric::by_key(&model.metric).map_or(model.metric.as_str(), |metric| metric.title);
-    let along = match model.along {
-        Along::Cores => "cores",
-        Along::Connections => "connections",
-    };
+    let along = model.along.name();
     let cores = model.cores.map_or_else(String::new, |cores| format!(", {}", number::plural(cores.into(), "core")));
     let connections = match model.connections {
         None | Some(0) => String::new(),
@@ -81,10 +79,11 @@ fn of_cores(model: &Model, fitted: &CoreModel) -> String {
     );
     if let Some(peak) = fit.peak {
         let beyond = beyond(fitted, peak.extrapolated);
-        said += &format!("; its peak is {} on {} cores, {beyond}", rate(model, peak.rate), count(peak.cores));
+        let (rate, cores) = (rate(model, peak.rate), count(peak.cores));
+        let _ = write!(said, "; its peak is {rate} on {cores} cores, {beyond}");
     }
     if let Some(limit) = fit.limit {
-        said += &format!("; with ever more cores it approaches {}, {}", rate(model, limit), beyond(fitted, true));
+        let _ = write!(said, "; with ever more cores it approaches {}, {}", rate(model, limit), beyond(fitted, true));
     }
     said + &contradictions(&fit.doubts, model.along)
 }
@@ -109,25 +108,29 @@ fn of_connections(model: &Model, fitted: &SessionModel) -> String {
             let steps: Vec<String> = fitted.steps.iter().map(step).collect();
             format!("{}, coverage {coverage}", steps.join(", "))
         }
-        _ => format!("no step is shown {range}"),
+        _ => {
+            let level = fitted.levels.first().map(|level| rate(model, level.rate)).unwrap_or_default();
+            format!("no step is shown {range}, where the rate is {level}, coverage {coverage}")
+        }
     };
     said + &contradictions(&fitted.doubts, model.along)
 }
 
-/// "a step to 60 % (58–62 %) of the rate between 100 k and 300 k"
+/// "a step between 100 k and 300 k connections to 60 (58–62) % of the rate before it"
 fn step(step: &Step) -> String {
-    format!("a step to {} of the rate between {} and {}", percent(step.ratio), si(step.after), si(step.until))
+    let (after, until) = (si(step.after), si(step.until));
+    format!("a step between {after} and {until} connections to {} of the rate before it", percent(step.ratio))
 }
 
 fn contradictions(doubts: &[Doubt], along: Along) -> String {
-    doubts.iter().map(|doubt| format!("; the points contradict the model: {}", contradiction(doubt, along))).collect()
+    doubts.iter().fold(String::new(), |mut said, doubt| {
+        let _ = write!(said, "; the points contradict the model: {}", contradiction(doubt, along));
+        said
+    })
 }
 
 fn contradiction(doubt: &Doubt, along: Along) -> String {
-    let unit = match along {
-        Along::Cores => "cores",
-        Along::Connections => "connections",
-    };
+    let unit = along.name();
     match *doubt {
         Doubt::Negative { parameter, unbounded } => {
             let (name, meaning) = match parameter {
@@ -162,8 +165,7 @@ fn over_cores(report: &Report) -> Option<Table> {
     for law in Law::ALL {
         rows.extend(of_law(law, &all));
     }
-    let mut notes: Vec<String> =
-        all.iter().map(|(model, fitted)| format!("{}: {}.", name(model), basis(fitted.bootstrap))).collect();
+    let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), basis(fitted.bootstrap))).collect());
     for (model, fitted) in &all {
         notes.extend(fitted.fits.iter().flat_map(|fit| {
             fit.doubts.iter().map(move |doubt| {
@@ -198,7 +200,7 @@ fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
     ];
     match law {
         Law::Amdahl => {
-            rows.push(line("λ/σ, extrapolated", &|model, fit, _| fit.limit.map(|limit| short_rate(model, limit))))
+            rows.push(line("λ/σ, extrapolated", &|model, fit, _| fit.limit.map(|limit| short_rate(model, limit))));
         }
         Law::Usl => rows.extend([
             line("κ, coherency", &|_, fit, _| fit.coherency.map(percent)),
@@ -217,6 +219,16 @@ fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
         Some(format!("{share} % at {}", number::plural(fit.residual.at as u64, "core")))
     }));
     rows
+}
+
+/// What applies to series, with their names unless it applies to all of them.
+fn said_once(of_series: Vec<(String, String)>) -> Vec<String> {
+    match of_series.first() {
+        Some((_, first)) if of_series.iter().all(|(_, said)| said == first) => {
+            vec![format!("{}.", number::capitalised(first))]
+        }
+        _ => of_series.into_iter().map(|(name, said)| format!("{name}: {said}.")).collect(),
+    }
 }
 
 /// How the intervals were computed.
@@ -267,14 +279,12 @@ fn over_connections(report: &Report) -> Option<Table> {
     }
     let scatter = |fitted: &SessionModel| format!("{} %", number::significant(fitted.scatter * 100.0, 2));
     rows.push(row("scatter of a point", cells(&|_, fitted| Some(scatter(fitted)))));
-    let mut notes = Vec::new();
+    let scatter = |fitted: &SessionModel| match fitted.basis {
+        Basis::Repetitions => "the scatter of a point is that of its repetitions",
+        Basis::Residuals => "the scatter is that between neighbouring points, because a point has no second repetition",
+    };
+    let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), scatter(fitted).to_owned())).collect());
     for (model, fitted) in &all {
-        if fitted.basis == Basis::Residuals {
-            notes.push(format!(
-                "{}: the scatter is that between neighbouring points, because a point has no second repetition.",
-                name(model)
-            ));
-        }
         let said = |doubt: &Doubt| {
             format!("{}: the points contradict the model: {}.", name(model), contradiction(doubt, model.along))
         };
@@ -291,23 +301,45 @@ fn shape(fitted: &SessionModel) -> String {
     }
 }
 
+/// How many series have no fit, and how many points they have.
 fn refused(report: &Report) -> Option<Table> {
-    let reason = |model: &Model| match model.outcome {
-        Fitted::Refused(Refusal::TooFewPoints { points }) => Some(format!("{points} of {LEAST_POINTS} points")),
-        Fitted::Refused(Refusal::NotPositive { at }) => Some(format!("no rate at {}", si(at))),
-        _ => None,
+    let of = |along: Along| {
+        let is_refused = |model: &&Model| model.along == along && matches!(model.outcome, Fitted::Refused(_));
+        let models: Vec<&Model> = report.models.iter().filter(is_refused).collect();
+        (!models.is_empty()).then_some((along, models))
     };
-    let models: Vec<&Model> = report.models.iter().filter(|model| reason(model).is_some()).collect();
-    if models.is_empty() {
+    let all: Vec<(Along, Vec<&Model>)> = [Along::Cores, Along::Connections].into_iter().filter_map(of).collect();
+    if all.is_empty() {
         return None;
     }
-    let mut rows = points_of(&models);
-    rows.push(row("nothing is fitted to", models.iter().map(|model| reason(model))));
-    Some(table("Series without a fit", &models, rows, Vec::new()))
+    let points = |models: &[&Model]| {
+        let counts = || models.iter().map(|model| model.points.len());
+        let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+        if least == most { least.to_string() } else { format!("{least} to {most}") }
+    };
+    let left_out = |models: &[&Model]| models.iter().map(|model| model.left_out.len()).sum::<usize>();
+    let mut rows = vec![
+        row("series", all.iter().map(|(_, models)| Some(models.len().to_string()))),
+        row("points of each", all.iter().map(|(_, models)| Some(points(models)))),
+        row("points that a fit needs", all.iter().map(|_| Some(LEAST_POINTS.to_string()))),
+    ];
+    if all.iter().any(|(_, models)| left_out(models) > 0) {
+        rows.push(row("bounds and others left out", all.iter().map(|(_, models)| Some(left_out(models).to_string()))));
+    }
+    Some(Table {
+        title: "Series without a fit".to_owned(),
+        axis: "rates",
+        columns: all.iter().map(|(along, _)| format!("over {}", along.name())).collect(),
+        parameters: rows,
+        groups: Vec::new(),
+        notes: Vec::new(),
+        same: Vec::new(),
+    })
 }
 
-/// The positions that are fitted, and those that are not.
+/// What the series have in common, their positions that are fitted, and those that are not.
 fn points_of(models: &[&Model]) -> Vec<Row> {
+    let swept = |model: &&Model| (!model.axes.is_empty()).then(|| in_words(&model.axes));
     let points = |model: &&Model| {
         let ends = model.points.first().zip(model.points.last());
         let words = |(first, last): (&u64, &u64)| {
@@ -315,7 +347,18 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
         };
         Some(ends.map_or_else(|| "none".to_owned(), words))
     };
-    let mut rows = vec![row("points", models.iter().map(points))];
+    let mut rows = vec![row("metric", models.iter().map(|model| Some(model.metric.clone())))];
+    if models.iter().any(|model| model.cores.is_some()) {
+        rows.push(row("cores", models.iter().map(|model| model.cores.map(|cores| cores.to_string()))));
+    }
+    if models.iter().any(|model| model.connections.is_some_and(|n| n > 0)) {
+        let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(number::grouped);
+        rows.push(row("connections", models.iter().map(connections)));
+    }
+    if models.iter().any(|model| !model.axes.is_empty()) {
+        rows.push(row("with", models.iter().map(swept)));
+    }
+    rows.push(row("points", models.iter().map(points)));
     if models.iter().any(|model| !model.left_out.is_empty()) {
         let one = |left: &crate::report::model::LeftOut| format!("{} ({})", si(left.at as f64), left.why.in_words());
         let all = |model: &&Model| {
@@ -330,8 +373,8 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
 fn table(title: &str, models: &[&Model], parameters: Vec<Row>, notes: Vec<String>) -> Table {
     Table {
         title: title.to_owned(),
-        axis: "series",
-        columns: models.iter().map(|model| name(model)).collect(),
+        axis: "device",
+        columns: models.iter().map(|model| model.dut_name.clone()).collect(),
         parameters,
         groups: Vec::new(),
         notes,

@@ -58,7 +58,7 @@ fn a_step_over_connections_is_recovered_and_said() {
     assert_eq!((fitted.shape, fitted.steps.len()), (Shape::Steps, 1));
     assert_eq!((fitted.steps[0].after, fitted.steps[0].until), (1e6, 4e6));
     assert!(
-        report.sentences().iter().any(|s| s.contains("of the rate between 1 M and 4 M")),
+        report.sentences().iter().any(|s| s.contains("a step between 1 M and 4 M connections to")),
         "{:?}",
         report.sentences()
     );
@@ -70,7 +70,7 @@ fn nothing_is_fitted_to_three_points_and_the_report_says_so() {
     let report = report(&run);
     assert!(!report.models.is_empty());
     assert!(report.models.iter().all(|m| m.outcome == Fitted::Refused(Refusal::TooFewPoints { points: 3 })));
-    assert!(whole_text(&run).contains("3 of 4 points"));
+    assert!(whole_text(&run).contains("Series without a fit"));
     assert!(!report.sentences().iter().any(|s| s.contains("fit")), "{:?}", report.sentences());
 }
 
