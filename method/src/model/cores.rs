@@ -63,7 +63,7 @@ pub struct Fit {
     pub law: Law,
     /// λ, in the unit of the series.
     pub one_core: Estimate,
-    /// σ, at least 0.
+    /// σ, 0 to 1.
     pub contention: Estimate,
     /// κ, at least 0; Amdahl's law has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,7 @@ fn fit(law: Law, series: &Series, bootstrap: Bootstrap) -> Fit {
         extrapolated: found.peak_cores() > most,
     });
     let residual = residual(&medians, found);
-    let mut doubts = negative(law, &medians, &resamples, bootstrap);
+    let mut doubts = out_of_bounds(law, &medians, &resamples, bootstrap);
     if residual.share.abs() > LARGEST_RESIDUAL {
         doubts.push(Doubt::Residual { at: residual.at, share: residual.share });
     }
@@ -205,46 +205,58 @@ fn residual(points: &[(f64, f64)], found: Parameters) -> Residual {
     all.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs())).expect("a series has points")
 }
 
-/// The parameters that would be negative without bounds, with their whole intervals.
-fn negative(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], bootstrap: Bootstrap) -> Vec<Doubt> {
-    let columns = law.parameters();
-    let free = |points: &[(f64, f64)]| linear(points, columns == 3, true);
+/// The parameters that would be out of their bounds, with their whole intervals, in a fit without bounds.
+fn out_of_bounds(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], bootstrap: Bootstrap) -> Vec<Doubt> {
+    let free = |points: &[(f64, f64)]| linear(points, law == Law::Usl, Sigma::Free);
     let Some(found) = free(points) else { return Vec::new() };
     let all: Vec<Parameters> = resamples.iter().filter_map(|points| free(points)).collect();
-    let doubt = |parameter, of: fn(&Parameters) -> f64| {
+    let doubt = |parameter, of: fn(&Parameters) -> f64, most: f64| {
         let unbounded = bootstrap.estimate(of(&found), all.iter().map(of).collect());
-        let is_negative = unbounded.high.is_some_and(|high| high < 0.0);
-        is_negative.then_some(Doubt::Negative { parameter, unbounded })
+        let is_outside = unbounded.low > most || unbounded.high.is_some_and(|high| high < 0.0);
+        is_outside.then_some(Doubt::OutOfBounds { parameter, unbounded })
     };
-    let contention = doubt(Parameter::Contention, |p| p.contention);
-    let coherency = (columns == 3).then(|| doubt(Parameter::Coherency, |p| p.coherency)).flatten();
+    let contention = doubt(Parameter::Contention, |p| p.contention, 1.0);
+    let coherency = (law == Law::Usl).then(|| doubt(Parameter::Coherency, |p| p.coherency, f64::INFINITY)).flatten();
     contention.into_iter().chain(coherency).collect()
 }
 
-/// The best parameters that are not negative: the best of the fits in which none, one or both of σ and κ are 0.
+/// σ in a fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sigma {
+    Free,
+    Fixed(f64),
+}
+
+/// The best parameters within their bounds: the best of the fits in which σ is free, 0 or 1, and κ is free or 0.
 fn bounded(law: Law, points: &[(f64, f64)]) -> Parameters {
-    let allowed = |p: &Parameters| p.one_core > 0.0 && p.contention >= 0.0 && p.coherency >= 0.0;
-    let kinds = [(false, false), (false, true), (true, false), (true, true)];
-    let fits = kinds.into_iter().filter(|&(coherency, _)| law == Law::Usl || !coherency);
-    let found = fits.filter_map(|(coherency, contention)| linear(points, coherency, contention)).filter(allowed);
+    let allowed = |p: &Parameters| p.one_core > 0.0 && (0.0..=1.0).contains(&p.contention) && p.coherency >= 0.0;
+    let sigmas = [Sigma::Fixed(0.0), Sigma::Free, Sigma::Fixed(1.0)];
+    let kinds = sigmas.into_iter().flat_map(|sigma| [(sigma, false), (sigma, true)]);
+    let fits = kinds.filter(|&(_, coherency)| law == Law::Usl || !coherency);
+    let found = fits.filter_map(|(sigma, coherency)| linear(points, coherency, sigma)).filter(allowed);
     let error = |p: &Parameters| points.iter().map(|&(n, rate)| (rate / p.rate(n) - 1.0).powi(2)).sum::<f64>();
     found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("the mean of n / P is above 0")
 }
 
-/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1), with or without σ and κ. `None` if the points do not
-/// determine it.
-fn linear(points: &[(f64, f64)], coherency: bool, contention: bool) -> Option<Parameters> {
+/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1), with or without κ. `None` if the points do not determine
+/// it.
+fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parameters> {
+    let (is_free, fixed) = match sigma {
+        Sigma::Free => (true, 0.0),
+        Sigma::Fixed(fixed) => (false, fixed),
+    };
     // Divided by n / P, so that all points have right sides of 1: relative deviations count.
     let row = |&(n, rate): &(f64, f64)| {
         let weight = rate / n;
-        let terms = [(true, 1.0), (contention, n - 1.0), (coherency, n * (n - 1.0))];
+        let terms = [(true, 1.0 + fixed * (n - 1.0)), (is_free, n - 1.0), (coherency, n * (n - 1.0))];
         terms.into_iter().filter(|(used, _)| *used).map(|(_, term)| term * weight).collect()
     };
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
     let mut found = solve(&rows, &vec![1.0; points.len()])?.into_iter();
     let inverse = found.next()?;
-    let mut next = |used: bool| if used { found.next().map(|x| x / inverse) } else { Some(0.0) };
-    Some(Parameters { one_core: 1.0 / inverse, contention: next(contention)?, coherency: next(coherency)? })
+    // 0 is added because -0 is no share that one would print.
+    let mut next = |used: bool, or: f64| if used { found.next().map(|x| x / inverse + 0.0) } else { Some(or) };
+    Some(Parameters { one_core: 1.0 / inverse, contention: next(is_free, fixed)?, coherency: next(coherency, 0.0)? })
 }
 
 #[cfg(test)]
@@ -305,10 +317,22 @@ mod tests {
         let model = CoreModel::of(&series(&CORES, |n| 1e6 * n * (1.0 + 0.02 * (n - 1.0)), 5, 0.002, 4));
         for law in Law::ALL {
             let doubts = &of(&model, law).doubts;
-            let negative = |d: &Doubt| matches!(d, Doubt::Negative { parameter: Parameter::Contention, .. });
+            let negative = |d: &Doubt| matches!(d, Doubt::OutOfBounds { parameter: Parameter::Contention, .. });
             assert!(doubts.iter().any(negative), "{law:?} {doubts:?}");
         }
         assert_eq!(model.fit().contention.value, 0.0);
+    }
+
+    #[test]
+    fn a_rate_that_falls_contradicts_amdahls_law_and_is_coherency() {
+        let model = CoreModel::of(&series(&CORES, law(1e6, 0.9, 0.05), 5, 0.002, 8));
+        let amdahl = of(&model, Law::Amdahl);
+        assert_eq!(amdahl.contention.value, 1.0);
+        let above = |d: &Doubt| matches!(d, Doubt::OutOfBounds { unbounded, .. } if unbounded.low > 1.0);
+        assert!(amdahl.doubts.iter().any(above), "{amdahl:?}");
+        assert_eq!(model.preferred, Law::Usl);
+        let coherency = model.fit().coherency.unwrap();
+        assert!(near(coherency.value, 0.05, 0.005), "{coherency:?}");
     }
 
     #[test]

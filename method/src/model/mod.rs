@@ -40,8 +40,8 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "doubt", rename_all = "kebab-case")]
 pub enum Doubt {
-    /// Fitted without bounds, a parameter would be below 0 with its whole interval, which the law excludes.
-    Negative {
+    /// Fitted without bounds, a parameter would be below 0, or the contention above 1, with its whole interval.
+    OutOfBounds {
         /// The parameter.
         parameter: Parameter,
         /// Its value without bounds.

@@ -84,7 +84,7 @@ fn tables(sizing: &Sizing) -> Vec<Table> {
         let about = [Some(device.technology.clone()), axes, Some(format!("[{}]", at + 1))];
         Some(Column { heading: device.device.clone(), about, choice: device.options.first()?.clone() })
     });
-    let mut tables = vec![table("Needed".to_owned(), "device", &chosen.collect::<Vec<_>>(), notes(sizing))];
+    let mut tables = vec![table("Sizing".to_owned(), "device", &chosen.collect::<Vec<_>>(), notes(sizing))];
     for device in sizing.devices.iter().filter(|device| device.options.len() > 1) {
         let mut options = device.options.clone();
         options.sort_by_key(|choice| choice.cores);

@@ -132,12 +132,11 @@ fn contradictions(doubts: &[Doubt], along: Along) -> String {
 fn contradiction(doubt: &Doubt, along: Along) -> String {
     let unit = along.name();
     match *doubt {
-        Doubt::Negative { parameter, unbounded } => {
+        Doubt::OutOfBounds { parameter, unbounded } => {
             let (name, meaning) = match parameter {
+                Parameter::Contention if unbounded.value > 1.0 => ("contention", "the rate falls with more cores"),
                 Parameter::Contention => ("contention", "the rate rises faster than the cores"),
-                Parameter::Coherency => {
-                    ("coherency", "the rate falls less with more cores than contention alone allows")
-                }
+                Parameter::Coherency => ("coherency", "the rate rises faster than contention alone allows"),
             };
             format!("without bounds the {name} is {}: {meaning}", percent(unbounded))
         }
@@ -216,6 +215,7 @@ fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
     }
     rows.push(line("largest deviation", &|_, fit, _| {
         let share = number::significant(fit.residual.share * 100.0, 2);
+        let share = if share == "-0" { "0" } else { &share };
         Some(format!("{share} % at {}", number::plural(fit.residual.at as u64, "core")))
     }));
     rows
