@@ -30,7 +30,7 @@ fn a_demand_of_a_file_and_of_options_is_sized() {
     assert_eq!(choice["missing"], serde_json::json!(["memory"]));
     let text = size(&[run, "--demand", "demand.toml", "--subscribers", "20k"], dir.path());
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("20,000 subscribers") && text.contains("This says nothing about a real one."), "{text}");
+    assert!(text.contains("20,000 subscribers") && text.contains("The device is simulated."), "{text}");
 }
 
 #[test]
