@@ -44,7 +44,10 @@ fn what_is_wrong_is_named() {
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && output.stdout.is_empty() && error.contains(said), "{error}");
     };
-    refused(&[run, "--subscribers", "10k"], "`sessions` is missing: write --sessions VALUE");
+    refused(
+        &[run, "--subscribers", "10k"],
+        "missing in the demand: sessions, new-sessions, mbit, packet-size; write --sessions VALUE",
+    );
     refused(&[run, "--demand", "wrong.toml"], "unknown field `mbits`");
     refused(&[run, "--demand", "absent.toml"], "absent.toml");
     refused(&[run, "--subscribers", "ten"], "ten");

@@ -133,7 +133,7 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
         line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0))),
         line("not measured", &|choice| in_words_of(&choice.missing)),
     ];
-    let mut limits = vec![line("at", &|choice| Some(place(choice)))];
+    let mut limits = vec![line("at", &|choice| Some(place(choice))), line("repetitions", &repetitions)];
     for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Table, Kind::Subscribers] {
         let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
         let name = kind.in_words();
@@ -159,6 +159,12 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
         notes,
         same: Vec::new(),
     }
+}
+
+/// The fewest repetitions of a limit.
+fn repetitions(choice: &Choice) -> Option<String> {
+    let measured = choice.limits.iter().map(|limit| limit.measured.repetitions).filter(|&n| n > 0);
+    measured.min().map(|n| n.to_string())
 }
 
 fn cores(choice: &Choice) -> String {

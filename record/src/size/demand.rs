@@ -50,11 +50,11 @@ pub enum DemandError {
     /// The file is not TOML, or has a wrong key or value.
     #[error("{0}")]
     File(String),
-    /// A value is missing.
-    #[error("`{key}` is missing: write --{key} VALUE, or {key} = VALUE in the demand file")]
+    /// Values are missing.
+    #[error("missing in the demand: {}; write --{} VALUE, or {} = VALUE in the demand file", keys.join(", "), keys[0], keys[0])]
     Missing {
-        /// Its key.
-        key: &'static str,
+        /// Their keys.
+        keys: Vec<&'static str>,
     },
     /// A value is out of its range.
     #[error("`{key}` is {value}; write {range}")]
@@ -98,52 +98,39 @@ impl Partial {
     /// # Errors
     /// If a value is missing or out of its range.
     pub fn whole(self) -> Result<Demand, DemandError> {
+        let missing = |(key, value, ..): &Bounded| value(&self).is_none().then_some(*key);
+        let keys: Vec<&str> = BOUNDED.iter().filter_map(missing).collect();
+        if !keys.is_empty() {
+            return Err(DemandError::Missing { keys });
+        }
+        let mut values = [0.0; BOUNDED.len()];
+        for ((key, value, (least, most), range), found) in BOUNDED.into_iter().zip(&mut values) {
+            *found = value(&self).unwrap_or(f64::NAN);
+            if !(least..=most).contains(found) {
+                return Err(DemandError::Range { key, value: found.to_string(), range });
+            }
+        }
         let headroom = self.headroom.unwrap_or(HEADROOM);
         if !(0.0..1.0).contains(&headroom) {
-            return Err(DemandError::Range {
-                key: "headroom",
-                value: format!("{} %", headroom * 100.0),
-                range: "0 % or more, and less than 100 %",
-            });
+            let value = format!("{} %", headroom * 100.0);
+            return Err(DemandError::Range { key: "headroom", value, range: "0 % or more, and less than 100 %" });
         }
-        Ok(Demand {
-            subscribers: within("subscribers", self.subscribers, 1.0, 1e12, "a number from 1 to 10^12")?,
-            sessions: within("sessions", self.sessions, 0.0, 1e9, "a number from 0 to 10^9 for each subscriber")?,
-            new_sessions: within(
-                "new-sessions",
-                self.new_sessions,
-                0.0,
-                1e9,
-                "a number from 0 to 10^9 for each subscriber",
-            )?,
-            mbit: within("mbit", self.mbit, 0.0, 1e9, "a number from 0 to 10^9 for each subscriber")?,
-            packet_size: within(
-                "packet-size",
-                self.packet_size,
-                28.0,
-                65_535.0,
-                "28 to 65,535 octets of an IPv4 packet",
-            )?,
-            headroom,
-        })
+        let [subscribers, sessions, new_sessions, mbit, packet_size] = values;
+        Ok(Demand { subscribers, sessions, new_sessions, mbit, packet_size, headroom })
     }
 }
 
-fn within(
-    key: &'static str,
-    value: Option<f64>,
-    least: f64,
-    most: f64,
-    range: &'static str,
-) -> Result<f64, DemandError> {
-    let value = value.ok_or(DemandError::Missing { key })?;
-    // NaN is in no range.
-    if (least..=most).contains(&value) {
-        Ok(value)
-    } else {
-        Err(DemandError::Range { key, value: value.to_string(), range })
-    }
-}
+/// A value that a demand must have: its key, the value, its least and its most, and these in words.
+type Bounded = (&'static str, fn(&Partial) -> Option<f64>, (f64, f64), &'static str);
+
+/// All of them, in the order of [`Demand`].
+const BOUNDED: [Bounded; 5] = [
+    ("subscribers", |d| d.subscribers, (1.0, 1e12), "a number from 1 to 10^12"),
+    ("sessions", |d| d.sessions, (0.0, 1e9), "a number from 0 to 10^9 for each subscriber"),
+    ("new-sessions", |d| d.new_sessions, (0.0, 1e9), "a number from 0 to 10^9 for each subscriber"),
+    ("mbit", |d| d.mbit, (0.0, 1e9), "a number from 0 to 10^9 for each subscriber"),
+    ("packet-size", |d| d.packet_size, (28.0, 65_535.0), "28 to 65,535 octets of an IPv4 packet"),
+];
 
 impl Demand {
     /// Sessions of all subscribers.
@@ -235,7 +222,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let error = |text: &str| Partial::parse(text).and_then(Partial::whole).unwrap_err().to_string();
-        assert!(error("").contains("`subscribers` is missing"));
+        assert!(
+            error("sessions = 1")
+                .contains("missing in the demand: subscribers, new-sessions, mbit, packet-size; write --subscribers")
+        );
         assert!(error("subscriber = 1").contains("unknown field `subscriber`"));
         assert!(error("subscribers = \"many\"").contains("many"));
         assert!(error(&FILE.replace("700", "10")).contains("`packet-size` is 10; write 28"));
