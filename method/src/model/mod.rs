@@ -155,6 +155,7 @@ pub(crate) mod synthetic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_series_is_sorted_and_joined() {
@@ -177,5 +178,25 @@ mod tests {
             Err(Refusal::NotPositive { .. })
         ));
         assert!(of(&[1.0, 2.0, 3.0, 4.0]).is_ok());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        /// However contradictory the rates are, both models have finite values within their bounds.
+        #[test]
+        fn every_series_of_rates_has_models(rates in proptest::collection::vec(1e-3f64..1e9, 4..12)) {
+            let samples: Vec<_> = rates.iter().enumerate().map(|(i, &rate)| (i as f64 + 1.0, vec![rate])).collect();
+            let series = Series::of(&samples).unwrap();
+            let over_cores = cores::CoreModel::of(&series);
+            for fit in &over_cores.fits {
+                prop_assert!(fit.one_core.value > 0.0 && (0.0..=1.0).contains(&fit.contention.value), "{:?}", fit);
+                prop_assert!(fit.coherency.is_none_or(|coherency| coherency.value >= 0.0), "{:?}", fit);
+            }
+            let curves = over_cores.curve(9).into_iter().chain(sessions::SessionModel::of(&series).curve());
+            for (at, rate) in curves {
+                prop_assert!(rate.is_finite() && rate > 0.0, "{} {}", at, rate);
+            }
+        }
     }
 }
