@@ -5,13 +5,16 @@
 //! the engine, a replay of a run folder, or a simulated device.
 //!
 //! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`procedure`]
-//! chooses the rates, [`stats`] and [`scaling`] summarise results, and [`metric`] names them.
+//! chooses the rates, [`stats`] and [`scaling`] summarise results, [`model`] fits laws to series of them, and [`metric`] names
+//! them.
 
 #![forbid(unsafe_code)]
 
 pub mod judged;
 pub mod metric;
+pub mod model;
 pub mod procedure;
+mod random;
 pub mod ratio;
 pub mod record;
 mod rules;

@@ -14,6 +14,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
+use record::report::sizing::SIZING_FORMATS;
+use record::size::demand::{number_of, share_of};
 use scenario::{Cell, Options};
 use std::path::{Path, PathBuf};
 
@@ -129,6 +131,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Join runs of one scenario, such as the cells of its matrix, in a new folder
     Merge(MergeArgs),
+    /// Size measured gateways for subscribers, their sessions and their traffic
+    Size(SizeArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -238,6 +242,41 @@ pub struct ReportArgs {
     pub compare_with: Vec<PathBuf>,
 }
 
+/// `natmeter size RUN…`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter size runs/quickstart-20261121-101500 --subscribers 10k --sessions 100 --new-sessions 0.5 --mbit 2 --packet-size 700
+  natmeter size runs/plat-20261121-101500 runs/aftr-20261121-113000 --demand demand.toml --format html > size.html")]
+pub struct SizeArgs {
+    /// Folders of runs
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// File with values for which no option is given: subscribers = "10k", sessions = 100, …
+    #[arg(long, value_name = "FILE")]
+    pub demand: Option<PathBuf>,
+    /// Subscribers: 10k
+    #[arg(long, value_name = "N", value_parser = number_of)]
+    pub subscribers: Option<f64>,
+    /// Sessions that each subscriber holds at the busy hour
+    #[arg(long, value_name = "N", value_parser = number_of)]
+    pub sessions: Option<f64>,
+    /// New sessions of each subscriber per second: 0.5
+    #[arg(long, value_name = "RATE", value_parser = number_of)]
+    pub new_sessions: Option<f64>,
+    /// Mbit/s of each subscriber in the busier direction, of IPv4 packets
+    #[arg(long, value_name = "RATE", value_parser = number_of)]
+    pub mbit: Option<f64>,
+    /// Mean size of an IPv4 packet in octets, without Ethernet
+    #[arg(long, value_name = "OCTETS", value_parser = number_of)]
+    pub packet_size: Option<f64>,
+    /// Share of each limit that stays free; default: 30 %
+    #[arg(long, value_name = "SHARE", value_parser = share_of)]
+    pub headroom: Option<f64>,
+    /// Format; default: text, or json with --json
+    #[arg(long, value_parser = PossibleValuesParser::new(SIZING_FORMATS.iter().map(|f| f.name)))]
+    pub format: Option<String>,
+}
+
 /// `natmeter calibrate FILE`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter calibrate scenarios/lwaftr.toml --set frame-size=1280")]
@@ -303,6 +342,8 @@ pub enum SchemaKind {
     Bed,
     /// `natmeter report --format json`
     Report,
+    /// `natmeter size --format json`
+    Size,
     /// A line of `natmeter run --json`, and of `events.jsonl` in the run folder
     Event,
 }
@@ -554,6 +595,7 @@ impl Command {
             Command::Resume(_) => "resume",
             Command::Report(_) => "report",
             Command::Merge(_) => "merge",
+            Command::Size(_) => "size",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
@@ -668,6 +710,7 @@ mod tests {
             ("plan", &["set", "full", "scale"]),
             ("list", &[]),
             ("report", &[]),
+            ("size", &[]),
             ("clean", &[]),
             ("gateway", &[]),
             ("schema", &[]),

@@ -14,6 +14,7 @@ pub mod published;
 pub mod read;
 pub mod report;
 pub mod search;
+pub mod size;
 pub mod store;
 pub mod versioned;
 pub mod visit;

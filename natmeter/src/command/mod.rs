@@ -21,6 +21,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod size;
 mod turn;
 
 use crate::cli::{Cli, Command};
@@ -50,6 +51,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
             report::report(&args, args.format.as_deref().unwrap_or(usual))
         }
         Some(Command::Merge(args)) => merge::merge(&args, output),
+        Some(Command::Size(args)) => size::size(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),

@@ -6,6 +6,7 @@ use crate::event;
 use crate::exit::Exit;
 use crate::term::out;
 use record::report::Report;
+use record::size::Sizing;
 use record::versioned::schema_of;
 
 /// `natmeter schema [KIND]`.
@@ -14,6 +15,7 @@ pub(super) fn schema(kind: SchemaKind) -> Exit {
         SchemaKind::Scenario => scenario::book(tech::ALL).json_schema("natmeter: scenarios and gateways"),
         SchemaKind::Bed => scenario::bed::book().json_schema("natmeter: test beds"),
         SchemaKind::Report => schema_of::<Report>("natmeter: report"),
+        SchemaKind::Size => schema_of::<Sizing>("natmeter: sizing"),
         SchemaKind::Event => schema_of::<event::Line>("natmeter: event of a run"),
     };
     out(&format!("{schema}\n"));

@@ -16,6 +16,7 @@ mod resume;
 mod schemas;
 mod simulated;
 mod simulated_truth;
+mod size;
 mod tcp;
 mod tester_workers;
 mod traffic;

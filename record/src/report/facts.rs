@@ -274,7 +274,7 @@ fn link(scenario: &Scenario) -> String {
 }
 
 /// What a device is, in a few words.
-pub(super) fn technology(dut: &Dut) -> &'static str {
+pub(crate) fn technology(dut: &Dut) -> &'static str {
     match dut {
         Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
             technology.names().words(*plays)

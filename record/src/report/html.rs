@@ -17,13 +17,7 @@ const STYLE: &str = include_str!("report.css");
 fn render(report: &Report) -> String {
     let mut out = String::new();
     let name = report.run_name();
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        e(&name)
-    );
+    begin(&mut out, &name);
     head(&mut out, report, &name);
     rates(&mut out, report);
     over_time(&mut out, report);
@@ -41,6 +35,32 @@ fn render(report: &Report) -> String {
     commands(&mut out, report);
     out.push_str("</main>\n</body>\n</html>\n");
     out
+}
+
+/// A page of paragraphs and tables without a report, such as that of a sizing.
+pub(super) fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> String {
+    let mut out = String::new();
+    begin(&mut out, title);
+    let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>", e(title));
+    for paragraph in paragraphs {
+        let _ = writeln!(out, "<p>{}</p>", prose(paragraph));
+    }
+    for table in tables {
+        result_table(&mut out, table);
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// Head of a page, up to its content.
+fn begin(out: &mut String, title: &str) {
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        e(title)
+    );
 }
 
 fn head(out: &mut String, report: &Report, name: &str) {

@@ -12,6 +12,7 @@ mod flame;
 mod html;
 mod json;
 mod limits;
+pub mod model;
 mod named;
 pub mod number;
 mod parts;
@@ -23,6 +24,7 @@ mod saved;
 mod scale;
 mod section;
 mod sentences;
+pub mod sizing;
 mod svg;
 mod table;
 mod terms;
@@ -38,6 +40,7 @@ use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
 pub use facts::fault_name;
+pub(crate) use facts::technology as technology_of;
 use published::Beside;
 pub use remarks::median as table_value;
 use result::PointResult;
@@ -98,6 +101,8 @@ pub struct Report {
     short: Vec<String>,
     /// The results.
     pub results: Vec<PointResult>,
+    /// What was fitted to the series of results over cores and over connections.
+    pub models: Vec<model::Model>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,
     /// Results of other testers that the report prints beside the run; none of the run folder.
@@ -151,6 +156,7 @@ impl Report {
             repeated_points,
             sentences: Vec::new(),
             short: Vec::new(),
+            models: model::Model::all(&results),
             results,
             beside: Vec::new(),
             imported: Vec::new(),

@@ -117,6 +117,7 @@ fn all_found(report: &Report) -> Vec<String> {
     }
     sentences.extend(section::of_profiles(report));
     sentences.extend(bottleneck::sentences(report));
+    sentences.extend(section::of_models(report));
     sentences
 }
 

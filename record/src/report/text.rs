@@ -2,7 +2,7 @@
 //! the whole one has everything that the HTML page has in words.
 
 use super::facts::{conditions, limits};
-use super::section;
+use super::section::{self, Section};
 use super::table::{Bar, Row, Table, tables};
 use super::{Format, Report, brief, facts, published, terms};
 use std::fmt::Write;
@@ -45,6 +45,20 @@ pub(super) fn print(report: &Report, screen: Screen) -> String {
     page.out
 }
 
+/// Paragraphs and tables without a report, such as those of a sizing.
+pub(super) fn tables_only(paragraphs: &[String], tables: &[Table], columns: usize) -> String {
+    let columns = columns.clamp(Screen::NARROWEST, Screen::WIDEST);
+    let mut page = Page { out: String::new(), columns };
+    for paragraph in paragraphs {
+        page.item("", paragraph);
+    }
+    for table in tables {
+        page.line("");
+        page.table(table, false);
+    }
+    page.out
+}
+
 /// Columns of a table that fit side by side.
 struct Block<'a> {
     /// Width of the labels.
@@ -82,7 +96,8 @@ impl Page {
             self.table(table, false);
             self.charts(table);
         }
-        self.compared(report);
+        self.tables_of(section::models(report).as_ref());
+        self.tables_of(section::compared(report).as_ref());
         self.beside(report);
         self.section("Terms", &terms::of(&tables));
         self.section("Conditions", &conditions(report));
@@ -107,7 +122,7 @@ impl Page {
                 self.item("all points: ", &table.same.join("; "));
             }
         }
-        self.compared(report);
+        self.tables_of(section::compared(report).as_ref());
         self.line("");
         for sentence in &report.short {
             self.item("", sentence);
@@ -115,9 +130,9 @@ impl Page {
         self.doubts(report);
     }
 
-    /// The published tables that the scenario names.
-    fn compared(&mut self, report: &Report) {
-        for table in section::compared(report).iter().flat_map(|section| &section.tables) {
+    /// The tables of a section: models, and the published tables that the scenario names.
+    fn tables_of(&mut self, section: Option<&Section>) {
+        for table in section.iter().flat_map(|section| &section.tables) {
             self.line("");
             self.table(table, false);
         }

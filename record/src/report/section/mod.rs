@@ -7,6 +7,7 @@ mod dns;
 mod foreground;
 mod frame_loss;
 mod memory;
+mod model;
 mod overload;
 mod profile;
 mod tcp;
@@ -17,6 +18,7 @@ use super::figure::Figure;
 use super::table::Table;
 
 pub(in crate::report) use compare::section as compared;
+pub(in crate::report) use model::{section as models, sentences as of_models};
 pub(super) use profile::sentences as of_profiles;
 
 /// One part.
@@ -44,5 +46,6 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     profile::section,
     device::disruptions,
     dns::section,
+    model::section,
     compare::section,
 ];

@@ -5,8 +5,10 @@ mod bounds;
 mod compare;
 mod fixture;
 mod memory;
+mod model;
 mod repeated;
 mod schema;
+mod size;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;

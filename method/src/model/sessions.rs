@@ -1,0 +1,436 @@
+//! Rate over connections: a model of the memory hierarchy. While the table fits into a level of the caches, the rate is
+//! constant; as it outgrows the level, the rate falls to that of the next one. So the logarithm of the rate is piecewise constant
+//! in the logarithm of the connections, with steps between measured numbers of connections. The data choose the number of
+//! steps, and a steady fall per doubling competes with them.
+//!
+//! A level more must reduce χ² by [`gain`], the 99 % quantile for one step, raised for the places where it may stand.
+
+use super::{Doubt, Estimate, Series, bootstrap::Basis};
+use crate::stats::median_of;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The smallest scatter of a point, as a share of its rate: differences of a few times as much are no steps, however
+/// alike the repetitions are.
+pub const LEAST_SCATTER: f64 = 0.005;
+
+/// Deviations from the model, in standard deviations, above which a point contradicts it.
+const LARGEST_DEVIATION: f64 = 4.0;
+
+/// 95 % quantile of χ² with one degree of freedom: positions of a step that add no more are in its interval.
+const CHI_95: f64 = 3.84;
+
+/// 97.5 % quantile of the standard normal distribution.
+const NORMAL_975: f64 = 1.96;
+
+/// A fitted series over connections.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SessionModel {
+    /// What describes it best.
+    pub shape: Shape,
+    /// Levels of constant rate, with ascending connections; one if there is no step, none for a trend.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
+    /// The steps between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// The trend, if that describes it best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
+    /// Standard deviation of a point, as a share of its rate.
+    pub scatter: f64,
+    /// How the scatter was found: from the repetitions, or from neighbouring points.
+    pub basis: Basis,
+    /// Nominal coverage of the intervals.
+    pub coverage: f64,
+    /// What contradicts it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+}
+
+/// What describes a series over connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// One constant rate: no step is shown.
+    Level,
+    /// Constant rates with steps between them.
+    Steps,
+    /// A constant ratio with each doubling.
+    Trend,
+}
+
+/// Neighbouring numbers of connections with one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Level {
+    /// Fewest connections.
+    pub least: f64,
+    /// Most connections.
+    pub most: f64,
+    /// The rate.
+    pub rate: Estimate,
+}
+
+/// A step between two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Step {
+    /// A measured number of connections before the step.
+    pub after: f64,
+    /// A measured number of connections behind it.
+    pub until: f64,
+    /// The rate behind it divided by that before it.
+    pub ratio: Estimate,
+}
+
+/// A steady change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trend {
+    /// Rate at the fewest connections.
+    pub first: f64,
+    /// Fewest connections.
+    pub least: f64,
+    /// Most connections.
+    pub most: f64,
+    /// The factor with each doubling of the connections.
+    pub per_doubling: Estimate,
+}
+
+impl SessionModel {
+    /// Fits a series over connections.
+    pub fn of(series: &Series) -> SessionModel {
+        let data = Data::of(series);
+        let threshold = gain(data.y.len());
+        let levels = data.best_levels(threshold);
+        let line = data.line();
+        let cost = |levels: &[usize]| data.misfit(levels) + threshold * (levels.len() - 1) as f64;
+        // Steps are preferred: a trend must be better by as much as a step.
+        let is_trend = levels.len() > 2 && data.misfit_of(&line) + threshold < cost(&levels);
+        if is_trend { data.trend(&line) } else { data.stepped(&levels) }
+    }
+
+    /// Returns the fitted curve as (connections, rate): level parts, and straight lines across the steps.
+    pub fn curve(&self) -> Vec<(f64, f64)> {
+        let ends = |level: &Level| [(level.least, level.rate.value), (level.most, level.rate.value)];
+        let of_trend = |trend: &Trend| {
+            let last = trend.first * trend.per_doubling.value.powf((trend.most / trend.least).log2());
+            [(trend.least, trend.first), (trend.most, last)]
+        };
+        self.levels.iter().flat_map(ends).chain(self.trend.iter().flat_map(of_trend)).collect()
+    }
+}
+
+/// What a level more must reduce χ² by: the 99 % quantile of χ² with one degree of freedom, and 2 ln of the places of a step
+/// among so many points.
+pub fn gain(points: usize) -> f64 {
+    6.63 + 2.0 * (points.saturating_sub(1).max(1) as f64).ln()
+}
+
+/// A series in logarithms.
+struct Data {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// Standard deviation of each y.
+    scatter: Vec<f64>,
+    basis: Basis,
+}
+
+impl Data {
+    fn of(series: &Series) -> Data {
+        let points = &series.points;
+        let (x, y) = series.medians().into_iter().map(|(x, rate)| (x, rate.ln())).unzip();
+        let mut data = Data { x, y, scatter: Vec::new(), basis: Basis::Repetitions };
+        let variances: Vec<f64> = points.iter().filter_map(|point| variance(&point.values)).collect();
+        data.scatter = if variances.len() == points.len() {
+            // Pooled over all points; the deviation of a median is larger than that of a mean by √(π/2).
+            let pooled = (variances.iter().sum::<f64>() / variances.len() as f64).sqrt();
+            let of_median = |n: usize| if n > 2 { std::f64::consts::FRAC_PI_2.sqrt() } else { 1.0 };
+            points.iter().map(|p| pooled * of_median(p.values.len()) / (p.values.len() as f64).sqrt()).collect()
+        } else {
+            data.basis = Basis::Residuals;
+            vec![between_neighbours(&data.y); points.len()]
+        };
+        data.scatter.iter_mut().for_each(|scatter| *scatter = scatter.max(LEAST_SCATTER));
+        data
+    }
+
+    fn weight(&self, i: usize) -> f64 {
+        self.scatter[i].powi(-2)
+    }
+
+    fn mean(&self, from: usize, to: usize) -> f64 {
+        let weights: f64 = (from..to).map(|i| self.weight(i)).sum();
+        (from..to).map(|i| self.weight(i) * self.y[i]).sum::<f64>() / weights
+    }
+
+    /// χ² of one level over the points from..to.
+    fn of_level(&self, from: usize, to: usize) -> f64 {
+        let mean = self.mean(from, to);
+        (from..to).map(|i| self.weight(i) * (self.y[i] - mean).powi(2)).sum()
+    }
+
+    /// χ² of levels; `starts` are the indices of their first points, the first of them 0.
+    fn misfit(&self, starts: &[usize]) -> f64 {
+        self.ranges(starts).map(|(from, to)| self.of_level(from, to)).sum()
+    }
+
+    fn ranges<'a>(&self, starts: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+        let ends = starts[1..].iter().copied().chain([self.y.len()]);
+        starts.iter().copied().zip(ends)
+    }
+
+    /// The starts of the levels with the smallest sum of χ² and `threshold` for each step. At most one level for each
+    /// two points, so that the model says less than the points.
+    fn best_levels(&self, threshold: f64) -> Vec<usize> {
+        let n = self.y.len();
+        // best[k][to]: smallest χ² of k + 1 levels over the first `to` points, and the start of the last level.
+        let mut best = vec![(0..=n).map(|to| (self.of_level(0, to), 0)).collect::<Vec<_>>()];
+        for k in 1..n / 2 {
+            let split = |to: usize| {
+                let of = |from: usize| (best[k - 1][from].0 + self.of_level(from, to), from);
+                (k..to).map(of).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0))
+            };
+            let next = (0..=n).map(split).collect();
+            best.push(next);
+        }
+        let cost = |k: usize| best[k][n].0 + threshold * k as f64;
+        let chosen = (0..best.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0);
+        let mut starts = Vec::new();
+        let mut to = n;
+        for k in (0..=chosen).rev() {
+            to = best[k][to].1;
+            starts.push(to);
+        }
+        starts.reverse();
+        starts
+    }
+
+    /// The weighted least squares line over log2 of the connections, counted from the first point.
+    fn line(&self) -> Line {
+        let doublings: Vec<f64> = self.x.iter().map(|x| (x / self.x[0]).log2()).collect();
+        let sum = |of: &dyn Fn(usize) -> f64| (0..self.y.len()).map(|i| self.weight(i) * of(i)).sum::<f64>();
+        let weights = sum(&|_| 1.0);
+        let (x, y) = (sum(&|i| doublings[i]) / weights, sum(&|i| self.y[i]) / weights);
+        let xx = sum(&|i| (doublings[i] - x).powi(2));
+        let slope = sum(&|i| (doublings[i] - x) * (self.y[i] - y)) / xx;
+        let fitted = doublings.iter().map(|d| y + slope * (d - x)).collect();
+        Line { slope, deviation: xx.powf(-0.5), fitted }
+    }
+
+    fn misfit_of(&self, line: &Line) -> f64 {
+        (0..self.y.len()).map(|i| self.weight(i) * (self.y[i] - line.fitted[i]).powi(2)).sum()
+    }
+
+    fn trend(&self, line: &Line) -> SessionModel {
+        let trend = Trend {
+            first: line.fitted[0].exp(),
+            least: self.x[0],
+            most: self.x[self.x.len() - 1],
+            per_doubling: exponential(line.slope, line.deviation),
+        };
+        let mut model = self.model(Shape::Trend, &line.fitted);
+        if trend.per_doubling.low > 1.0 {
+            model.doubts.push(Doubt::Rise { after: trend.least, until: trend.most, ratio: trend.per_doubling.value });
+        }
+        model.trend = Some(trend);
+        model
+    }
+
+    fn stepped(&self, starts: &[usize]) -> SessionModel {
+        let mut fitted = Vec::new();
+        let mut levels = Vec::new();
+        for (from, to) in self.ranges(starts) {
+            let (mean, deviation) = (self.mean(from, to), self.deviation(from, to));
+            levels.push(Level { least: self.x[from], most: self.x[to - 1], rate: exponential(mean, deviation) });
+            fitted.extend(vec![mean; to - from]);
+        }
+        let shape = if levels.len() == 1 { Shape::Level } else { Shape::Steps };
+        let mut model = self.model(shape, &fitted);
+        model.steps = (1..starts.len()).map(|at| self.step(starts, at)).collect();
+        let rise = |step: &Step| Doubt::Rise { after: step.after, until: step.until, ratio: step.ratio.value };
+        model.doubts.extend(model.steps.iter().filter(|step| step.ratio.value > 1.0).map(rise));
+        model.levels = levels;
+        model
+    }
+
+    /// The model without levels and trend, and the point that contradicts it most.
+    fn model(&self, shape: Shape, fitted: &[f64]) -> SessionModel {
+        let deviation = |i: usize| (self.y[i] - fitted[i]) / self.scatter[i];
+        let worst = (0..fitted.len()).max_by(|&a, &b| deviation(a).abs().total_cmp(&deviation(b).abs()));
+        let contradicts = worst.filter(|&i| deviation(i).abs() > LARGEST_DEVIATION);
+        let doubt = |i: usize| Doubt::Residual { at: self.x[i], share: (self.y[i] - fitted[i]).exp_m1() };
+        SessionModel {
+            shape,
+            levels: Vec::new(),
+            steps: Vec::new(),
+            trend: None,
+            scatter: self.scatter.iter().sum::<f64>() / self.scatter.len() as f64,
+            basis: self.basis,
+            coverage: 0.95,
+            doubts: contradicts.map(doubt).into_iter().collect(),
+        }
+    }
+
+    fn deviation(&self, from: usize, to: usize) -> f64 {
+        (from..to).map(|i| self.weight(i)).sum::<f64>().powf(-0.5)
+    }
+
+    /// The step before level number `at`. Its interval holds all positions between its neighbours that increase χ² by no
+    /// more than [`CHI_95`].
+    fn step(&self, starts: &[usize], at: usize) -> Step {
+        let (from, split) = (starts[at - 1], starts[at]);
+        let to = starts.get(at + 1).copied().unwrap_or(self.y.len());
+        let misfit = |split: usize| self.of_level(from, split) + self.of_level(split, to);
+        let possible: Vec<usize> = (from + 1..to).filter(|&s| misfit(s) <= misfit(split) + CHI_95).collect();
+        let (first, last) = (possible.first().unwrap_or(&split), possible.last().unwrap_or(&split));
+        let change = self.mean(split, to) - self.mean(from, split);
+        let deviation = self.deviation(from, split).hypot(self.deviation(split, to));
+        Step { after: self.x[first - 1], until: self.x[*last], ratio: exponential(change, deviation) }
+    }
+}
+
+struct Line {
+    slope: f64,
+    /// Standard deviation of the slope.
+    deviation: f64,
+    fitted: Vec<f64>,
+}
+
+/// e to a value, with the interval of a normal distribution.
+fn exponential(value: f64, deviation: f64) -> Estimate {
+    let at = |sign: f64| (value + sign * NORMAL_975 * deviation).exp();
+    Estimate { value: value.exp(), low: at(-1.0), high: Some(at(1.0)) }
+}
+
+/// Variance of the logarithms of repetitions; `None` for a single one.
+fn variance(values: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
+}
+
+/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours from their
+/// median, so that neither few steps nor a trend count. 0.6745 is the median of the absolute value of a standard normal
+/// number.
+fn between_neighbours(y: &[f64]) -> f64 {
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        median_of(&values).unwrap_or_default()
+    };
+    let differences: Vec<f64> = y.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = median(differences.clone());
+    median(differences.iter().map(|difference| (difference - middle).abs()).collect())
+        / 0.6745
+        / std::f64::consts::SQRT_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::synthetic::series;
+    use proptest::prelude::*;
+
+    const AT: [f64; 10] = [1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8, 3e8];
+
+    /// Falls between 100 k and 300 k, and between 3 M and 10 M.
+    fn two_steps(n: f64) -> f64 {
+        match n {
+            n if n < 2e5 => 5e6,
+            n if n < 5e6 => 3e6,
+            _ => 2e6,
+        }
+    }
+
+    fn positions(model: &SessionModel) -> Vec<(f64, f64)> {
+        model.steps.iter().map(|step| (step.after, step.until)).collect()
+    }
+
+    #[test]
+    fn steps_without_noise_are_recovered() {
+        let model = SessionModel::of(&series(&AT, two_steps, 3, 0.0, 1));
+        assert_eq!(model.shape, Shape::Steps);
+        assert_eq!(positions(&model), [(1e5, 3e5), (3e6, 1e7)]);
+        let rates: Vec<f64> = model.levels.iter().map(|level| level.rate.value.round()).collect();
+        assert_eq!(rates, [5e6, 3e6, 2e6]);
+        assert!(model.doubts.is_empty(), "{model:?}");
+        let corners: Vec<f64> = model.curve().iter().map(|point| point.0).collect();
+        assert_eq!(corners, [1e4, 1e5, 3e5, 3e6, 1e7, 3e8]);
+    }
+
+    #[test]
+    fn a_constant_rate_has_no_step() {
+        let model = SessionModel::of(&series(&AT, |_| 4e6, 10, 0.02, 5));
+        assert_eq!((model.shape, model.steps.len()), (Shape::Level, 0));
+        let rate = model.levels[0].rate;
+        assert!(rate.low < 4e6 && rate.high > Some(4e6), "{rate:?}");
+    }
+
+    #[test]
+    fn a_steady_fall_is_no_series_of_steps() {
+        let law = |n: f64| 5e6 * 0.95f64.powf((n / 1e4).log2());
+        let model = SessionModel::of(&series(&AT, law, 10, 0.01, 7));
+        let trend = model.trend.unwrap();
+        assert_eq!((model.shape, model.levels.len()), (Shape::Trend, 0));
+        assert!(trend.per_doubling.low < 0.95 && trend.per_doubling.high > Some(0.95), "{trend:?}");
+        assert!(model.doubts.is_empty());
+    }
+
+    #[test]
+    fn a_rise_is_said() {
+        let model = SessionModel::of(&series(&AT, |n| if n < 2e6 { 3e6 } else { 4e6 }, 5, 0.005, 3));
+        assert!(matches!(model.doubts[..], [Doubt::Rise { after: 1e6, until: 3e6, .. }]), "{model:?}");
+    }
+
+    #[test]
+    fn a_zigzag_contradicts_the_model() {
+        let law = |n: f64| if ((n.log10() * 2.0).round() as u64).is_multiple_of(2) { 5e6 } else { 3e6 };
+        let model = SessionModel::of(&series(&AT, law, 5, 0.005, 3));
+        assert!(model.doubts.iter().any(|doubt| matches!(doubt, Doubt::Residual { .. })), "{model:?}");
+    }
+
+    #[test]
+    fn single_repetitions_have_the_scatter_between_neighbours() {
+        let model = SessionModel::of(&series(&AT, two_steps, 1, 0.01, 11));
+        assert_eq!((model.basis, model.steps.len()), (Basis::Residuals, 2));
+        let trend = SessionModel::of(&series(&AT, |n| 5e6 * 0.95f64.powf((n / 1e4).log2()), 1, 0.003, 11));
+        assert_eq!((trend.basis, trend.shape), (Basis::Residuals, Shape::Trend));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        /// Steps of 15 % or more in 2 % noise are all found, at intervals that contain the true ones.
+        #[test]
+        fn steps_are_recovered_from_noise(seed: u64, first in 0.5f64..0.85, second in 0.5f64..0.85) {
+            let law = |n: f64| match n {
+                n if n < 2e5 => 5e6,
+                n if n < 5e6 => 5e6 * first,
+                _ => 5e6 * first * second,
+            };
+            let model = SessionModel::of(&series(&AT, law, 5, 0.02, seed));
+            // Ten points of noise have a further step in one of a hundred series.
+            prop_assume!(model.steps.len() <= 2);
+            prop_assert_eq!(positions(&model), [(1e5, 3e5), (3e6, 1e7)]);
+            for (step, truth) in model.steps.iter().zip([first, second]) {
+                prop_assert!((step.ratio.value / truth - 1.0).abs() < 0.06, "{:?} {}", step, truth);
+            }
+        }
+    }
+
+    #[test]
+    fn about_one_series_of_a_hundred_has_a_false_step() {
+        let has_step = |seed: &u64| !SessionModel::of(&series(&AT, |_| 4e6, 10, 0.03, *seed)).steps.is_empty();
+        let wrong = (0..500).filter(has_step).count();
+        assert!(wrong <= 15, "{wrong}");
+    }
+
+    #[test]
+    fn intervals_of_levels_cover_as_often_as_they_say() {
+        let covers = |seed: &u64| {
+            let model = SessionModel::of(&series(&AT, two_steps, 10, 0.02, *seed));
+            let rate = model.levels[0].rate;
+            rate.low <= 5e6 && rate.high >= Some(5e6)
+        };
+        let covered = (0..400).filter(covers).count();
+        assert!((360..=396).contains(&covered), "{covered}");
+    }
+}

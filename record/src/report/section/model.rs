@@ -1,0 +1,433 @@
+//! The fitted models: laws over cores, steps over connections, and the series to which nothing is fitted.
+
+use super::Section;
+use crate::report::model::{Along, Fitted, Model};
+use crate::report::table::{Row, Table, row};
+use crate::report::{Report, number};
+use method::metric::{self, Unit};
+use method::model::cores::{CoreModel, Fit, Law};
+use method::model::sessions::{SessionModel, Shape, Step};
+use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter};
+use scenario::axis::{in_words, more_in_words};
+use std::fmt::Write;
+
+/// The section of all series.
+pub(in crate::report) fn section(report: &Report) -> Option<Section> {
+    let tables: Vec<Table> = [over_cores, over_connections, refused].iter().filter_map(|of| of(report)).collect();
+    let fitted = report.models.iter().any(|model| !matches!(model.outcome, Fitted::Refused(_)));
+    (!tables.is_empty()).then(|| Section {
+        title: "Models".to_owned(),
+        about: if fitted {
+            ABOUT.to_owned()
+        } else {
+            format!("Nothing is fitted to fewer than {LEAST_POINTS} points.")
+        },
+        tables,
+        figures: Vec::new(),
+    })
+}
+
+const ABOUT: &str = "Rates over cores: P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)) with the rate λ of one core, the contention σ \
+                     and the coherency κ; Amdahl's law has κ = 0. Rates over connections: levels with steps between two \
+                     measured numbers of connections. Intervals in parentheses.";
+
+/// The sentences: of each device and metric the series with the most connections, or with the most cores.
+pub(in crate::report) fn sentences(report: &Report) -> Vec<String> {
+    let is_headline = |model: &&Model| {
+        let alike = |other: &&Model| {
+            (other.dut, &other.metric, other.along) == (model.dut, &model.metric, model.along)
+                && !matches!(other.outcome, Fitted::Refused(_))
+        };
+        let place = |model: &Model| (model.cores, model.connections, model.axes.clone());
+        report.models.iter().filter(alike).all(|other| place(other) <= place(model))
+    };
+    report.models.iter().filter(is_headline).filter_map(sentence).collect()
+}
+
+fn sentence(model: &Model) -> Option<String> {
+    let said = match &model.outcome {
+        Fitted::Cores(fitted) => of_cores(model, fitted),
+        Fitted::Connections(fitted) => of_connections(model, fitted),
+        Fitted::Refused(_) => return None,
+    };
+    Some(format!("{}: {said}.", number::capitalised(&name(model))))
+}
+
+/// "throughput of nat44 over cores, 4,000,000 connections"
+fn name(model: &Model) -> String {
+    let title = metric::by_key(&model.metric).map_or(model.metric.as_str(), |metric| metric.title);
+    let along = model.along.name();
+    let cores = model.cores.map_or_else(String::new, |cores| format!(", {}", number::plural(cores.into(), "core")));
+    let connections = match model.connections {
+        None | Some(0) => String::new(),
+        Some(n) => format!(", {} connections", number::grouped(n)),
+    };
+    let swept = more_in_words(&model.axes);
+    format!("{} of {} over {along}{cores}{connections}{swept}", number::uncapitalised(title), model.dut_name)
+}
+
+fn of_cores(model: &Model, fitted: &CoreModel) -> String {
+    let fit = fitted.fit();
+    let contention = format!("a contention of {}", percent(fit.contention));
+    let coherency = fit.coherency.map_or_else(String::new, |k| format!(" and a coherency of {}", percent(k)));
+    let deviation = number::percent(fit.residual.share.abs() * 100.0);
+    let mut said = format!(
+        "{} with {contention}{coherency}, coverage {}, deviates by up to {deviation} from the rates on {}",
+        fit.law.name(),
+        number::percent(fitted.bootstrap.coverage * 100.0),
+        cores(&model.points),
+    );
+    if let Some(peak) = fit.peak {
+        let beyond = beyond(fitted, peak.extrapolated);
+        let (rate, cores) = (rate(model, peak.rate), count(peak.cores));
+        let _ = write!(said, "; its peak is {rate} on {cores} cores, {beyond}");
+    }
+    if let Some(limit) = fit.limit {
+        let _ = write!(said, "; with ever more cores it approaches {}, {}", rate(model, limit), beyond(fitted, true));
+    }
+    said + &contradictions(&fit.doubts, model.along)
+}
+
+fn beyond(fitted: &CoreModel, extrapolated: bool) -> String {
+    let within = if extrapolated { "extrapolated beyond the" } else { "within the" };
+    format!("{within} {} cores measured", fitted.most)
+}
+
+fn of_connections(model: &Model, fitted: &SessionModel) -> String {
+    let (least, most) = (model.points.first().copied(), model.points.last().copied());
+    let range = format!("between {} and {}", si(least.unwrap_or(0) as f64), si(most.unwrap_or(0) as f64));
+    let coverage = number::percent(fitted.coverage * 100.0);
+    let said = match (fitted.shape, fitted.trend) {
+        (Shape::Trend, Some(trend)) => {
+            format!(
+                "no step, but {} of the rate with each doubling {range}, coverage {coverage}",
+                percent(trend.per_doubling)
+            )
+        }
+        (Shape::Steps, _) => {
+            let steps: Vec<String> = fitted.steps.iter().map(step).collect();
+            format!("{}, coverage {coverage}", steps.join(", "))
+        }
+        _ => {
+            let level = fitted.levels.first().map(|level| rate(model, level.rate)).unwrap_or_default();
+            format!("no step is shown {range}, where the rate is {level}, coverage {coverage}")
+        }
+    };
+    said + &contradictions(&fitted.doubts, model.along)
+}
+
+/// "a step between 100 k and 300 k connections to 60 (58–62) % of the rate before it"
+fn step(step: &Step) -> String {
+    let (after, until) = (si(step.after), si(step.until));
+    format!("a step between {after} and {until} connections to {} of the rate before it", percent(step.ratio))
+}
+
+fn contradictions(doubts: &[Doubt], along: Along) -> String {
+    doubts.iter().fold(String::new(), |mut said, doubt| {
+        let _ = write!(said, "; the points contradict the model: {}", contradiction(doubt, along));
+        said
+    })
+}
+
+fn contradiction(doubt: &Doubt, along: Along) -> String {
+    let unit = along.name();
+    match *doubt {
+        Doubt::OutOfBounds { parameter, unbounded } => {
+            let (name, meaning) = match parameter {
+                Parameter::Contention if unbounded.value > 1.0 => ("contention", "the rate falls with more cores"),
+                Parameter::Contention => ("contention", "the rate rises faster than the cores"),
+                Parameter::Coherency => ("coherency", "the rate rises faster than contention alone allows"),
+            };
+            format!("without bounds the {name} is {}: {meaning}", percent(unbounded))
+        }
+        Doubt::Residual { at, share } => {
+            let way = if share < 0.0 { "below" } else { "above" };
+            let by = number::percent(share.abs() * 100.0);
+            format!("at {} {unit} the rate is {by} {way} the fit", si(at))
+        }
+        Doubt::Rise { after, until, ratio } => {
+            let to = number::percent(ratio * 100.0);
+            format!("the rate rises to {to} between {} and {} {unit}", si(after), si(until))
+        }
+    }
+}
+
+fn over_cores(report: &Report) -> Option<Table> {
+    let all: Vec<(&Model, &CoreModel)> =
+        report.models.iter().filter_map(|model| Some((model, model.over_cores()?))).collect();
+    let models: Vec<&Model> = all.iter().map(|(model, _)| *model).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut rows = points_of(&models);
+    rows.push(row("described by", all.iter().map(|(_, fitted)| Some(fitted.preferred.name().to_owned()))));
+    for law in Law::ALL {
+        rows.extend(of_law(law, &all));
+    }
+    let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), basis(fitted.bootstrap))).collect());
+    for (model, fitted) in &all {
+        notes.extend(fitted.fits.iter().flat_map(|fit| {
+            fit.doubts.iter().map(move |doubt| {
+                format!(
+                    "{}: the points contradict {}: {}.",
+                    name(model),
+                    fit.law.name(),
+                    contradiction(doubt, model.along)
+                )
+            })
+        }));
+    }
+    Some(table("Rates over cores", &models, rows, notes))
+}
+
+/// The rows of one law.
+fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
+    let short = match law {
+        Law::Amdahl => "Amdahl",
+        Law::Usl => "USL",
+    };
+    let line = |label: &str, of: &dyn Fn(&Model, &Fit, &CoreModel) -> Option<String>| {
+        let cell = |(model, fitted): &(&Model, &CoreModel)| {
+            let fit = fitted.fits.iter().find(|fit| fit.law == law)?;
+            of(model, fit, fitted)
+        };
+        row(&format!("{short}: {label}"), all.iter().map(cell))
+    };
+    let mut rows = vec![
+        line("λ, rate of one core", &|model, fit, _| Some(short_rate(model, fit.one_core))),
+        line("σ, contention", &|_, fit, _| Some(percent(fit.contention))),
+    ];
+    match law {
+        Law::Amdahl => {
+            rows.push(line("λ/σ, extrapolated", &|model, fit, _| fit.limit.map(|limit| short_rate(model, limit))));
+        }
+        Law::Usl => rows.extend([
+            line("κ, coherency", &|_, fit, _| fit.coherency.map(percent)),
+            line("cores at the peak", &|_, fit, fitted| {
+                let cell = |peak: method::model::cores::Peak| {
+                    let beyond = if peak.extrapolated { format!(", beyond {}", fitted.most) } else { String::new() };
+                    format!("{}{beyond}", count(peak.cores))
+                };
+                Some(fit.peak.map_or_else(|| "no peak".to_owned(), cell))
+            }),
+            line("rate at the peak", &|model, fit, _| fit.peak.map(|peak| short_rate(model, peak.rate))),
+        ]),
+    }
+    rows.push(line("largest deviation", &|_, fit, _| {
+        let share = number::significant(fit.residual.share * 100.0, 2);
+        let share = if share == "-0" { "0" } else { &share };
+        Some(format!("{share} % at {}", number::plural(fit.residual.at as u64, "core")))
+    }));
+    rows
+}
+
+/// What applies to series, with their names unless it applies to all of them.
+fn said_once(of_series: Vec<(String, String)>) -> Vec<String> {
+    match of_series.first() {
+        Some((_, first)) if of_series.iter().all(|(_, said)| said == first) => {
+            vec![format!("{}.", number::capitalised(first))]
+        }
+        _ => of_series.into_iter().map(|(name, said)| format!("{name}: {said}.")).collect(),
+    }
+}
+
+/// How the intervals were computed.
+fn basis(bootstrap: Bootstrap) -> String {
+    let what = match bootstrap.basis {
+        Basis::Repetitions => "the repetitions",
+        Basis::Residuals => "the deviations from the fit, because a point has fewer than five repetitions",
+    };
+    let (n, seed) = (number::grouped(bootstrap.resamples.into()), bootstrap.seed);
+    let coverage = number::percent(bootstrap.coverage * 100.0);
+    format!("intervals by the bootstrap over {n} resamples of {what}, seed {seed}, nominal coverage {coverage}")
+}
+
+fn over_connections(report: &Report) -> Option<Table> {
+    let all: Vec<(&Model, &SessionModel)> =
+        report.models.iter().filter_map(|model| Some((model, model.over_connections()?))).collect();
+    let models: Vec<&Model> = all.iter().map(|(model, _)| *model).collect();
+    let most = |count: fn(&SessionModel) -> usize| all.iter().map(|(_, fitted)| count(fitted)).max().unwrap_or(0);
+    if all.is_empty() {
+        return None;
+    }
+    let cells = |of: &dyn Fn(&Model, &SessionModel) -> Option<String>| {
+        all.iter().map(|(model, fitted)| of(model, fitted)).collect::<Vec<_>>()
+    };
+    let mut rows = points_of(&models);
+    rows.push(row("shape", cells(&|_, fitted| Some(shape(fitted)))));
+    for at in 0..most(|fitted| fitted.levels.len()) {
+        rows.push(row(
+            &format!("rate of level {}", at + 1),
+            cells(&|model, fitted| fitted.levels.get(at).map(|level| short_rate(model, level.rate))),
+        ));
+        if at < most(|fitted| fitted.steps.len()) {
+            let between = |step: &Step| format!("{} to {}", si(step.after), si(step.until));
+            rows.push(row(
+                &format!("step {}, connections", at + 1),
+                cells(&|_, fitted| fitted.steps.get(at).map(between)),
+            ));
+            let ratio = |step: &Step| percent(step.ratio);
+            rows.push(row(
+                &format!("step {}, of the rate", at + 1),
+                cells(&|_, fitted| fitted.steps.get(at).map(ratio)),
+            ));
+        }
+    }
+    if all.iter().any(|(_, fitted)| fitted.trend.is_some()) {
+        let trend = |fitted: &SessionModel| fitted.trend.map(|trend| percent(trend.per_doubling));
+        rows.push(row("of the rate, each doubling", cells(&|_, fitted| trend(fitted))));
+    }
+    let scatter = |fitted: &SessionModel| format!("{} %", number::significant(fitted.scatter * 100.0, 2));
+    rows.push(row("scatter of a point", cells(&|_, fitted| Some(scatter(fitted)))));
+    let scatter = |fitted: &SessionModel| match fitted.basis {
+        Basis::Repetitions => "the scatter of a point is that of its repetitions",
+        Basis::Residuals => "the scatter is that between neighbouring points, because a point has no second repetition",
+    };
+    let mut notes = said_once(all.iter().map(|(model, fitted)| (name(model), scatter(fitted).to_owned())).collect());
+    for (model, fitted) in &all {
+        let said = |doubt: &Doubt| {
+            format!("{}: the points contradict the model: {}.", name(model), contradiction(doubt, model.along))
+        };
+        notes.extend(fitted.doubts.iter().map(said));
+    }
+    Some(table("Rates over connections", &models, rows, notes))
+}
+
+fn shape(fitted: &SessionModel) -> String {
+    match fitted.shape {
+        Shape::Level => "no step shown".to_owned(),
+        Shape::Steps => number::plural(fitted.steps.len() as u64, "step"),
+        Shape::Trend => "a trend, no steps".to_owned(),
+    }
+}
+
+/// How many series have no fit, and how many points they have.
+fn refused(report: &Report) -> Option<Table> {
+    let of = |along: Along| {
+        let is_refused = |model: &&Model| model.along == along && matches!(model.outcome, Fitted::Refused(_));
+        let models: Vec<&Model> = report.models.iter().filter(is_refused).collect();
+        (!models.is_empty()).then_some((along, models))
+    };
+    let all: Vec<(Along, Vec<&Model>)> = [Along::Cores, Along::Connections].into_iter().filter_map(of).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let points = |models: &[&Model]| {
+        let counts = || models.iter().map(|model| model.points.len());
+        let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+        if least == most { least.to_string() } else { format!("{least} to {most}") }
+    };
+    let left_out = |models: &[&Model]| models.iter().map(|model| model.left_out.len()).sum::<usize>();
+    let mut rows = vec![
+        row("series", all.iter().map(|(_, models)| Some(models.len().to_string()))),
+        row("points of each", all.iter().map(|(_, models)| Some(points(models)))),
+        row("points that a fit needs", all.iter().map(|_| Some(LEAST_POINTS.to_string()))),
+    ];
+    if all.iter().any(|(_, models)| left_out(models) > 0) {
+        rows.push(row("bounds and others left out", all.iter().map(|(_, models)| Some(left_out(models).to_string()))));
+    }
+    Some(Table {
+        title: "Series without a fit".to_owned(),
+        axis: "rates",
+        columns: all.iter().map(|(along, _)| format!("over {}", along.name())).collect(),
+        parameters: rows,
+        groups: Vec::new(),
+        notes: Vec::new(),
+        same: Vec::new(),
+    })
+}
+
+/// What the series have in common, their positions that are fitted, and those that are not.
+fn points_of(models: &[&Model]) -> Vec<Row> {
+    let swept = |model: &&Model| (!model.axes.is_empty()).then(|| in_words(&model.axes));
+    let points = |model: &&Model| {
+        let ends = model.points.first().zip(model.points.last());
+        let words = |(first, last): (&u64, &u64)| {
+            format!("{}: {} to {}", model.points.len(), si(*first as f64), si(*last as f64))
+        };
+        Some(ends.map_or_else(|| "none".to_owned(), words))
+    };
+    let mut rows = vec![row("metric", models.iter().map(|model| Some(model.metric.clone())))];
+    if models.iter().any(|model| model.cores.is_some()) {
+        rows.push(row("cores", models.iter().map(|model| model.cores.map(|cores| cores.to_string()))));
+    }
+    if models.iter().any(|model| model.connections.is_some_and(|n| n > 0)) {
+        let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(number::grouped);
+        rows.push(row("connections", models.iter().map(connections)));
+    }
+    if models.iter().any(|model| !model.axes.is_empty()) {
+        rows.push(row("with", models.iter().map(swept)));
+    }
+    rows.push(row("points", models.iter().map(points)));
+    if models.iter().any(|model| !model.left_out.is_empty()) {
+        let one = |left: &crate::report::model::LeftOut| format!("{} ({})", si(left.at as f64), left.why.in_words());
+        let all = |model: &&Model| {
+            let all: Vec<String> = model.left_out.iter().map(one).collect();
+            (!all.is_empty()).then(|| all.join(", "))
+        };
+        rows.push(row("left out", models.iter().map(all)));
+    }
+    rows
+}
+
+fn table(title: &str, models: &[&Model], parameters: Vec<Row>, notes: Vec<String>) -> Table {
+    Table {
+        title: title.to_owned(),
+        axis: "device",
+        columns: models.iter().map(|model| model.dut_name.clone()).collect(),
+        parameters,
+        groups: Vec::new(),
+        notes,
+        same: Vec::new(),
+    }
+}
+
+/// "1, 2, 4 and 8 cores"
+fn cores(points: &[u64]) -> String {
+    let words: Vec<String> = points.iter().map(u64::to_string).collect();
+    match words.split_last() {
+        Some((last, [])) => format!("{last} cores"),
+        Some((last, rest)) => format!("{} and {last} cores", rest.join(", ")),
+        None => "no cores".to_owned(),
+    }
+}
+
+fn si(value: f64) -> String {
+    number::si(value, 3)
+}
+
+/// "3.1 (2.8–3.4)"; "23 (20 or more)" with an open interval.
+fn count(estimate: Estimate) -> String {
+    interval(estimate, 1.0, "")
+}
+
+/// "3.1 (2.8–3.4) %"
+fn percent(estimate: Estimate) -> String {
+    interval(estimate, 100.0, " %")
+}
+
+fn interval(Estimate { value, low, high }: Estimate, factor: f64, unit: &str) -> String {
+    let text = |value: f64| number::significant(value * factor, 3);
+    let upper = high.map_or_else(|| " or more".to_owned(), |high| format!("–{}", text(high)));
+    format!("{} ({}{upper}){unit}", text(value), text(low))
+}
+
+/// "5.2 (5.1–5.3) Mfps per direction"
+fn rate(model: &Model, estimate: Estimate) -> String {
+    let unit = metric::by_key(&model.metric).map(|metric| metric.unit);
+    let rest = match unit {
+        Some(Unit::FramesPerSecond) => " per direction".to_owned(),
+        Some(unit) => format!(" {}", unit.symbol()),
+        None => String::new(),
+    };
+    format!("{}{rest}", short_rate(model, estimate))
+}
+
+fn short_rate(model: &Model, Estimate { value, low, high }: Estimate) -> String {
+    let is_frames = metric::by_key(&model.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
+    let unit = if is_frames { "fps" } else { "" };
+    match high {
+        Some(high) => number::si_between(value, (low, high), 3, "", unit),
+        None => format!("{} ({} or more)", number::si_unit(value, 3, unit), si(low)).replace("  ", " "),
+    }
+}

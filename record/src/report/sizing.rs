@@ -1,0 +1,219 @@
+//! A sizing as text, JSON and HTML: one table of all devices with their choices, and one table for each device that was
+//! measured with several numbers of cores.
+
+use super::number::{self, grouped, percent, plural, si};
+use super::table::{Group, Row, Table, row};
+use super::{html, text};
+use crate::printable::{escaped_json, printable};
+use crate::size::{Choice, Kind, Limit, Measured, Sized, Sizing};
+use crate::versioned::Versioned;
+use scenario::axis::{in_words, more_in_words};
+
+/// A format of a sizing.
+#[derive(Clone, Copy, Debug)]
+pub struct SizingFormat {
+    /// Name on the command line.
+    pub name: &'static str,
+    render: fn(&Sizing, usize) -> String,
+}
+
+/// The known formats.
+pub const SIZING_FORMATS: &[SizingFormat] = &[
+    SizingFormat { name: "text", render: of_text },
+    SizingFormat { name: "json", render: of_json },
+    SizingFormat { name: "html", render: of_html },
+];
+
+impl SizingFormat {
+    /// Renders a sizing; text is at most `columns` wide.
+    pub fn render(self, sizing: &Sizing, columns: usize) -> String {
+        printable(&(self.render)(sizing, columns)).into_owned()
+    }
+}
+
+fn of_text(sizing: &Sizing, columns: usize) -> String {
+    text::tables_only(&head(sizing), &tables(sizing), columns)
+}
+
+fn of_json(sizing: &Sizing, _: usize) -> String {
+    let text = serde_json::to_string_pretty(&Versioned::of(sizing)).expect("a sizing has only names and numbers");
+    format!("{}\n", escaped_json(&text))
+}
+
+fn of_html(sizing: &Sizing, _: usize) -> String {
+    html::tables_only("Sizing", &head(sizing), &tables(sizing))
+}
+
+/// The demand, in sentences.
+fn head(sizing: &Sizing) -> Vec<String> {
+    let demand = &sizing.demand;
+    let number = |value: f64| number::significant(value, 4);
+    vec![
+        format!(
+            "Demand: {} subscribers with {} sessions, {} new sessions/s and {} Mbit/s in the busier direction each; packets \
+             of {} octets.",
+            grouped(demand.subscribers as u64),
+            number(demand.sessions),
+            number(demand.new_sessions),
+            number(demand.mbit),
+            number(demand.packet_size)
+        ),
+        format!(
+            "All together: {} sessions, {} new sessions/s, {} per direction. {} of each limit stays free.",
+            si(sizing.sessions, 3),
+            si(sizing.new_sessions, 3),
+            number::si_unit(sizing.packets, 3, "fps"),
+            percent(demand.headroom * 100.0)
+        ),
+        "Loads are those of one device at the demand, of the lower end of the interval or range measured. Several devices \
+         share the subscribers equally. Nothing is extrapolated."
+            .to_owned(),
+    ]
+}
+
+/// A column of a table: its heading, the technology and further axes, and the choice.
+struct Column {
+    heading: String,
+    about: [Option<String>; 3],
+    choice: Choice,
+}
+
+fn tables(sizing: &Sizing) -> Vec<Table> {
+    let chosen = sizing.devices.iter().enumerate().filter_map(|(at, device)| {
+        let axes = (!device.axes.is_empty()).then(|| in_words(&device.axes));
+        let about = [Some(device.technology.clone()), axes, Some(format!("[{}]", at + 1))];
+        Some(Column { heading: device.device.clone(), about, choice: device.options.first()?.clone() })
+    });
+    let mut tables = vec![table("Sizing".to_owned(), "device", &chosen.collect::<Vec<_>>(), notes(sizing))];
+    for device in sizing.devices.iter().filter(|device| device.options.len() > 1) {
+        let mut options = device.options.clone();
+        options.sort_by_key(|choice| choice.cores);
+        let column = |choice: Choice| Column { heading: cores(&choice), about: [None, None, None], choice };
+        let columns: Vec<Column> = options.into_iter().map(column).collect();
+        tables.push(table(format!("{} by number of cores", name(device)), "cores of a device", &columns, Vec::new()));
+    }
+    tables
+}
+
+fn name(device: &Sized) -> String {
+    format!("{}, {}{}", device.device, device.technology, more_in_words(&device.axes))
+}
+
+/// For each device what its figures rest on, and what a reader must know.
+fn notes(sizing: &Sizing) -> Vec<String> {
+    let of_device = |device: &Sized| {
+        let rests = match device.options.first() {
+            None => " Neither throughput nor set-up rate was measured.".to_owned(),
+            Some(choice) => {
+                in_words_of(&choice.missing).map_or_else(String::new, |kinds| format!(" Not measured: {kinds}."))
+            }
+        };
+        let first = format!("{}: from {}, frames of {} octets.{rests}", name(device), device.run, device.frame_size);
+        [&[first], &device.notes[..]].concat().join(" ")
+    };
+    sizing.devices.iter().map(of_device).collect()
+}
+
+fn in_words_of(kinds: &[Kind]) -> Option<String> {
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.in_words()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<String>) -> Table {
+    let line = |label: &str, of: &dyn Fn(&Choice) -> Option<String>| {
+        row(label, columns.iter().map(|column| of(&column.choice)))
+    };
+    let about = ["technology", "with", "note"].into_iter().enumerate();
+    let about = about.map(|(at, label)| row(label, columns.iter().map(|column| column.about[at].clone())));
+    let needed = vec![
+        Row { strong: true, ..line("devices", &|choice| Some(grouped(choice.devices))) },
+        Row { strong: true, ..line("cores of each", &|choice| Some(cores(choice))) },
+        line("memory of its table", &|choice| choice.memory.map(octets)),
+        line("binding limit", &|choice| choice.binding.map(|kind| kind.in_words().to_owned())),
+        line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0))),
+        line("not measured", &|choice| in_words_of(&choice.missing)),
+    ];
+    let mut limits = vec![line("at", &|choice| Some(place(choice))), line("repetitions", &repetitions)];
+    for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Table, Kind::Subscribers] {
+        let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
+        let name = kind.in_words();
+        limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit))));
+        limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0))));
+    }
+    let restart = vec![
+        line("sessions lost", &|choice| choice.restart.map(|restart| si(restart.sessions, 3))),
+        line("set up again after", &|choice| choice.restart.and_then(|restart| restart.seconds).map(seconds)),
+    ];
+    let is_said = |row: &Row| row.cells.iter().any(|cell| cell != "–");
+    let group = |(title, rows): (&str, Vec<Row>)| {
+        let rows: Vec<Row> = rows.into_iter().filter(is_said).collect();
+        (!rows.is_empty()).then(|| Group { title: title.to_owned(), rows, bars: Vec::new() })
+    };
+    let groups = [("Needed", needed), ("Measured, and load of one device", limits), ("Restart of one device", restart)];
+    Table {
+        title,
+        axis,
+        columns: columns.iter().map(|column| column.heading.clone()).collect(),
+        parameters: about.filter(is_said).collect(),
+        groups: groups.into_iter().filter_map(group).collect(),
+        notes,
+        same: Vec::new(),
+    }
+}
+
+/// The fewest repetitions of a limit.
+fn repetitions(choice: &Choice) -> Option<String> {
+    let measured = choice.limits.iter().map(|limit| limit.measured.repetitions).filter(|&n| n > 0);
+    measured.min().map(|n| n.to_string())
+}
+
+fn cores(choice: &Choice) -> String {
+    choice.cores.map_or_else(|| "as found".to_owned(), |cores| cores.to_string())
+}
+
+fn place(choice: &Choice) -> String {
+    match choice.connections {
+        0 => plural(choice.subscribers, "subscriber"),
+        n => format!("{} connections", si(n as f64, 3)),
+    }
+}
+
+/// "6.7 (6.6–6.8) Mfps"; a setting, and repetitions with one value, are a single number.
+fn measured(limit: &Limit) -> String {
+    let unit = match limit.kind {
+        Kind::Throughput => "fps",
+        Kind::SetUpRate => "/s",
+        _ => "",
+    };
+    let Measured { value, low, high, at_least, .. } = limit.measured;
+    let sign = if at_least { "≥ " } else { "" };
+    let single = |value: f64| number::si_unit(number::bound(sign, value, 3), 3, unit).trim_end().to_owned();
+    if single(low) == single(high) {
+        format!("{sign}{}", single(value))
+    } else {
+        format!("{sign}{}", number::si_between(value, (low, high), 3, "", unit))
+    }
+}
+
+fn octets(measured: Measured) -> String {
+    let Measured { value, low, high, .. } = measured;
+    let (factor, unit) =
+        [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")].into_iter().find(|(f, _)| value >= *f).unwrap_or((1.0, "B"));
+    ranged([value, low, high].map(|v| v / factor), unit)
+}
+
+fn seconds(measured: Measured) -> String {
+    let Measured { value, low, high, at_least, .. } = measured;
+    // A set-up rate that may be higher is a time that may be shorter.
+    let sign = if at_least { "≤ " } else { "" };
+    format!("{sign}{}", ranged([value, low, high], "s"))
+}
+
+fn ranged([value, low, high]: [f64; 3], unit: &str) -> String {
+    let text = |value: f64| number::significant(value, 3);
+    if low == high {
+        format!("{} {unit}", text(value))
+    } else {
+        format!("{} ({}–{}) {unit}", text(value), text(low), text(high))
+    }
+}

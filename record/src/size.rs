@@ -1,0 +1,269 @@
+//! Sizing: what a measured gateway must have for the demand of an operator. Each figure rests on measured points: a limit is
+//! the lower end of the interval of a result, and a device gets no more sessions or subscribers than it was measured with. If
+//! one device does not suffice, the subscribers are divided between several. So nothing is extrapolated; a limit that was not
+//! measured is named as missing.
+
+pub mod demand;
+mod notes;
+mod point;
+
+use crate::report::{Report, technology_of};
+use demand::Demand;
+use method::Count;
+use notes::notes;
+use point::{Limits, points};
+use scenario::axis::AxisValues;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The sizing of all measured devices for one demand.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Sizing {
+    /// The demand.
+    pub demand: Demand,
+    /// Sessions of all subscribers.
+    pub sessions: f64,
+    /// New sessions per second of all subscribers.
+    pub new_sessions: f64,
+    /// Packets per second of all subscribers, in the busier direction.
+    pub packets: f64,
+    /// One for each device and combination of other axes of each run.
+    pub devices: Vec<Sized>,
+}
+
+/// The sizing of one measured device.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Sized {
+    /// Name of the run.
+    pub run: String,
+    /// Name of the device in it.
+    pub device: String,
+    /// Its technology.
+    pub technology: String,
+    /// Values of further axes, without frame size and subscribers.
+    #[serde(skip_serializing_if = "AxisValues::is_empty")]
+    pub axes: AxisValues,
+    /// Frame size of the results, octets with FCS.
+    pub frame_size: usize,
+    /// One for each number of cores that was measured; the first is the choice: fewest limits missing, then fewest devices,
+    /// then fewest cores.
+    pub options: Vec<Choice>,
+    /// What a reader must know beside.
+    pub notes: Vec<String>,
+}
+
+/// Devices with a number of cores each.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Choice {
+    /// Devices among which the subscribers are divided equally.
+    pub devices: Count,
+    /// Cores of each; `None` if the scenario leaves them as they are.
+    pub cores: Option<u32>,
+    /// Connections of the measured point; 0 for a device without sessions.
+    pub connections: Count,
+    /// Subscribers, or inside addresses, of the measured point.
+    pub subscribers: Count,
+    /// The limits, for each device.
+    pub limits: Vec<Limit>,
+    /// The limit with the largest load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Kind>,
+    /// The share of the binding limit that stays free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<f64>,
+    /// Limits that were not measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Kind>,
+    /// Octets of the sessions of each device, with headroom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Measured>,
+    /// What a restart of one device costs; none for a device without sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
+}
+
+/// One limit of one device.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Limit {
+    /// What is limited.
+    pub kind: Kind,
+    /// What each device must do, without headroom.
+    pub needed: f64,
+    /// What it was measured to do.
+    pub measured: Measured,
+    /// `needed` divided by the lower end of what was measured.
+    pub load: f64,
+}
+
+/// What can limit a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Frames per second and direction.
+    Throughput,
+    /// New sessions per second.
+    SetUpRate,
+    /// Sessions in the table: as many as were measured, or as fit into it.
+    Table,
+    /// Octets of a session.
+    Memory,
+    /// Subscribers of a device without sessions: as many as were measured.
+    Subscribers,
+}
+
+impl Kind {
+    /// In words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Kind::Throughput => "throughput",
+            Kind::SetUpRate => "set-up rate",
+            Kind::Table => "table",
+            Kind::Memory => "memory of a session",
+            Kind::Subscribers => "subscribers",
+        }
+    }
+}
+
+/// A measured value with its interval or range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Measured {
+    /// The median.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Repetitions; 0 if it is a setting of the measured point.
+    pub repetitions: usize,
+    /// Whether the device may do more.
+    pub at_least: bool,
+}
+
+impl Measured {
+    /// A setting of the measured point.
+    fn setting(value: Count) -> Measured {
+        let value = value as f64;
+        Measured { value, low: value, high: value, repetitions: 0, at_least: true }
+    }
+
+    fn times(self, factor: f64) -> Measured {
+        let Measured { value, low, high, .. } = self;
+        Measured { value: value * factor, low: low * factor, high: high * factor, ..self }
+    }
+}
+
+/// A restart of one device that forgets all sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Restart {
+    /// Sessions lost.
+    pub sessions: f64,
+    /// Seconds until all are set up again at the measured set-up rate; `None` if that was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Measured>,
+}
+
+impl Sizing {
+    /// Sizes all devices of these runs.
+    pub fn of(demand: Demand, reports: &[Report]) -> Sizing {
+        Sizing {
+            sessions: demand.all_sessions(),
+            new_sessions: demand.all_new_sessions(),
+            packets: demand.packets(),
+            devices: reports.iter().flat_map(|report| of_report(&demand, report)).collect(),
+            demand,
+        }
+    }
+}
+
+fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
+    let mut found = Vec::new();
+    for (dut, device) in report.header.scenario.duts.iter().enumerate().filter(|(_, dut)| !dut.is_forwarding()) {
+        for (axes, of_axes) in point::by_axes(points(report, dut)) {
+            let (frame_size, of_size) = point::of_frame(of_axes, demand.frame());
+            let Some(first) = of_size.first() else { continue };
+            let mut options = options(demand, &of_size);
+            options.sort_by_key(|choice| (choice.missing.len(), choice.devices, choice.cores));
+            found.push(Sized {
+                run: report.run_name(),
+                device: first.name.clone(),
+                technology: technology_of(device).to_owned(),
+                notes: notes(demand, report, &of_size, options.first()),
+                axes,
+                frame_size,
+                options,
+            });
+        }
+    }
+    found
+}
+
+/// The best choice for each number of cores.
+fn options(demand: &Demand, points: &[Limits]) -> Vec<Choice> {
+    let mut cores: Vec<u32> = points.iter().map(|point| point.cores).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let best = |cores: u32| {
+        let own = points.iter().filter(|point| point.cores == cores);
+        let choices = own.filter(|point| point.throughput.is_some() || point.set_up.is_some());
+        choices
+            .map(|point| choice(demand, point))
+            .min_by_key(|c| (c.missing.len(), c.devices, c.connections, c.subscribers))
+    };
+    cores.into_iter().filter_map(best).collect()
+}
+
+/// The devices that the demand needs if each is as at this point.
+fn choice(demand: &Demand, point: &Limits) -> Choice {
+    let all = needs(demand, point);
+    let free = 1.0 - demand.headroom;
+    let devices = |(_, needed, measured): &(Kind, f64, Option<Measured>)| {
+        measured
+            .filter(|measured| measured.low > 0.0)
+            .map_or(1.0, |measured| (needed / free / measured.low - 1e-9).ceil().max(1.0))
+    };
+    let devices = all.iter().map(devices).fold(1.0, f64::max);
+    let limit = |&(kind, needed, measured): &(Kind, f64, Option<Measured>)| {
+        let (needed, measured) = (needed / devices, measured.filter(|measured| measured.low > 0.0)?);
+        Some(Limit { kind, needed, measured, load: needed / measured.low })
+    };
+    let limits: Vec<Limit> = all.iter().filter_map(limit).collect();
+    let mut missing: Vec<Kind> = all.iter().filter(|need| limit(need).is_none()).map(|need| need.0).collect();
+    let is_stateful = point.connections > 0;
+    if is_stateful && point.memory.is_none() {
+        missing.push(Kind::Memory);
+    }
+    let binding = limits.iter().max_by(|a, b| a.load.total_cmp(&b.load));
+    let sessions = demand.all_sessions() / devices;
+    let to_set_up = |rate: Measured| Measured {
+        value: sessions / rate.value,
+        low: sessions / rate.high,
+        high: sessions / rate.low,
+        ..rate
+    };
+    Choice {
+        devices: devices as Count,
+        cores: point.known_cores,
+        connections: point.connections,
+        subscribers: point.subscribers,
+        binding: binding.map(|limit| limit.kind),
+        headroom: binding.map(|limit| 1.0 - limit.load),
+        memory: if is_stateful { point.memory.map(|m| m.times(sessions / free)) } else { point.table_memory },
+        restart: is_stateful
+            .then(|| Restart { sessions, seconds: point.set_up.filter(|rate| rate.low > 0.0).map(to_set_up) }),
+        limits,
+        missing,
+    }
+}
+
+/// What all subscribers need, and what one device was measured to do, for each limit that the device can have.
+fn needs(demand: &Demand, point: &Limits) -> Vec<(Kind, f64, Option<Measured>)> {
+    let throughput = (Kind::Throughput, demand.packets(), point.throughput);
+    if point.connections == 0 {
+        return vec![throughput, (Kind::Subscribers, demand.subscribers, Some(Measured::setting(point.subscribers)))];
+    }
+    vec![
+        throughput,
+        (Kind::SetUpRate, demand.all_new_sessions(), point.set_up),
+        (Kind::Table, demand.all_sessions(), Some(point.table)),
+    ]
+}

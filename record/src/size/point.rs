@@ -1,0 +1,131 @@
+//! What a run says about one point of a device: the measured limits.
+
+use super::Measured;
+use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE};
+use crate::folder::TABLE_MEMORY;
+use crate::report::Report;
+use crate::report::result::PointResult;
+use method::Count;
+use method::metric::{
+    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT,
+};
+use scenario::Dut;
+use scenario::axis::{AXES, AxisValues};
+
+/// The limits of one device at one point.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    pub name: String,
+    pub cores: u32,
+    pub known_cores: Option<u32>,
+    pub connections: Count,
+    pub axes: AxisValues,
+    /// Subscribers, or inside addresses.
+    pub subscribers: Count,
+    /// Octets with FCS.
+    pub frame_size: usize,
+    pub throughput: Option<Measured>,
+    pub set_up: Option<Measured>,
+    /// Sessions: as many as were measured, or as fit into the table.
+    pub table: Measured,
+    /// Octets of a session.
+    pub memory: Option<Measured>,
+    /// Octets of a table that was loaded.
+    pub table_memory: Option<Measured>,
+    /// Remarks of the notes that apply to its results.
+    pub remarks: Vec<&'static str>,
+    pub simulated: bool,
+}
+
+/// All points of a device that were measured.
+pub(super) fn points(report: &Report, dut: usize) -> Vec<Limits> {
+    let mut firsts: Vec<&PointResult> = Vec::new();
+    for result in report.results.iter().filter(|result| result.dut == dut) {
+        if !firsts.iter().any(|first| first.is_beside(result)) {
+            firsts.push(result);
+        }
+    }
+    firsts.into_iter().map(|first| limits(report, first)).collect()
+}
+
+fn limits(report: &Report, first: &PointResult) -> Limits {
+    let here = || report.results.iter().filter(|result| result.is_beside(first));
+    let of = |key: &str| here().find(|result| result.metric == key);
+    let scenario = report.header.scenario.at(first.dut, first.connections, &first.axes);
+    let rate = |key: &str| of(key).and_then(measured);
+    let remarks = [
+        (ONE_WAY, of(THROUGHPUT.key).is_some_and(|result| result.directions == 1)),
+        (SHARES_CORE, here().any(|result| result.shares_core)),
+        (CLOSED_LOOP, here().any(|result| result.in_closed_loop)),
+    ];
+    Limits {
+        name: first.dut_name.clone(),
+        cores: first.cores,
+        known_cores: first.known_cores,
+        connections: first.connections,
+        axes: first.axes.clone(),
+        subscribers: scenario.traffic.flows.hosts(),
+        frame_size: scenario.traffic.frame_size,
+        throughput: rate(THROUGHPUT.key),
+        set_up: rate(MAX_CONN_EST_RATE_VALIDATED.key).or_else(|| rate(MAX_CONN_EST_RATE.key)),
+        table: table(rate(CONN_TABLE_CAPACITY.key), first.connections),
+        memory: rate(MEMORY_PER_CONNTRACK_ENTRY.key).or_else(|| memory_elsewhere(report, first)),
+        table_memory: here().find_map(|result| result.extra.get(TABLE_MEMORY)).map(|kib| {
+            let octets = kib * 1024.0;
+            Measured { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
+        }),
+        remarks: remarks.into_iter().filter(|(_, applies)| *applies).map(|(remark, _)| remark).collect(),
+        simulated: matches!(report.header.scenario.duts.get(first.dut), Some(Dut::Simulated { .. })),
+    }
+}
+
+/// The median with its interval or range, if it is a value or a lower bound.
+fn measured(result: &PointResult) -> Option<Measured> {
+    let value = result.median().filter(|value| *value > 0.0)?;
+    if result.nothing_passed() || result.sign(value) == "< " {
+        return None;
+    }
+    let (low, high) = result.interval.map_or((value, value), |interval| (interval.low, interval.high));
+    let repetitions = result.summary.map_or(0, |summary| summary.n);
+    Some(Measured { value, low, high, repetitions, at_least: result.at_least() })
+}
+
+/// The sessions with which the point was measured, or the capacity of its table if that is less.
+fn table(capacity: Option<Measured>, connections: Count) -> Measured {
+    capacity.filter(|capacity| capacity.low < connections as f64).unwrap_or(Measured::setting(connections))
+}
+
+/// The memory of a session at the point with the most connections of the same device: it does not depend on cores.
+fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
+    let alike = |result: &&PointResult| {
+        result.metric == MEMORY_PER_CONNTRACK_ENTRY.key && (result.dut, &result.axes) == (first.dut, &first.axes)
+    };
+    report.results.iter().filter(alike).max_by_key(|result| result.connections).and_then(measured)
+}
+
+/// The points by their further axes, without frame size and numbers of subscribers.
+pub(super) fn by_axes(points: Vec<Limits>) -> Vec<(AxisValues, Vec<Limits>)> {
+    let is_of_point = |name: &str| {
+        name == FRAME_SIZE || AXES.iter().any(|axis| axis.name() == name && (axis.sets_subscribers || name == INSIDE))
+    };
+    let mut groups: Vec<(AxisValues, Vec<Limits>)> = Vec::new();
+    for point in points {
+        let mut axes = point.axes.clone();
+        axes.retain(|name, _| !is_of_point(name));
+        match groups.iter_mut().find(|(other, _)| *other == axes) {
+            Some((_, group)) => group.push(point),
+            None => groups.push((axes, vec![point])),
+        }
+    }
+    groups
+}
+
+const FRAME_SIZE: &str = "frame-size";
+const INSIDE: &str = "inside-addresses";
+
+/// The points of the smallest frame size that is no smaller than a mean frame; else those of the largest. Returns the size, too.
+pub(super) fn of_frame(points: Vec<Limits>, frame: f64) -> (usize, Vec<Limits>) {
+    let sizes = || points.iter().map(|point| point.frame_size);
+    let size = sizes().filter(|&size| size as f64 >= frame).min().or(sizes().max()).unwrap_or(0);
+    (size, points.into_iter().filter(|point| point.frame_size == size).collect())
+}

@@ -1,0 +1,137 @@
+//! Sizings of runs with known limits.
+
+use super::fixture::{self, Run, Truth};
+use super::{report, softwires};
+use record::report::sizing::SIZING_FORMATS;
+use record::size::demand::Demand;
+use record::size::{Choice, Kind, Sizing};
+use record::versioned::{FORMAT_VERSION, schema_of};
+use scenario::Sweep;
+
+/// 1 M sessions, 5 k new sessions/s, 3.57 Mfps.
+const DEMAND: Demand =
+    Demand { subscribers: 1e4, sessions: 100.0, new_sessions: 0.5, mbit: 2.0, packet_size: 700.0, headroom: 0.3 };
+
+/// A device that forwards 1.5 Mfps and sets up 200 k sessions/s with each core, and 2 Mfps with 1 M connections.
+fn run(metrics: &[&str]) -> Run {
+    let mut scenario = fixture::quickstart_scenario();
+    scenario.sweep = Sweep { connections: vec![1_000_000, 4_000_000], cores: vec![1, 2, 4].into() };
+    scenario.measure.metrics = metrics.iter().map(|&metric| metric.into()).collect();
+    scenario.measure.repetitions = 5;
+    Run::new(scenario).measure(|m| {
+        let few = m.point.connections == 1_000_000;
+        let each = if m.metric != "throughput" {
+            200_000
+        } else if few {
+            2_000_000
+        } else {
+            1_500_000
+        };
+        Truth { capacity: each * u64::from(m.point.cores), tester: 40_000_000, noise: 10 }
+    })
+}
+
+fn both() -> Run {
+    run(&["max_conn_est_rate", "throughput"])
+}
+
+fn sizing(demand: Demand, run: &Run) -> Sizing {
+    Sizing::of(demand, &[report(run)])
+}
+
+/// The choice of the only device.
+fn chosen(demand: Demand, run: &Run) -> Choice {
+    let sizing = sizing(demand, run);
+    assert_eq!(sizing.devices.len(), 1);
+    sizing.devices[0].options[0].clone()
+}
+
+fn near(value: f64, truth: f64) -> bool {
+    (value / truth - 1.0).abs() < 0.03
+}
+
+#[test]
+fn the_fewest_cores_of_one_device_suffice_with_headroom() {
+    let choice = chosen(DEMAND, &both());
+    // 1 M sessions with 30 % headroom need the point with 4 M; 5.1 Mfps need 4 cores of 1.5 Mfps.
+    assert_eq!((choice.devices, choice.cores, choice.connections), (1, Some(4), 4_000_000));
+    assert_eq!(choice.binding, Some(Kind::Throughput));
+    assert!(near(choice.headroom.unwrap(), 1.0 - 3.571 / 5.97), "{choice:?}");
+    let table = choice.limits.iter().find(|limit| limit.kind == Kind::Table).unwrap();
+    assert_eq!((table.needed, table.load), (1e6, 0.25));
+    // 1 M sessions at 800 k/s.
+    let restart = choice.restart.unwrap();
+    let seconds = restart.seconds.unwrap();
+    assert!(near(seconds.value, 1.25) && seconds.low <= seconds.value && seconds.value <= seconds.high, "{seconds:?}");
+    assert_eq!((restart.sessions, choice.missing), (1e6, vec![Kind::Memory]));
+}
+
+#[test]
+fn several_devices_share_what_one_cannot_do() {
+    let choice = chosen(Demand { subscribers: 1e5, ..DEMAND }, &both());
+    // 51 Mfps of 8 Mfps a device with 1 M connections, but 14.3 M sessions: 15 devices. With 4 M: 9 devices of 6 Mfps.
+    assert_eq!((choice.devices, choice.cores, choice.connections), (9, Some(4), 4_000_000));
+    assert!(choice.limits.iter().all(|limit| limit.load <= 0.7 + 1e-9), "{choice:?}");
+}
+
+#[test]
+fn each_limit_can_bind() {
+    let binding = |demand| chosen(demand, &both()).binding;
+    assert_eq!(binding(Demand { new_sessions: 50.0, mbit: 0.1, ..DEMAND }), Some(Kind::SetUpRate));
+    assert_eq!(binding(Demand { sessions: 250.0, mbit: 0.1, ..DEMAND }), Some(Kind::Table));
+}
+
+#[test]
+fn nothing_is_said_beyond_the_measured_sessions() {
+    let choice = chosen(Demand { sessions: 1_000.0, mbit: 0.1, ..DEMAND }, &both());
+    // 14.3 M sessions of 4 M a device.
+    assert_eq!((choice.devices, choice.binding), (4, Some(Kind::Table)));
+}
+
+#[test]
+fn a_limit_that_was_not_measured_is_named() {
+    let run = run(&["throughput"]);
+    let choice = chosen(DEMAND, &run);
+    assert_eq!(choice.missing, [Kind::SetUpRate, Kind::Memory]);
+    assert_eq!(choice.restart.unwrap().seconds, None);
+    let text = SIZING_FORMATS[0].render(&sizing(DEMAND, &run), 80);
+    assert!(text.contains("Not measured: set-up rate, memory of a session."), "{text}");
+}
+
+#[test]
+fn a_device_without_sessions_is_limited_by_its_subscribers() {
+    let sizing = sizing(DEMAND, &softwires());
+    let choice = &sizing.devices[0].options[0];
+    assert_eq!((choice.restart, choice.connections), (None, 0));
+    assert!(choice.subscribers as f64 * choice.devices as f64 * 0.7 >= 1e4, "{choice:?}");
+    assert!(choice.limits.iter().any(|limit| limit.kind == Kind::Subscribers), "{choice:?}");
+    assert!(!choice.missing.contains(&Kind::SetUpRate));
+}
+
+#[test]
+fn a_run_without_rates_has_no_choice() {
+    let mut run = both();
+    run.outcomes.clear();
+    let sizing = sizing(DEMAND, &run);
+    assert!(sizing.devices[0].options.is_empty());
+    let text = SIZING_FORMATS[0].render(&sizing, 80);
+    assert!(text.contains("Neither throughput nor set-up rate was measured."), "{text}");
+}
+
+#[test]
+fn formats_are_readable_and_valid() {
+    let sizing = Sizing::of(DEMAND, &[report(&both()), report(&softwires())]);
+    let of = |name: &str| SIZING_FORMATS.iter().find(|format| format.name == name).unwrap().render(&sizing, 80);
+    assert!(of("text").lines().all(|line| line.chars().count() <= 80), "{}", of("text"));
+    let document: serde_json::Value = serde_json::from_str(&of("json")).unwrap();
+    let schema = jsonschema::draft202012::new(&schema_of::<Sizing>("sizing")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(schema.is_valid(&document));
+    assert_eq!(document["format_version"], FORMAT_VERSION);
+    let page = of("html");
+    assert!(page.contains("<h1>Sizing</h1>") && page.ends_with("</html>\n"));
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("size", of("text")));
+}
