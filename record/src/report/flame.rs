@@ -3,7 +3,7 @@
 //! drawing.
 
 use super::number::{grouped, percent};
-use super::svg::{escaped, text_width};
+use super::svg::{begin, escaped, text_width};
 use method::Count;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -104,13 +104,7 @@ pub(super) fn graph(id: &str, title: &str, description: &str, stacks: &BTreeMap<
     let all = (root.samples as f64).max(1.0);
     let scale = width / all;
     let height = ROW * root.rows(scale) as f64;
-    let out = format!(
-        "<svg class=\"flame\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>\n",
-        escaped(title),
-        escaped(description)
-    );
+    let out = begin(id, "flame", (width, height), title, description);
     let mut drawing = Drawing { out, all, scale, height };
     drawing.above(&root, 0.0, 0);
     drawing.out + "</svg>\n"

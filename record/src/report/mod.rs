@@ -80,6 +80,9 @@ pub struct Report {
     pub header: Header,
     /// Basis of verdicts and results, and damage of the record.
     pub audit: Audit,
+    /// The text of the scenario; the run folder has it.
+    #[serde(skip)]
+    pub scenario_text: String,
     /// The label: whether the procedure conforms, and the test bed.
     pub conformance: Conformance,
     /// Finished measurements.
@@ -124,7 +127,18 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn } = record;
+        let Record {
+            header,
+            scenario_text,
+            mut facts,
+            calibration,
+            mut self_test,
+            outcomes,
+            trials,
+            nulls,
+            commands,
+            torn,
+        } = record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
         let repeated_points = visit::repeated_points(&outcomes);
@@ -135,6 +149,7 @@ impl Report {
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
+            scenario_text,
             measured: outcomes.len(),
             planned: header.plan.measurements.len(),
             repeated_points,

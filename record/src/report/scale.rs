@@ -1,6 +1,6 @@
 //! Axes of figures: how values become lengths, and where the ticks are.
 
-use super::number::si;
+use super::number::{grouped_f64, si, significant};
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub(super) enum Scale {
 /// An axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// Quantity and unit.
+    /// Quantity and unit, with a comma in between; or one of both.
     pub label: String,
     /// Its scale.
     pub scale: Scale,
@@ -84,6 +84,32 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
     }
 
+    /// The share of frames above a value, in percent, by its factors, from 100 % down to the smallest share above zero.
+    pub(super) fn share(label: &str, smallest: f64) -> Axis {
+        let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
+        let ticks = (first..=2).map(|power| (10f64.powi(power), percent(power))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (10f64.powi(first), 100.0), ticks }
+    }
+
+    /// Its name as printed beside it, which tells a logarithmic scale.
+    pub(super) fn name(&self) -> String {
+        match self.scale {
+            Scale::Linear => self.label.clone(),
+            Scale::Log | Scale::LogWithZero => format!("{} (log scale)", self.label),
+        }
+    }
+
+    /// A value without its unit.
+    pub(super) fn value(&self, value: f64) -> String {
+        if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
+    }
+
+    /// A value with its unit: what is behind the comma of the label, or else the label.
+    pub(super) fn says(&self, value: f64) -> String {
+        let unit = self.label.rsplit_once(", ").map_or(self.label.as_str(), |(_, unit)| unit);
+        format!("{} {unit}", self.value(value))
+    }
+
     /// Position of a value between 0 and `length`.
     pub(super) fn place(&self, value: f64, length: f64) -> f64 {
         let (min, max) = self.range;
@@ -130,6 +156,19 @@ mod tests {
         assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
         assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
         assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+    }
+
+    #[test]
+    fn shares_go_down_to_the_smallest_one() {
+        let axis = Axis::share("frames with a longer delay, %", 0.02);
+        assert_eq!(texts(&axis), ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+        assert_eq!(axis.name(), "frames with a longer delay, % (log scale)");
+    }
+
+    #[test]
+    fn values_carry_the_unit_of_the_label() {
+        assert_eq!(Axis::linear("connections", 10.0).says(1_000_000.0), "1,000,000 connections");
+        assert_eq!(Axis::linear("delay, µs", 10.0).says(0.123_45), "0.1235 µs");
     }
 
     #[test]
