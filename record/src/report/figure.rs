@@ -56,7 +56,7 @@ pub(super) const COMPARISONS: &[Kind] = &[
         draw: lines::over_axes,
     },
     Kind {
-        heading: "Devices side by side",
+        heading: "Rates of the devices",
         about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions.",
         draw: side_by_side::figures,
     },
@@ -68,6 +68,11 @@ pub(super) const DETAILS: &[Kind] = &[
         heading: "Rates over the time of the run",
         about: "Marks: the repetitions, each at the end of its search; hollow: lower bound.",
         draw: time_line::figures,
+    },
+    Kind {
+        heading: "Other metrics over cores, connections and further axes",
+        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions.",
+        draw: lines::of_others,
     },
     Kind {
         heading: "Loss curves",
@@ -120,6 +125,13 @@ fn is_rate(metric: &str) -> bool {
     )
 }
 
+/// Whether the trials of a result had several rates, so that a curve over them says something.
+fn has_several_rates(result: &PointResult) -> bool {
+    let mut rates = result.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate);
+    let first = rates.next();
+    is_rate(&result.metric) || rates.any(|rate| Some(rate) != first)
+}
+
 /// How a figure shows the values of a metric.
 struct Shown {
     title: String,
@@ -129,11 +141,15 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(metric: &str) -> Shown {
+    /// Chosen so that the largest of these results has few digits.
+    fn of(metric: &str, results: &[&PointResult]) -> Shown {
         let Some(known) = metric::by_key(metric) else {
             return Shown { title: metric.to_owned(), unit: "", factor: 1.0 };
         };
+        let largest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
         let (unit, factor) = match known.unit {
+            Unit::Nanoseconds if largest >= 1e9 => ("s", 1e-9),
+            Unit::Nanoseconds if largest >= 1e6 => ("ms", 1e-6),
             Unit::Nanoseconds => ("µs", 1e-3),
             Unit::PartsPerMillion => ("%", 1e-4),
             unit => (unit.symbol(), 1.0),
@@ -141,14 +157,14 @@ impl Shown {
         Shown { title: known.title.to_owned(), unit, factor }
     }
 
-    /// The name of its axis: title and unit, or the unit alone of a title that is too long for the axis.
+    /// The end of its axis: percentages of a whole end at 100.
+    fn end_of_axis(&self, wanted: f64) -> f64 {
+        if self.unit == "%" && (100.0..=120.0).contains(&wanted) { 100.0 } else { wanted }
+    }
+
+    /// The name of its axis: title and unit.
     fn axis(&self) -> String {
-        const LETTERS: usize = 36;
-        match (self.unit, self.title.len() + self.unit.len()) {
-            ("", _) => self.title.clone(),
-            (unit, ..=LETTERS) => format!("{}, {unit}", self.title),
-            (unit, _) => unit.to_owned(),
-        }
+        if self.unit.is_empty() { self.title.clone() } else { format!("{}, {}", self.title, self.unit) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Axes of figures: how values become lengths, and where the ticks are.
 
 use super::number::{grouped_f64, si, significant};
+use super::svg::text_width;
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +100,15 @@ impl Axis {
         }
     }
 
+    /// The same, or its unit alone if the name is longer than this.
+    pub(super) fn name_within(&self, length: f64) -> String {
+        let name = self.name();
+        match name.split_once(", ") {
+            Some((_, unit)) if text_width(&name) > length => unit.to_owned(),
+            _ => name,
+        }
+    }
+
     /// A value without its unit.
     pub(super) fn value(&self, value: f64) -> String {
         if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
@@ -168,7 +178,7 @@ mod tests {
     #[test]
     fn values_carry_the_unit_of_the_label() {
         assert_eq!(Axis::linear("connections", 10.0).says(1_000_000.0), "1,000,000 connections");
-        assert_eq!(Axis::linear("delay, µs", 10.0).says(0.123_45), "0.1235 µs");
+        assert_eq!(Axis::linear("delay, µs", 10.0).says(0.123_45), "0.123 µs");
     }
 
     #[test]

@@ -276,7 +276,7 @@ impl Plot {
         let _ = writeln!(
             out,
             "<text class=\"middle name\" transform=\"translate(14 {cy:.1}) rotate(-90)\">{}</text>",
-            escaped(&self.y.name())
+            escaped(&self.y.name_within(f.height + 30.0))
         );
     }
 

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(in crate::report) struct Distribution {
     /// Metric and point in words.
     pub name: String,
+    /// Point and direction, for a legend.
+    pub label: String,
     /// The delays of each repetition.
     pub delays: Vec<Delays>,
     /// Lowest and highest rate per direction, frames per second.
@@ -61,7 +63,7 @@ fn figure(n: usize, all: &[Distribution], shares: &[Vec<(f64, f64)>], (x, y): (A
         .iter()
         .zip(shares)
         .enumerate()
-        .map(|(at, (d, shares))| Series::line(d.name.clone(), format!("s{at}"), curve(shares, y.range.0)));
+        .map(|(at, (d, shares))| Series::line(d.label.clone(), format!("s{at}"), curve(shares, y.range.0)));
     let in_words = all.iter().zip(shares).map(|(d, shares)| {
         let [half, rare] = [50.0, 1.0].map(|share| number::significant(delay_of(shares, share), 3));
         format!("{}: half of the frames within {half} µs, 99 % within {rare} µs", d.name)
@@ -105,6 +107,7 @@ mod tests {
         let delays = |histogram: &[(u64, Count)]| Delays { histogram: histogram.to_vec(), ..Delays::default() };
         let all = Distribution {
             name: "x".to_owned(),
+            label: "x".to_owned(),
             delays: vec![delays(&[(1_000, 5), (2_000, 4)]), delays(&[(2_000, 0), (50_000, 1)])],
             rates: (1, 1),
         };

@@ -20,31 +20,40 @@ enum Against {
 /// What the points of one line have in common: device, cores, connections, further axes; without the x axis.
 type Line = (usize, u32, u64, AxisValues);
 
-/// Each metric over the cores of the device.
+/// Each rate over the cores of the device.
 pub(super) fn over_cores(report: &Report) -> Vec<Figure> {
-    over(report, Against::Cores)
+    over(report, Against::Cores, is_rate)
 }
 
-/// Each metric over the number of connections.
+/// Each rate over the number of connections.
 pub(super) fn over_connections(report: &Report) -> Vec<Figure> {
-    over(report, Against::Connections)
+    over(report, Against::Connections, is_rate)
 }
 
-/// Each metric over each further axis.
+/// Each rate over each further axis.
 pub(super) fn over_axes(report: &Report) -> Vec<Figure> {
-    AXES.iter().flat_map(|axis| over(report, Against::Swept(axis))).collect()
+    AXES.iter().flat_map(|axis| over(report, Against::Swept(axis), is_rate)).collect()
 }
 
-fn over(report: &Report, against: Against) -> Vec<Figure> {
-    let varies = |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| against.varies(results);
+/// Each other metric over all axes.
+pub(super) fn of_others(report: &Report) -> Vec<Figure> {
+    all().flat_map(|against| over(report, against, |metric| !is_rate(metric))).collect()
+}
+
+fn all() -> impl Iterator<Item = Against> {
+    [Against::Cores, Against::Connections].into_iter().chain(AXES.iter().map(Against::Swept))
+}
+
+fn over(report: &Report, against: Against, wanted: fn(&str) -> bool) -> Vec<Figure> {
+    let varies =
+        |(_, (metric, results)): &(usize, (&str, Vec<&PointResult>))| wanted(metric) && against.varies(results);
     let of_metrics = metrics(report).into_iter().enumerate().filter(varies);
     of_metrics.map(|(n, (metric, results))| lines(report, metric, &results, against, n)).collect()
 }
 
 /// Whether results over an axis have a figure.
 pub(super) fn has_line(results: &[&PointResult]) -> bool {
-    let swept = AXES.iter().map(Against::Swept);
-    [Against::Cores, Against::Connections].into_iter().chain(swept).any(|against| against.varies(results))
+    all().any(|against| against.varies(results))
 }
 
 impl Against {
@@ -101,7 +110,7 @@ impl Against {
             Against::Swept(_) if line.2 == 0 => cores,
             Against::Swept(_) => format!("{cores}, {connections}"),
         };
-        format!("{}, {own}{}", of.dut_name, axis::more_in_words(axes))
+        own + &axis::more_in_words(axes)
     }
 
     /// Word for the id of a figure and for its title; the x axis over these values.
@@ -117,7 +126,7 @@ impl Against {
 }
 
 fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Against, n: usize) -> Figure {
-    let shown = Shown::of(metric);
+    let shown = Shown::of(metric, results);
     let stateless: Vec<&PointResult> = results.iter().filter(|c| c.connections == 0).copied().collect();
     let on_axis = |c: &&&PointResult| !c.nothing_passed() && against.value(c) > 0.0;
     let results: Vec<&PointResult> = results.iter().filter(on_axis).copied().collect();
@@ -144,7 +153,7 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
         title: title.clone(),
         x,
         // Room for the label and the arrow of the highest mark, below the legend.
-        y: Axis::linear(&shown.axis(), highest * 1.15),
+        y: Axis::linear(&shown.axis(), shown.end_of_axis(highest * 1.15)),
         band: Vec::new(),
         band_name: "",
         series,
@@ -160,12 +169,14 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
     Figure { caption: format!("{title}.{beside}"), svg: plot.render(), wide: false }
 }
 
-/// One series for each line of results.
+/// One series for each line of results. Of several devices, its name is with that of the device.
 fn measured(results: &[&PointResult], against: Against, shown: &Shown) -> Vec<Series> {
+    let several = results.iter().any(|c| c.dut != results[0].dut);
+    let device = |of: &PointResult| if several { format!("{}, ", of.dut_name) } else { String::new() };
     let of_line = |(i, key): (usize, &Line)| {
         let own: Vec<&&PointResult> = results.iter().filter(|c| against.line(c) == *key).collect();
         Series {
-            name: own.first().map_or_else(String::new, |of| against.name(key, of)),
+            name: own.first().map_or_else(String::new, |of| device(of) + &against.name(key, of)),
             class: format!("s{}", i % 6),
             shape: Some(SHAPES[i % SHAPES.len()]),
             joined: true,

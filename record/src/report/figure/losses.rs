@@ -1,6 +1,6 @@
 //! Loss curves: the loss of every trial of a result over its offered rate.
 
-use super::{Figure, NARROW};
+use super::{Figure, NARROW, has_several_rates};
 use crate::report::result::{LossPoint, PointResult, Worth};
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, Series, Shape};
@@ -10,7 +10,7 @@ use method::trial::of_rate;
 
 /// One figure for each result with trials.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    report.results.iter().enumerate().filter_map(|(n, result)| loss(result, n)).collect()
+    report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| loss(r, n)).collect()
 }
 
 fn loss(result: &PointResult, n: usize) -> Option<Figure> {
@@ -36,7 +36,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
         title: format!("Loss curve of the {}", facts::place(result)),
         description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", result.loss.len()),
         x: Axis::linear(&unit, highest),
-        y: Axis::loss("frames lost", smallest),
+        y: Axis::loss("frames lost, %", smallest),
         band: Vec::new(),
         band_name: "",
         series: vec![

@@ -1,6 +1,6 @@
 //! Searches: the rate of each step with its verdict, and the interval that it left open.
 
-use super::{Figure, NARROW};
+use super::{Figure, NARROW, has_several_rates};
 use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, Series, Shape};
@@ -10,7 +10,7 @@ use method::{SearchStep, StepVerdict};
 
 /// One figure for each result with a search.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
-    report.results.iter().enumerate().filter_map(|(n, result)| trace(result, n)).collect()
+    report.results.iter().enumerate().filter(|(_, r)| has_several_rates(r)).filter_map(|(n, r)| trace(r, n)).collect()
 }
 
 fn trace(result: &PointResult, n: usize) -> Option<Figure> {

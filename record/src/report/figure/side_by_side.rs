@@ -16,7 +16,7 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
 }
 
 fn figure(metric: &str, results: &[&PointResult], n: usize) -> Figure {
-    let shown = Shown::of(metric);
+    let shown = Shown::of(metric, results);
     let known = metric::by_key(metric);
     let highest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);
     let bar = |result: &&PointResult| {

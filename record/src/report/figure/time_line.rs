@@ -30,8 +30,8 @@ fn times<'a>(report: &'a Report, metric: &'a str) -> impl Iterator<Item = f64> +
 }
 
 fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
-    let shown = Shown::of(metric);
     let results: Vec<&PointResult> = report.results.iter().filter(|c| c.metric == metric).collect();
+    let shown = Shown::of(metric, &results);
     let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
     let point = |r: &Repetition| {
         let at = Point::at(r.after_s? / scale, r.value as f64);

@@ -14,10 +14,12 @@ pub(super) fn write(out: &mut String, report: &Report) {
         let _ = writeln!(out, "<h3>Judge</h3>\n<p>{}</p>", e(&facts::judged_in_words(&report.judged)));
     }
     self_test(out, report);
+    out.push_str("<div class=\"facts\">\n");
     pairs(out, "Facts of the tester", &report.facts.tester);
     for (name, facts) in &report.facts.duts {
         pairs(out, &format!("Facts of the device {name}"), facts);
     }
+    out.push_str("</div>\n");
 }
 
 /// Command line, build and test bed.
@@ -69,7 +71,7 @@ fn self_test(out: &mut String, report: &Report) {
     };
     let rows: Vec<[String; 5]> = test.checks.iter().map(row).collect();
     let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    tables::simple(out, "self-test", &["check", "injected", "measured", "error", "verdict"], &rows);
+    tables::simple(out, "self-test", &["check", "injected", "measured", "error", "verdict"], "", &rows);
 }
 
 /// Writes the commands that were run on the devices.

@@ -2,7 +2,8 @@
 //! that a page that was passed on still has the numbers behind its figures.
 
 use super::e;
-use crate::report::{Report, number};
+use crate::printable::printable;
+use crate::report::{Report, csv, json, number};
 use data_encoding::BASE64;
 use std::fmt::Write;
 
@@ -16,16 +17,14 @@ struct File {
 
 /// Writes the links.
 pub(super) fn write(out: &mut String, report: &Report) {
-    out.push_str(
-        "<p class=\"paper\">The page has files, which a browser can save; paper does not.</p>\n<ul class=\"screen\">\n",
-    );
+    out.push_str("<ul>\n");
     for File { name, about, media, content } in files(report) {
         let size = number::si_unit(content.len() as f64, 2, "B");
         let _ = writeln!(
             out,
             "<li><a download=\"{0}\" href=\"data:{media};charset=utf-8;base64,{1}\">{0}</a> ({size}): {2}</li>",
             e(&name),
-            BASE64.encode(content.as_bytes()),
+            BASE64.encode(printable(&content).as_bytes()),
             e(&about)
         );
     }
@@ -34,22 +33,30 @@ pub(super) fn write(out: &mut String, report: &Report) {
 
 fn files(report: &Report) -> Vec<File> {
     let name = report.run_name();
-    let of_format = |format: &str, media: &'static str| {
-        let known = super::super::KNOWN.iter().find(|known| known.name == format)?;
-        let content = report.render(format).ok()?;
-        Some(File { name: format!("{name}.{}", known.extension), about: known.about.to_owned(), media, content })
+    let csv = File {
+        name: format!("{name}.csv"),
+        about: csv::FORMAT.about.to_owned(),
+        media: "text/csv",
+        content: (csv::FORMAT.render)(report),
     };
-    let scenario = Some(File {
+    // Without indentation it has half the size.
+    let json = File {
+        name: format!("{name}.json"),
+        about: json::FORMAT.about.to_owned(),
+        media: "application/json",
+        content: json::on_one_line(report),
+    };
+    let scenario = File {
         name: format!("{}.toml", report.header.scenario.name),
         about: "the scenario".to_owned(),
         media: "application/toml",
         content: report.scenario_text.clone(),
-    });
+    };
     let bed = report.header.options.bed.as_ref().map(|bed| File {
         name: bed.name.rsplit('/').next().unwrap_or_default().to_owned(),
         about: "the test bed".to_owned(),
         media: "application/toml",
         content: bed.text.clone(),
     });
-    [of_format("csv", "text/csv"), of_format("json", "application/json"), scenario, bed].into_iter().flatten().collect()
+    [csv, json, scenario].into_iter().chain(bed).collect()
 }

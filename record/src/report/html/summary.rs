@@ -66,7 +66,13 @@ fn points(report: &Report) -> Option<String> {
     let plan = &report.header.plan.measurements;
     let connections: BTreeSet<u64> = plan.iter().map(|m| m.point.connections).filter(|&n| n > 0).collect();
     let each: Vec<String> = connections.into_iter().map(|n| number::si(n as f64, 3)).collect();
-    (!each.is_empty()).then(|| format!("at {} connections", each.join(", ")))
+    let connections = (!each.is_empty()).then(|| format!("at {} connections", each.join(", ")));
+    let cores: BTreeSet<u32> = report.results.iter().filter_map(|c| c.known_cores).collect();
+    let each: Vec<String> = cores.iter().map(u32::to_string).collect();
+    let word = if cores.len() == 1 && cores.contains(&1) { "core" } else { "cores" };
+    let cores = (!each.is_empty()).then(|| format!("on {} {word}", each.join(", ")));
+    let both: Vec<String> = [connections, cores].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(", "))
 }
 
 fn found(out: &mut String, report: &Report) {

@@ -87,16 +87,16 @@ fn beside(out: &mut String, report: &Report) {
             let _ = writeln!(out, "<p class=\"meta\">{}</p>", e(note));
         }
         let rows: Vec<Vec<&str>> = c.measured.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-        simple(out, c.title, &["device", "measured", "measured / published", "conditions"], &rows);
+        simple(out, c.title, &["device", "measured", "measured / published", "conditions"], "conditions", &rows);
     }
     list(out, "notes", &published::documents(&report.beside));
 }
 
-/// A table of a heading and rows. The first column names the row; the last one has words.
-pub(super) fn simple(out: &mut String, name: &str, heading: &[&str], rows: &[Vec<&str>]) {
+/// A table of a heading and rows. The first column names the row; the one called `words` has sentences.
+pub(super) fn simple(out: &mut String, name: &str, heading: &[&str], words: &str, rows: &[Vec<&str>]) {
     begin(out, name);
     out.push_str("<thead><tr>");
-    let class = |at: usize| if at == 0 || at + 1 == heading.len() { " class=\"words\"" } else { "" };
+    let class = |at: usize| if at == 0 || heading[at] == words { " class=\"words\"" } else { "" };
     for (at, column) in heading.iter().enumerate() {
         let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(at), e(column));
     }

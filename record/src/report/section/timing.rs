@@ -7,14 +7,14 @@ use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
 use method::Delays;
 
-/// The parts of metrics whose repetitions have delays: one for each metric and direction.
-const SHOWN: [(&str, &str); 6] = [
-    ("latency_typical_forward", "forward"),
-    ("latency_typical_reverse", "reverse"),
-    ("pdv_forward", "forward"),
-    ("pdv_reverse", "reverse"),
-    ("ipdv_median_forward", "forward"),
-    ("ipdv_median_reverse", "reverse"),
+/// The parts of metrics whose repetitions have delays: one for each metric and direction, with its words in a legend.
+const SHOWN: [(&str, &str, &str); 6] = [
+    ("latency_typical_forward", "forward", "latency, left to right"),
+    ("latency_typical_reverse", "reverse", "latency, right to left"),
+    ("pdv_forward", "forward", "PDV, left to right"),
+    ("pdv_reverse", "reverse", "PDV, right to left"),
+    ("ipdv_median_forward", "forward", "IPDV, left to right"),
+    ("ipdv_median_reverse", "reverse", "IPDV, right to left"),
 ];
 
 /// The section of all points with delays.
@@ -34,7 +34,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 }
 
 fn distribution(result: &PointResult) -> Option<Distribution> {
-    let (_, direction) = SHOWN.iter().find(|(part, _)| *part == result.metric)?;
+    let (_, direction, words) = SHOWN.iter().find(|(part, ..)| *part == result.metric)?;
     let of = |repetition: &Repetition| {
         let delays = &repetition.observed.delays;
         if *direction == "forward" { delays.forward.clone() } else { delays.reverse.clone() }
@@ -42,7 +42,8 @@ fn distribution(result: &PointResult) -> Option<Distribution> {
     let delays: Vec<Delays> = result.repetitions.iter().filter_map(of).collect();
     let rates = result.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate.0);
     let rates = (rates.clone().min()?, rates.max()?);
-    (!delays.is_empty()).then(|| Distribution { name: facts::place(result), delays, rates })
+    let label = format!("{}, {words}", facts::device_at(result));
+    (!delays.is_empty()).then(|| Distribution { name: facts::place(result), label, delays, rates })
 }
 
 fn table(report: &Report, all: &[Distribution]) -> Table {
