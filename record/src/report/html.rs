@@ -111,5 +111,34 @@ fn about(out: &mut String, report: &Report, about: &str) {
     let rest = repeated.iter().fold(about.to_owned(), |rest, sentence| rest.replace(sentence.as_str(), ""));
     let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
     let _ = writeln!(out, "<p>{}</p>", prose(&rest));
-    list(out, "found", &repeated);
+    list(out, "found", &merged(&repeated));
+}
+
+/// Sentences of the form "What of a point: finding". Points with the same finding share one sentence.
+fn merged(sentences: &[String]) -> Vec<String> {
+    let mut found: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (point, finding) in sentences.iter().map(|sentence| sentence.split_once(": ").unwrap_or((sentence, ""))) {
+        match found.iter_mut().find(|(_, known)| *known == finding && !finding.is_empty()) {
+            Some((points, _)) => points.push(point.split_once(' ').map_or(point, |(_, point)| point)),
+            None => found.push((vec![point], finding)),
+        }
+    }
+    let sentence = |(points, finding): (Vec<&str>, &str)| match finding {
+        "" => points.join("; "),
+        finding => format!("{}: {finding}", points.join("; ")),
+    };
+    found.into_iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_with_the_same_finding_share_a_sentence() {
+        let sentences =
+            ["Bottleneck of a: the tester.", "Bottleneck of b: the device.", "Bottleneck of c: the tester.", "No."];
+        let sentences = sentences.map(str::to_owned);
+        assert_eq!(merged(&sentences), ["Bottleneck of a; of c: the tester.", "Bottleneck of b: the device.", "No."]);
+    }
 }

@@ -40,6 +40,13 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, last * step), ticks }
     }
 
+    /// From zero to exactly `end`: a time that has passed.
+    pub(super) fn until(label: &str, end: f64) -> Axis {
+        let rounded = Axis::linear(label, end);
+        let ticks = rounded.ticks.into_iter().filter(|(tick, _)| *tick <= end * 1.000_001).collect();
+        Axis { range: (0.0, if end > 0.0 { end } else { 1.0 }), ticks, ..rounded }
+    }
+
     /// Steps 1 to `last`.
     pub(super) fn steps(label: &str, last: usize) -> Axis {
         let step = round_step(last as f64 / 8.0).max(1.0) as usize;
@@ -166,6 +173,12 @@ mod tests {
         assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
         assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
         assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_ends_its_axis() {
+        let axis = Axis::until("time, s", 62.5);
+        assert_eq!((texts(&axis), axis.range), (vec!["0", "20", "40", "60"], (0.0, 62.5)));
     }
 
     #[test]

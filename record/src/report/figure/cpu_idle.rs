@@ -23,7 +23,7 @@ pub(in crate::report) fn figure(id: &str, name: &str, cpu: &CpuIdle) -> Figure {
         id: id.to_owned(),
         title: format!("CPU idle time, {name}"),
         description: format!("{name}, in phase 2: {}", in_words.join("; ")),
-        x: Axis::linear("time since the start of the trial, s", end.max(0.001)),
+        x: Axis::until("time since the start of the trial, s", end),
         share: "idle, %",
         spans: phases.iter().map(|(name, [start, end])| (seconds(*start), seconds(*end), *name)).collect(),
         rows: cores.into_iter().map(row).collect(),

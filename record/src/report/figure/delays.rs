@@ -53,7 +53,7 @@ pub(in crate::report) fn figures(all: &[Distribution]) -> Vec<Figure> {
     let most = ends().map(|(delay, _)| *delay).fold(0.0, f64::max);
     let smallest = ends().map(|(_, share)| *share).filter(|&share| share > 0.0).fold(10.0, f64::min);
     let x = Axis::log("delay, µs", least, most);
-    let y = Axis::share("frames with a longer delay, %", smallest);
+    let y = Axis::share("frames delayed longer, %", smallest);
     let few = all.chunks(CURVES).zip(shares.chunks(CURVES)).enumerate();
     few.map(|(n, (all, shares))| figure(n, all, shares, (x.clone(), y.clone()))).collect()
 }
@@ -78,7 +78,7 @@ fn figure(n: usize, all: &[Distribution], shares: &[Vec<(f64, f64)>], (x, y): (A
         band: Vec::new(),
         band_name: "",
         labels: Labels::None,
-        size: (WIDE, 320.0),
+        size: (WIDE, 340.0),
     };
     let caption =
         "Share of the received frames with a longer delay than each (complementary distribution). A curve ends at the \

@@ -86,7 +86,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
         id: format!("time{n}"),
         description: description.collect::<Vec<_>>().join("; "),
         title,
-        x: Axis::linear(&format!("time since the start of the run, {unit_of_time}"), last / scale),
+        x: Axis::until(&format!("time since the start of the run, {unit_of_time}"), last / scale),
         y: Axis::linear(&shown.axis(), highest * 1.05),
         band: Vec::new(),
         band_name: "",

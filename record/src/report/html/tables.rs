@@ -10,7 +10,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
     let tables = tables(report);
     if !tables.is_empty() {
         out.push_str("<h3>Results</h3>\n");
-        tables.iter().for_each(|table| of_results(out, table));
+        of_results(out, &tables);
     }
     pairs(out, "Terms", terms::of(&tables));
     beside(out, report);
@@ -22,7 +22,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
         if section.figures.is_empty() {
             about(out, report, &section.about);
         }
-        section.tables.iter().for_each(|table| of_results(out, table));
+        of_results(out, &section.tables);
     }
 }
 
@@ -32,7 +32,31 @@ fn begin(out: &mut String, name: &str) {
         writeln!(out, "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>", e(name));
 }
 
-fn of_results(out: &mut String, table: &Table) {
+/// A table with at most so many columns leaves room for another one beside it.
+const SLIM: usize = 4;
+/// One with more columns than this needs small letters on paper.
+const BROAD: usize = 8;
+
+/// Tables; slim ones stand side by side where there is room.
+fn of_results(out: &mut String, tables: &[Table]) {
+    for same in tables.chunk_by(|a, b| is_slim(a) == is_slim(b)) {
+        let _ =
+            writeln!(out, "<div class=\"{}\">", if same.first().is_some_and(is_slim) { "slim" } else { "wide-tables" });
+        for table in same {
+            let broad = if table.columns.len() > BROAD { " broad" } else { "" };
+            let _ = writeln!(out, "<div class=\"with-notes{broad}\">");
+            of_result(out, table);
+            out.push_str("</div>\n");
+        }
+        out.push_str("</div>\n");
+    }
+}
+
+fn is_slim(table: &Table) -> bool {
+    table.columns.len() <= SLIM
+}
+
+fn of_result(out: &mut String, table: &Table) {
     begin(out, &table.title);
     let _ = write!(
         out,

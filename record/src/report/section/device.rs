@@ -86,7 +86,7 @@ pub(super) fn cpu_idle(report: &Report) -> Option<Section> {
 fn figures(at: usize, result: &PointResult) -> Vec<Figure> {
     let boxes = bottleneck::idle_of(result);
     let name = |cpu: &CpuIdle| {
-        let place = facts::place(result);
+        let place = facts::device_at(result);
         if boxes.len() > 1 { format!("{place}, {}", bottleneck::name_of(cpu.of, boxes.len() as u32)) } else { place }
     };
     boxes.iter().map(|cpu| idle_times(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()

@@ -50,7 +50,7 @@ pub(in crate::report) struct Strips {
 impl Strips {
     /// As an `<svg>` element.
     pub(in crate::report) fn render(&self) -> String {
-        let left = self.rows.iter().map(|row| text_width(&row.label)).fold(0.0, f64::max) + 46.0;
+        let left = self.rows.iter().map(|row| text_width(&row.label)).fold(0.0, f64::max) + 68.0;
         let inner = self.width - left - 40.0;
         let bottom = TOP + (ROW + GAP) * self.rows.len() as f64;
         let size = (self.width, bottom + BOTTOM);
@@ -90,7 +90,7 @@ impl Strips {
         let _ = writeln!(
             out,
             "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 38.0,
+            left - 40.0,
             base - ROW / 2.0 + 4.0,
             escaped(&row.label)
         );
