@@ -116,15 +116,10 @@ impl Axis {
         }
     }
 
-    /// A value without its unit.
-    pub(super) fn value(&self, value: f64) -> String {
-        if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
-    }
-
     /// A value with its unit: what is behind the comma of the label, or else the label.
     pub(super) fn says(&self, value: f64) -> String {
         let unit = self.label.rsplit_once(", ").map_or(self.label.as_str(), |(_, unit)| unit);
-        format!("{} {unit}", self.value(value))
+        format!("{} {unit}", digits(value))
     }
 
     /// Position of a value between 0 and `length`.
@@ -137,6 +132,11 @@ impl Axis {
             Scale::LogWithZero => LANE + (value.max(min) / min).ln() / (max / min).ln() * (length - LANE),
         }
     }
+}
+
+/// A value as a mark says it, without its unit: all digits of large ones.
+pub(super) fn digits(value: f64) -> String {
+    if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
 }
 
 /// `0.01 %`, `10 %`, and below that a power of ten.

@@ -5,7 +5,7 @@ mod bars;
 mod strips;
 
 use super::number::si;
-use super::scale::Axis;
+use super::scale::{Axis, digits};
 pub(super) use bars::{Bar, bars};
 use std::fmt::Write;
 pub(super) use strips::{Strip, Strips};
@@ -342,7 +342,7 @@ impl Plot {
         let bound = if point.at_least { "≥ " } else { "" };
         let range = point
             .whisker
-            .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", self.y.value(low), self.y.says(high)));
+            .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), self.y.says(high)));
         let says = format!("{}\n{}\n{bound}{}{range}", series.name, self.x.says(point.x), self.y.says(point.y));
         says.trim_start().to_owned()
     }

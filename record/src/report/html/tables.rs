@@ -32,8 +32,8 @@ fn begin(out: &mut String, name: &str) {
         writeln!(out, "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>", e(name));
 }
 
-/// A table with at most so many columns leaves room for another one beside it.
-const SLIM: usize = 4;
+/// A table of at most so many characters in a row leaves room for another one beside it.
+const SLIM: usize = 58;
 /// One with more columns than this needs small letters on paper.
 const BROAD: usize = 8;
 
@@ -53,7 +53,15 @@ fn of_results(out: &mut String, tables: &[Table]) {
 }
 
 fn is_slim(table: &Table) -> bool {
-    table.columns.len() <= SLIM
+    let rows = || table.parameters.iter().chain(table.groups.iter().flat_map(|group| &group.rows));
+    let longest = |texts: &mut dyn Iterator<Item = &str>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    let label = longest(&mut rows().map(|row| row.label.as_str()).chain([table.axis]));
+    // The words of a heading can stand below each other.
+    let column = |(at, heading): (usize, &String)| {
+        let cells = rows().filter_map(|row| row.cells.get(at)).map(String::as_str);
+        longest(&mut cells.chain(heading.split(' '))) + 2
+    };
+    label + table.columns.iter().enumerate().map(column).sum::<usize>() <= SLIM
 }
 
 fn of_result(out: &mut String, table: &Table) {

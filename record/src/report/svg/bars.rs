@@ -1,7 +1,7 @@
 //! Horizontal bars with whiskers on a common axis: devices side by side.
 
 use super::{Dot, begin, escaped, text_width};
-use crate::report::scale::Axis;
+use crate::report::scale::{Axis, digits};
 use std::fmt::Write;
 
 /// A bar of a [`bars`] figure.
@@ -31,7 +31,7 @@ pub(in crate::report) fn bars(
     width: f64,
 ) -> String {
     const ROW: f64 = 34.0;
-    let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 16.0;
+    let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 26.0;
     let right = bars.iter().map(|b| text_width(&b.text)).fold(0.0, f64::max) + 24.0;
     let (inner, bottom) = (width - left - right, 8.0 + ROW * bars.len() as f64);
     let height = bottom + 46.0;
@@ -97,8 +97,7 @@ pub(in crate::report) fn bars(
 /// What a bar says: its value and range with the unit of the axis.
 fn says(bar: &Bar, axis: &Axis) -> String {
     let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.says(value));
-    let range = bar
-        .whisker
-        .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", axis.value(low), axis.says(high)));
+    let range =
+        bar.whisker.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)));
     format!("{}\n{value}{range}", bar.label)
 }

@@ -81,7 +81,7 @@ impl Strips {
         );
         // A name that does not fit stands in the caption only.
         if text_width(name) + 6.0 <= b - a {
-            let _ = write!(out, "<text class=\"middle\" x=\"{:.1}\" y=\"17\">{name}</text>", (a + b) / 2.0);
+            let _ = write!(out, "<text class=\"middle\" x=\"{:.1}\" y=\"17\">{name}</text>", f64::midpoint(a, b));
         }
         out.push_str("</g>\n");
     }

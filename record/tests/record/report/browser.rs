@@ -45,6 +45,13 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// The folder for pages, where they stay for a look.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// The pages: one with few figures, one with every kind.
 fn pages() -> Vec<(&'static str, String)> {
     let kernel = examples().into_iter().find(|(name, _)| *name == "kernel").unwrap();
@@ -54,10 +61,10 @@ fn pages() -> Vec<(&'static str, String)> {
 #[test]
 #[ignore = "needs Chromium: release/check/38-browser"]
 fn a_browser_shows_the_page_without_complaint() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     for (name, page) in pages() {
-        let path = written(folder.path(), &format!("{name}.html"), &page);
-        let output = chromium(&folder.path().join("home"), &["--dump-dom"], &path);
+        let path = written(&folder, &format!("{name}.html"), &page);
+        let output = chromium(&folder.join("home"), &["--dump-dom"], &path);
         let shown = String::from_utf8_lossy(&output.stdout);
         assert_eq!(console(&output), [""; 0], "{name}");
         assert_eq!(shown.matches("<svg").count(), page.matches("<svg").count(), "{name}");
@@ -69,11 +76,11 @@ fn a_browser_shows_the_page_without_complaint() {
 #[test]
 #[ignore = "needs Chromium: release/check/38-browser"]
 fn paper_has_few_pages() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     for ((name, page), most) in pages().into_iter().zip([7, 12]) {
-        let path = written(folder.path(), &format!("{name}.html"), &page);
-        let pdf = folder.path().join("page.pdf");
-        chromium(&folder.path().join("home"), &[&format!("--print-to-pdf={}", pdf.display())], &path);
+        let path = written(&folder, &format!("{name}.html"), &page);
+        let pdf = folder.join("page.pdf");
+        chromium(&folder.join("home"), &[&format!("--print-to-pdf={}", pdf.display())], &path);
         let pdf = fs::read(&pdf).unwrap();
         let pdf = String::from_utf8_lossy(&pdf);
         let pages = pdf.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s')).count();
@@ -102,10 +109,10 @@ addEventListener("load", async () => {
 #[ignore = "needs Chromium and axe-core: release/check/38-browser"]
 fn axe_finds_no_serious_fault_in_light_and_dark_on_a_small_screen() {
     let axe = axe();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     for (name, page) in pages() {
         for (scheme, dark) in [(LIGHT, false), (DARK, true)] {
-            let found = checked(folder.path(), &page, &axe, scheme);
+            let found = checked(&folder, &page, &axe, scheme);
             assert_eq!(found["dark"], dark, "{name}");
             assert_eq!((&found["width"], &found["sideways"]), (&390.into(), &0.into()), "{name} scrolls sideways");
             let faults: Vec<&str> = found["faults"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -120,10 +127,10 @@ fn axe_finds_no_serious_fault_in_light_and_dark_on_a_small_screen() {
 #[ignore = "needs Chromium and axe-core: release/check/38-browser"]
 fn axe_finds_a_fault_that_is_there() {
     let axe = axe();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let (_, page) = pages().remove(0);
     let page = page.replacen("<main>", "<main><img width=\"600\" height=\"9\">", 1);
-    let found = checked(folder.path(), &page, &axe, LIGHT);
+    let found = checked(&folder, &page, &axe, LIGHT);
     let faults = found["faults"].to_string();
     assert!(faults.contains("critical: image-alt: 1"), "{faults}");
     assert!(found["sideways"].as_u64().unwrap() > 100, "an image of 600 pixels is wider than the screen");
