@@ -3,7 +3,7 @@
 //! drawing.
 
 use super::number::{grouped, percent};
-use super::svg::{begin, escaped, text_width};
+use super::svg::{begin, escaped, shortened};
 use method::Count;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -86,16 +86,6 @@ impl Drawing {
         }
         self.out.push_str("</g>\n");
     }
-}
-
-/// A name that fits into a width; empty if hardly any of it does.
-fn shortened(name: &str, width: f64) -> String {
-    if text_width(name) <= width {
-        return name.to_owned();
-    }
-    let letters = name.chars().count();
-    let fit = (0..letters).rev().find(|n| text_width(name) / letters as f64 * (*n as f64 + 1.5) <= width).unwrap_or(0);
-    if fit < 3 { String::new() } else { name.chars().take(fit).chain(['…']).collect() }
 }
 
 /// Draws call stacks: names from the outermost to the innermost with `;` in between, and their samples.

@@ -7,6 +7,7 @@ mod files;
 mod summary;
 mod tables;
 
+use super::section::{self, Section};
 use super::svg::escaped as e;
 use super::{Format, Report};
 use std::fmt::Write;
@@ -23,7 +24,14 @@ struct Part {
     id: &'static str,
     heading: &'static str,
     /// Writes it without its heading; nothing if the run has nothing for it.
-    write: fn(&mut String, &Report),
+    write: fn(&mut String, &Page<'_>),
+}
+
+/// What the parts show.
+struct Page<'a> {
+    report: &'a Report,
+    /// The sections of procedures, derived once for all parts.
+    sections: Vec<Section>,
 }
 
 /// The parts in the order of the page. A reader who stops early has read what matters most.
@@ -37,12 +45,13 @@ const PARTS: &[Part] = &[
 ];
 
 fn render(report: &Report) -> String {
+    let page = Page { report, sections: section::ALL.iter().filter_map(|of| of(report)).collect() };
     let name = report.run_name();
     let parts: Vec<(&Part, String)> = PARTS
         .iter()
         .map(|part| {
             let mut text = String::new();
-            (part.write)(&mut text, report);
+            (part.write)(&mut text, &page);
             (part, text)
         })
         .filter(|(_, text)| !text.is_empty())
@@ -99,9 +108,11 @@ fn pairs<N: AsRef<str>, V: AsRef<str>>(out: &mut String, title: &str, pairs: imp
     out.push_str("</dl>\n");
 }
 
-/// Whether a sentence of the report is part of the text of one of its sections, which stands beside figures or tables.
-fn in_sections(report: &Report, sentence: &str) -> bool {
-    super::section::ALL.iter().filter_map(|of| of(report)).any(|section| section.about.contains(sentence))
+impl Page<'_> {
+    /// Whether a sentence of the report is part of the text of a section, which stands beside figures or tables.
+    fn is_in_sections(&self, sentence: &str) -> bool {
+        self.sections.iter().any(|section| section.about.contains(sentence))
+    }
 }
 
 /// The text of a section; the sentences of the report in it as a list.

@@ -142,6 +142,16 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 
+/// A name that fits into a width; empty if hardly any of it does.
+pub(super) fn shortened(name: &str, width: f64) -> String {
+    if text_width(name) <= width {
+        return name.to_owned();
+    }
+    let letters = name.chars().count();
+    let fit = (0..letters).rev().find(|n| text_width(name) / letters as f64 * (*n as f64 + 1.5) <= width).unwrap_or(0);
+    if fit < 3 { String::new() } else { name.chars().take(fit).chain(['…']).collect() }
+}
+
 /// The beginning of a drawing, with its name and description.
 pub(super) fn begin(id: &str, class: &str, (width, height): (f64, f64), title: &str, description: &str) -> String {
     format!(
@@ -226,7 +236,9 @@ impl Plot {
                     write!(out, "<rect class=\"band\" x=\"{x:.1}\" y=\"{:.1}\" width=\"22\" height=\"10\"/>", y - 5.0);
                 self.band_name
             };
-            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 28.0, y + 4.0, escaped(name));
+            let fits = shortened(name, self.size.0 - x - 28.0);
+            let whole = if fits == name { String::new() } else { format!("<title>{}</title>", escaped(name)) };
+            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{whole}{}</text>", x + 28.0, y + 4.0, escaped(&fits));
         }
     }
 

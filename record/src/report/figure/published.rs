@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::report::published::{Beside, Published, with_unit};
 use crate::report::svg::{Point, Series, Shape};
 
-/// The published values beside results of a metric, one series for each document and table. `place` is where a value stands on
+/// The published values beside results of a metric, one series for each software and table; marks name the document. `place` is where a value stands on
 /// the x axis; a value without it is left out.
 pub(super) fn series(
     report: &Report,
@@ -19,7 +19,7 @@ pub(super) fn series(
         let Some(x) = place(published).filter(|&x| x > 0 && !drawn.contains(&published)) else { continue };
         drawn.push(published);
         let source = format!("{}, {}", published.source().cite, published.under.label);
-        let name = format!("published: {} ({source})", published.software());
+        let name = format!("published: {}, {}", published.software(), published.under.label);
         let value = with_unit(&published.metric, published.value);
         let says = format!("published: {value}\n{}\n{source}", published.conditions());
         let point = Point { says: Some(says), ..Point::at(x as f64, published.value * shown.factor) };

@@ -1,12 +1,13 @@
 //! The conditions of a run: its command line, traffic and trials, the tester's limits, what the judge counted, the self-test,
 //! facts of machines; and the commands that were run on devices.
 
-use super::{e, pairs, tables};
+use super::{Page, e, pairs, tables};
 use crate::report::{Report, facts, number};
 use std::fmt::Write;
 
 /// Writes the conditions.
-pub(super) fn write(out: &mut String, report: &Report) {
+pub(super) fn write(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     pairs(out, "This run", of_run(report));
     pairs(out, "Traffic and trials", facts::conditions(report));
     pairs(out, "Tester, calibrated before the run", facts::limits(report));
@@ -75,7 +76,8 @@ fn self_test(out: &mut String, report: &Report) {
 }
 
 /// Writes the commands that were run on the devices.
-pub(super) fn commands(out: &mut String, report: &Report) {
+pub(super) fn commands(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     if report.commands.is_empty() {
         return;
     }

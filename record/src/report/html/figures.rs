@@ -1,19 +1,20 @@
 //! The figures of a page, in the order of their kinds.
 
-use super::{about, e};
+use super::{Page, about, e};
 use crate::report::figure::{COMPARISONS, DETAILS, Figure, Kind};
-use crate::report::{Report, number, section};
+use crate::report::{Report, number};
 use std::fmt::Write;
 
 /// So many figures of one kind are visible at once. A kind of [`DETAILS`] with more can be opened, and is not on paper.
 const VISIBLE: usize = 6;
 
 /// Writes all figures.
-pub(super) fn write(out: &mut String, report: &Report) {
+pub(super) fn write(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     for kind in COMPARISONS {
         of_kind(out, report, kind, usize::MAX);
     }
-    for section in section::ALL.iter().filter_map(|of| of(report)).filter(|section| !section.figures.is_empty()) {
+    for section in page.sections.iter().filter(|section| !section.figures.is_empty()) {
         let _ = writeln!(out, "<h3>{}</h3>", e(&section.title));
         about(out, report, &section.about);
         draw(out, &section.figures);

@@ -1,7 +1,7 @@
 //! Files inside the page: results as CSV and JSON, the scenario and the file of the test bed. Each is a link with its content, so
 //! that a page that was passed on still has the numbers behind its figures.
 
-use super::e;
+use super::{Page, e};
 use crate::printable::printable;
 use crate::report::{Report, csv, json, number};
 use data_encoding::BASE64;
@@ -16,9 +16,9 @@ struct File {
 }
 
 /// Writes the links.
-pub(super) fn write(out: &mut String, report: &Report) {
+pub(super) fn write(out: &mut String, page: &Page<'_>) {
     out.push_str("<ul>\n");
-    for File { name, about, media, content } in files(report) {
+    for File { name, about, media, content } in files(page.report) {
         let size = number::si_unit(content.len() as f64, 2, "B");
         let _ = writeln!(
             out,

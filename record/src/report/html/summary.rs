@@ -1,6 +1,6 @@
 //! The summary of a page: what was measured, the finding with its range, doubts, and departures from the RFCs.
 
-use super::{e, in_sections, list, prose};
+use super::{Page, e, list, prose};
 use crate::report::{Report, number};
 use method::metric;
 use std::collections::BTreeSet;
@@ -10,9 +10,10 @@ use std::fmt::Write;
 const POINTS: usize = 3;
 
 /// Writes the summary.
-pub(super) fn write(out: &mut String, report: &Report) {
+pub(super) fn write(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     measured(out, report);
-    found(out, report);
+    found(out, page);
     if !report.doubts.is_empty() {
         out.push_str("<div class=\"doubts\">\n<h3>Doubts</h3>\n");
         list(out, "", &report.doubts);
@@ -75,9 +76,10 @@ fn points(report: &Report) -> Option<String> {
     (!both.is_empty()).then(|| both.join(", "))
 }
 
-fn found(out: &mut String, report: &Report) {
+fn found(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     let (elsewhere, own): (Vec<&String>, Vec<&String>) =
-        report.sentences.iter().partition(|sentence| in_sections(report, sentence));
+        report.sentences.iter().partition(|sentence| page.is_in_sections(sentence));
     out.push_str("<div class=\"short\">\n<h3>Finding</h3>\n");
     let few = elsewhere.len() <= POINTS;
     for sentence in if few { report.sentences.iter().collect() } else { own } {

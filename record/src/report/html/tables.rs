@@ -1,12 +1,13 @@
 //! The tables of a page: results, terms, published values, and those of single procedures.
 
-use super::{about, e, list, pairs};
+use super::{Page, about, e, list, pairs};
 use crate::report::table::{Row, Table, tables};
-use crate::report::{Report, published, section, terms};
+use crate::report::{Report, published, terms};
 use std::fmt::Write;
 
 /// Writes all tables.
-pub(super) fn write(out: &mut String, report: &Report) {
+pub(super) fn write(out: &mut String, page: &Page<'_>) {
+    let report = page.report;
     let tables = tables(report);
     if !tables.is_empty() {
         out.push_str("<h3>Results</h3>\n");
@@ -14,7 +15,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
     }
     pairs(out, "Terms", terms::of(&tables));
     beside(out, report);
-    for section in section::ALL.iter().filter_map(|of| of(report)) {
+    for section in &page.sections {
         // The text of a section with figures stands beside these.
         if section.figures.is_empty() || !section.tables.is_empty() {
             let _ = writeln!(out, "<h3>{}</h3>", e(&section.title));

@@ -156,7 +156,10 @@ fn every_mark_and_every_repetition_shows_its_value() {
     // Three medians with their ranges; the published value with its source.
     assert_eq!(figure.matches("\nrange ").count(), 3, "{figure}");
     assert!(figure.contains("connections (log scale)") && figure.contains("1,000,000 connections\n"), "{figure}");
-    assert!(figure.contains("published: iptables (") && figure.contains("published: 207,450 frames/s"), "{figure}");
+    assert!(
+        figure.contains("published: iptables, Figure 2") && figure.contains("published: 207,450 frames/s"),
+        "{figure}"
+    );
 }
 
 /// On four cores, the line of ideal scaling is four times as high above the axis as on one.
