@@ -57,7 +57,7 @@ pub(super) const COMPARISONS: &[Kind] = &[
     },
     Kind {
         heading: "Rates of the devices",
-        about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions.",
+        about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions; hollow bar: lower bound.",
         draw: side_by_side::figures,
     },
 ];

@@ -74,11 +74,11 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::Log, range: (min, max), ticks }
     }
 
-    /// Ticks where there are values, by their factors.
+    /// From zero, with ticks where there are values: ideal scaling is a straight line.
     pub(super) fn at_values(label: &str, values: &[f64]) -> Axis {
-        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let max = values.iter().copied().fold(0.0, f64::max);
         let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, max * 1.1), ticks }
     }
 
     /// A share in percent with a lane for zero; `smallest` is the smallest value above zero.

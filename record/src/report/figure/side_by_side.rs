@@ -15,6 +15,12 @@ pub(super) fn figures(report: &Report) -> Vec<Figure> {
     of_metrics.map(|(n, (metric, results))| figure(metric, &results, n)).collect()
 }
 
+/// Its colour: plain forwarding is grey; hollow if it is a lower bound.
+fn class(result: &PointResult, metric: &str) -> String {
+    let color = if result.metric == metric { "s0" } else { "s5" };
+    if result.at_least() { format!("{color} at-least") } else { color.to_owned() }
+}
+
 fn figure(metric: &str, results: &[&PointResult], n: usize) -> Figure {
     let shown = Shown::of(metric, results);
     let known = metric::by_key(metric);
@@ -27,7 +33,7 @@ fn figure(metric: &str, results: &[&PointResult], n: usize) -> Figure {
             whisker: value.and(result.summary).filter(|s| s.n > 1).map(|s| (s.min, s.max)),
             dots: if value.is_some() { dots(result, shown.factor) } else { Vec::new() },
             text: value.map_or_else(|| "none passed".to_owned(), |v| remarks::short(known, result, v)),
-            class: if result.metric == metric { "s0".to_owned() } else { "s5".to_owned() },
+            class: class(result, metric),
         }
     };
     let bars: Vec<Bar> = results.iter().map(bar).collect();
