@@ -37,7 +37,7 @@ pub(super) struct Kind {
     pub draw: fn(&Report) -> Vec<Figure>,
 }
 
-/// The kinds that compare results: a reader looks at them first.
+/// The kinds that compare results, at the top of the page.
 pub(super) const COMPARISONS: &[Kind] = &[
     Kind {
         heading: "Scale-up over cores",

@@ -34,7 +34,7 @@ struct Page<'a> {
     sections: Vec<Section>,
 }
 
-/// The parts in the order of the page. A reader who stops early has read what matters most.
+/// The parts in the order of the page, the most important one first.
 const PARTS: &[Part] = &[
     Part { id: "summary", heading: "Summary", write: summary::write },
     Part { id: "figures", heading: "Figures", write: figures::write },
@@ -56,11 +56,10 @@ fn render(report: &Report) -> String {
         })
         .filter(|(_, text)| !text.is_empty())
         .collect();
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{0} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n\
-         <p><span class=\"badge\">{1}</span></p>\n<nav aria-label=\"Parts of the report\">\n",
+    let mut out = begin(&name);
+    let _ = write!(
+        out,
+        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<nav aria-label=\"Parts of the report\">\n",
         e(&name),
         e(&report.conformance.label)
     );
@@ -77,6 +76,16 @@ fn render(report: &Report) -> String {
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out
+}
+
+/// The head of a page, up to its content.
+fn begin(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        e(title)
+    )
 }
 
 fn list(out: &mut String, class: &str, items: &[String]) {

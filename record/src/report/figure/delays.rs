@@ -42,7 +42,7 @@ impl Distribution {
     }
 }
 
-/// Curves in one figure: more cannot be told apart.
+/// Largest number of curves in one figure: there are as many patterns of lines.
 const CURVES: usize = 6;
 
 /// The curves of all distributions on equal axes, a few in each figure; none without a delay.

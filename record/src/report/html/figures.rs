@@ -5,7 +5,7 @@ use crate::report::figure::{COMPARISONS, DETAILS, Figure, Kind};
 use crate::report::{Report, number};
 use std::fmt::Write;
 
-/// So many figures of one kind are visible at once. A kind of [`DETAILS`] with more can be opened, and is not on paper.
+/// Largest number of figures of a kind of [`DETAILS`] that are visible at once. More can be opened, and are not on paper.
 const VISIBLE: usize = 6;
 
 /// Writes all figures.

@@ -6,7 +6,7 @@ use method::metric;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// So many sentences about single points stay in the summary; more stand beside their figures only.
+/// Largest number of sentences about single points in the summary. More of them stand beside their figures only.
 const POINTS: usize = 3;
 
 /// Writes the summary.

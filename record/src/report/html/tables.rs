@@ -27,15 +27,15 @@ pub(super) fn write(out: &mut String, page: &Page<'_>) {
     }
 }
 
-/// The begin of a table that can be scrolled on a small screen, also by keyboard.
+/// Starts a table that a small screen scrolls sideways, also by keyboard.
 fn begin(out: &mut String, name: &str) {
     let _ =
         writeln!(out, "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>", e(name));
 }
 
-/// A table of at most so many characters in a row leaves room for another one beside it.
+/// Largest number of characters in a row of a table that leaves room for another one beside it.
 const SLIM: usize = 58;
-/// One with more columns than this needs small letters on paper.
+/// Largest number of columns of a table that needs no small letters on paper.
 const BROAD: usize = 8;
 
 /// Tables; slim ones stand side by side where there is room.

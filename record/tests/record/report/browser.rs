@@ -45,7 +45,7 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// The folder for pages, where they stay for a look.
+/// The folder of the pages. It stays, so that you can look at them.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     fs::create_dir_all(&folder).unwrap();
@@ -72,7 +72,7 @@ fn a_browser_shows_the_page_without_complaint() {
     }
 }
 
-/// Before the redesign, such pages were half empty: 17 for `kernel`.
+/// Figures in pairs and tables in columns fill the pages.
 #[test]
 #[ignore = "needs Chromium: release/check/38-browser"]
 fn paper_has_few_pages() {
@@ -122,7 +122,7 @@ fn axe_finds_no_serious_fault_in_light_and_dark_on_a_small_screen() {
     }
 }
 
-/// The check above is worth something: it finds a fault that is there.
+/// A fault that is put into a page is found.
 #[test]
 #[ignore = "needs Chromium and axe-core: release/check/38-browser"]
 fn axe_finds_a_fault_that_is_there() {

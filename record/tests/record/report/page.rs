@@ -94,7 +94,7 @@ fn headings_are_in_order_and_the_summary_is_the_first_part() {
     }
 }
 
-/// A reader of a page that was printed misses no caveat: the summary is never folded.
+/// Paper has every caveat: the summary is never folded.
 #[test]
 fn the_summary_has_every_doubt_and_departure() {
     for (name, run) in examples() {
