@@ -52,6 +52,8 @@ pub enum RecordError {
 pub struct Record {
     /// Versions, scenario, plan, time.
     pub header: Header,
+    /// The text of the scenario.
+    pub scenario_text: String,
     /// Facts of tester and DUTs.
     pub facts: Facts,
     /// The tester's own limits.
@@ -95,6 +97,7 @@ impl Record {
             (store::COMMANDS, commands.torn),
         ];
         Ok(Record {
+            scenario_text: read_text(&folder.join(store::SCENARIO))?,
             facts: read_document(&folder.join(store::FACTS))?.unwrap_or_default(),
             calibration: read_document(&folder.join(store::CALIBRATION))?,
             self_test: read_document(&folder.join(store::SELF_TEST))?,

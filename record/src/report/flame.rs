@@ -3,7 +3,7 @@
 //! drawing.
 
 use super::number::{grouped, percent};
-use super::svg::{escaped, text_width};
+use super::svg::{begin, escaped, shortened};
 use method::Count;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -88,29 +88,13 @@ impl Drawing {
     }
 }
 
-/// A name that fits into a width; empty if hardly any of it does.
-fn shortened(name: &str, width: f64) -> String {
-    if text_width(name) <= width {
-        return name.to_owned();
-    }
-    let letters = name.chars().count();
-    let fit = (0..letters).rev().find(|n| text_width(name) / letters as f64 * (*n as f64 + 1.5) <= width).unwrap_or(0);
-    if fit < 3 { String::new() } else { name.chars().take(fit).chain(['…']).collect() }
-}
-
 /// Draws call stacks: names from the outermost to the innermost with `;` in between, and their samples.
 pub(super) fn graph(id: &str, title: &str, description: &str, stacks: &BTreeMap<String, Count>, width: f64) -> String {
     let root = Node::of(stacks);
     let all = (root.samples as f64).max(1.0);
     let scale = width / all;
     let height = ROW * root.rows(scale) as f64;
-    let out = format!(
-        "<svg class=\"flame\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>\n",
-        escaped(title),
-        escaped(description)
-    );
+    let out = begin(id, "flame", (width, height), title, description);
     let mut drawing = Drawing { out, all, scale, height };
     drawing.above(&root, 0.0, 0);
     drawing.out + "</svg>\n"

@@ -1,11 +1,16 @@
-//! The report as one HTML page: tables, figures, facts, commands. The page needs no network and no script, follows the
-//! light or dark setting of the browser, and works with screen readers.
+//! The report as one HTML page: summary, figures, tables, conditions, commands, files. The page needs no network and no script,
+//! follows the light or dark setting of the browser, and works with screen readers, on small screens and on paper.
 
-use super::figure::{self, Figure};
+mod conditions;
+mod figures;
+mod files;
+mod summary;
+mod tables;
+
+use super::section::{self, Section};
 use super::svg::escaped as e;
-use super::table::{Row, Table, tables};
-use super::{Format, Report, facts, number, published, section, terms};
-use crate::folder::FactTable;
+use super::table::Table;
+use super::{Format, Report};
 use std::fmt::Write;
 
 /// A self-contained page.
@@ -14,95 +19,95 @@ pub(super) const FORMAT: Format =
 
 const STYLE: &str = include_str!("report.css");
 
+/// A part of the page, under a heading of the second level.
+struct Part {
+    /// Its anchor.
+    id: &'static str,
+    heading: &'static str,
+    /// Writes it without its heading; nothing if the run has nothing for it.
+    write: fn(&mut String, &Page<'_>),
+}
+
+/// What the parts show.
+struct Page<'a> {
+    report: &'a Report,
+    /// The sections of procedures, derived once for all parts.
+    sections: Vec<Section>,
+}
+
+/// The parts in the order of the page, the most important one first.
+const PARTS: &[Part] = &[
+    Part { id: "summary", heading: "Summary", write: summary::write },
+    Part { id: "figures", heading: "Figures", write: figures::write },
+    Part { id: "tables", heading: "Tables", write: tables::write },
+    Part { id: "conditions", heading: "Conditions", write: conditions::write },
+    Part { id: "commands", heading: "Commands", write: conditions::commands },
+    Part { id: "files", heading: "Files", write: files::write },
+];
+
 fn render(report: &Report) -> String {
-    let mut out = String::new();
+    let page = Page { report, sections: section::ALL.iter().filter_map(|of| of(report)).collect() };
     let name = report.run_name();
-    begin(&mut out, &name);
-    head(&mut out, report, &name);
-    rates(&mut out, report);
-    over_time(&mut out, report);
-    let tables = tables(report);
-    results(&mut out, &tables);
-    pairs(&mut out, "Terms", &terms::of(&tables));
-    beside(&mut out, report);
-    sections(&mut out, report);
-    searches(&mut out, report);
-    pairs(&mut out, "Conditions", &facts::conditions(report));
-    pairs(&mut out, "Tester, calibrated before the run", &facts::limits(report));
-    judged(&mut out, report);
-    self_test(&mut out, report);
-    fact_tables(&mut out, report);
-    commands(&mut out, report);
+    let parts: Vec<(&Part, String)> = PARTS
+        .iter()
+        .map(|part| {
+            let mut text = String::new();
+            (part.write)(&mut text, &page);
+            (part, text)
+        })
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    let mut out = begin(&name);
+    let _ = write!(
+        out,
+        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n<nav aria-label=\"Parts of the report\">\n",
+        e(&name),
+        e(&report.conformance.label)
+    );
+    for (part, _) in &parts {
+        let _ = writeln!(out, "<a href=\"#{}\">{}</a>", part.id, part.heading);
+    }
+    out.push_str("</nav>\n</header>\n<main>\n");
+    for (part, text) in &parts {
+        let Part { id, heading, .. } = part;
+        let _ = write!(
+            out,
+            "<section class=\"{id}\" aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{heading}</h2>\n{text}</section>\n"
+        );
+    }
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
 /// A page of paragraphs and tables without a report, such as that of a sizing.
 pub(super) fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> String {
-    let mut out = String::new();
-    begin(&mut out, title);
-    let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>", e(title));
+    let mut out = begin(title);
+    let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>\n<main>", e(title));
     for paragraph in paragraphs {
         let _ = writeln!(out, "<p>{}</p>", prose(paragraph));
     }
-    for table in tables {
-        result_table(&mut out, table);
-    }
+    tables::of_results(&mut out, tables);
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
-/// Head of a page, up to its content.
-fn begin(out: &mut String, title: &str) {
-    let _ = write!(
-        out,
+/// The head of a page, up to its content.
+fn begin(title: &str) -> String {
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         e(title)
-    );
+    )
 }
 
-fn head(out: &mut String, report: &Report, name: &str) {
-    let header = &report.header;
-    let _ = write!(
-        out,
-        "<header>\n<h1>{}</h1>\n<p><span class=\"badge\">{}</span></p>\n</header>\n",
-        e(name),
-        e(&report.conformance.label),
-    );
-    out.push_str("<section class=\"short\" aria-label=\"In short\">\n");
-    report.sentences.iter().for_each(|s| {
-        let _ = writeln!(out, "<p>{}</p>", prose(s));
-    });
-    out.push_str("</section>\n");
-    if !report.doubts.is_empty() {
-        out.push_str("<section class=\"doubts\" aria-label=\"Doubts\">\n<strong>Doubts</strong>\n<ul>\n");
-        list(out, &report.doubts);
-        out.push_str("</ul>\n</section>\n");
-    }
-    let _ = write!(
-        out,
-        "<p>{}</p>\n<p class=\"meta\">natmeter {}, started {}; {} of {} finished{}</p>\n",
-        e(&header.scenario.about),
-        e(&header.version),
-        e(&header.started),
-        number::grouped(report.measured as u64),
-        number::plural(report.planned as u64, "measurement"),
-        report.facts.build().map_or_else(String::new, |build| format!("<br>Build: {}", e(build)))
-    );
-    if !report.conformance.departures.is_empty() {
-        out.push_str(
-            "<section class=\"departures\">\n<strong>Departures of the procedure from the RFCs</strong>\n<ul>\n",
-        );
-        list(out, &report.conformance.departures);
-        out.push_str("</ul>\n</section>\n");
-    }
-}
-
-fn list(out: &mut String, items: &[String]) {
-    for item in items {
-        let _ = writeln!(out, "<li>{}</li>", prose(item));
+fn list(out: &mut String, class: &str, items: &[String]) {
+    if !items.is_empty() {
+        let _ = writeln!(out, "<ul class=\"{class}\">");
+        for item in items {
+            let _ = writeln!(out, "<li>{}</li>", prose(item));
+        }
+        out.push_str("</ul>\n");
     }
 }
 
@@ -112,246 +117,61 @@ fn prose(text: &str) -> String {
     parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{}</code>", e(part)) } else { e(part) }).collect()
 }
 
-fn rates(out: &mut String, report: &Report) {
-    let figures = figure::overview(report);
-    if !figures.is_empty() {
-        out.push_str("<h2>Rates</h2>\n");
-        let (wide, narrow): (Vec<&Figure>, Vec<&Figure>) = figures.iter().partition(|f| f.wide);
-        for f in &wide {
-            draw(out, f);
-        }
-        if !narrow.is_empty() {
-            out.push_str("<div class=\"pair\">\n");
-            for f in &narrow {
-                draw(out, f);
-            }
-            out.push_str("</div>\n");
-        }
-    }
-}
-
-fn over_time(out: &mut String, report: &Report) {
-    let figures = figure::over_time(report);
-    if !figures.is_empty() {
-        out.push_str("<h2>Rates over the time of the run</h2>\n");
-        for figure in &figures {
-            draw(out, figure);
-        }
-    }
-}
-
-fn draw(out: &mut String, figure: &Figure) {
-    let _ = write!(out, "<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", figure.svg, e(&figure.caption));
-}
-
-fn results(out: &mut String, tables: &[Table]) {
-    out.push_str("<h2>Results</h2>\n");
-    for t in tables {
-        result_table(out, t);
-    }
-}
-
-fn result_table(out: &mut String, table: &Table) {
-    let _ = write!(
-        out,
-        "<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr><th scope=\"row\">{}</th>",
-        e(&table.title),
-        e(table.axis)
-    );
-    for column in &table.columns {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", e(column));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.parameters {
-        table_row(out, row);
-    }
-    out.push_str("</tbody>\n");
-    for group in &table.groups {
-        let span = table.columns.len() + 1;
-        let _ = writeln!(out, "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"{span}\">{}</th></tr>", e(&group.title));
-        for row in &group.rows {
-            table_row(out, row);
-        }
-        out.push_str("</tbody>\n");
-    }
-    out.push_str("</table></div>\n");
-    if !table.notes.is_empty() {
-        out.push_str("<ul class=\"notes\">\n");
-        for (i, note) in table.notes.iter().enumerate() {
-            let _ = writeln!(out, "<li>[{}] {}</li>", i + 1, e(note));
-        }
-        out.push_str("</ul>\n");
-    }
-}
-
-fn table_row(out: &mut String, row: &Row) {
-    let class = if row.strong { " class=\"strong\"" } else { "" };
-    let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", e(&row.label));
-    for cell in &row.cells {
-        let _ = write!(out, "<td>{}</td>", e(cell));
-    }
-    out.push_str("</tr>\n");
-}
-
-fn beside(out: &mut String, report: &Report) {
-    if report.beside.is_empty() {
+/// Pairs of name and value under a heading of the third level.
+fn pairs<N: AsRef<str>, V: AsRef<str>>(out: &mut String, title: &str, pairs: impl IntoIterator<Item = (N, V)>) {
+    let mut pairs = pairs.into_iter().peekable();
+    if pairs.peek().is_none() {
         return;
     }
-    let _ =
-        writeln!(out, "<h2>Compared with published results</h2>\n<p>{}</p>", e(&published::common_conditions(report)));
-    for c in published::compared(&report.beside) {
-        let _ = write!(
-            out,
-            "<h3>{}</h3>\n<p>Published: {} <span class=\"meta\">({})</span></p>\n",
-            e(c.title),
-            e(&c.published),
-            e(&c.source)
-        );
-        for note in c.notes {
-            let _ = writeln!(out, "<p class=\"meta\">{}</p>", e(note));
-        }
-        out.push_str(
-            "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"row\">device</th><th scope=\"col\">measured</th>\
-             <th scope=\"col\">measured / published</th><th scope=\"col\" class=\"words\">conditions</th></tr></thead>\n<tbody>\n",
-        );
-        for [dut, value, ratio, conditions] in &c.measured {
-            let _ = writeln!(
-                out,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"words\">{}</td></tr>",
-                e(dut),
-                e(value),
-                e(ratio),
-                e(conditions)
-            );
-        }
-        out.push_str("</tbody>\n</table></div>\n");
-    }
-    out.push_str("<ul class=\"notes\">\n");
-    list(out, &published::documents(&report.beside));
-    out.push_str("</ul>\n");
-}
-
-/// The parts of the page that belong to one procedure.
-fn sections(out: &mut String, report: &Report) {
-    for section in section::ALL.iter().filter_map(|of| of(report)) {
-        let _ = writeln!(out, "<h2>{}</h2>\n<p>{}</p>", e(&section.title), prose(&section.about));
-        for table in &section.tables {
-            result_table(out, table);
-        }
-        for figure in &section.figures {
-            draw(out, figure);
-        }
-    }
-}
-
-fn searches(out: &mut String, report: &Report) {
-    let mut begun = false;
-    for (n, result) in report.results.iter().enumerate() {
-        let figures = figure::details(result, n);
-        if figures.is_empty() {
-            continue;
-        }
-        if !begun {
-            out.push_str("<h2>Searches and loss curves</h2>\n");
-            begun = true;
-        }
-        let title = number::capitalised(&facts::place(result));
-        let _ = writeln!(out, "<h3>{}</h3>\n<div class=\"pair\">", e(&title));
-        for f in &figures {
-            draw(out, f);
-        }
-        out.push_str("</div>\n");
-    }
-}
-
-fn pairs(out: &mut String, title: &str, pairs: &[(&'static str, String)]) {
-    if pairs.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "<h2>{}</h2>\n<dl>", e(title));
+    let _ = writeln!(out, "<h3>{}</h3>\n<dl>", e(title));
     for (name, value) in pairs {
-        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", e(name), e(value));
+        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", e(name.as_ref()), prose(value.as_ref()));
     }
     out.push_str("</dl>\n");
 }
 
-fn judged(out: &mut String, report: &Report) {
-    if report.judged.trials > 0 {
-        let _ = writeln!(out, "<h2>Judge</h2>\n<p>{}</p>", e(&facts::judged_in_words(&report.judged)));
+impl Page<'_> {
+    /// Whether a sentence of the report is part of the text of a section, which stands beside figures or tables.
+    fn is_in_sections(&self, sentence: &str) -> bool {
+        self.sections.iter().any(|section| section.about.contains(sentence))
     }
 }
 
-fn self_test(out: &mut String, report: &Report) {
-    let Some(test) = &report.self_test else { return };
-    let (class, verdict) = match (test.passed, test.named("inconclusive").is_empty()) {
-        (true, true) => ("badge ok", "passed"),
-        (true, false) => ("badge", "inconclusive"),
-        (false, _) => ("badge", "failed"),
-    };
-    let _ = write!(
-        out,
-        "<h2>Self-test against known truth</h2>\n<p><span class=\"{class}\">{verdict}</span></p>\n<div class=\"scroll\"><table>\n\
-         <thead><tr><th scope=\"row\">check</th><th scope=\"col\">injected</th><th scope=\"col\">measured</th>\
-         <th scope=\"col\">error</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n"
-    );
-    for check in &test.checks {
-        let _ = writeln!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            e(&check.name),
-            e(&check.truth),
-            e(&check.measured),
-            e(check.error.as_deref().unwrap_or_default()),
-            check.verdict()
-        );
-    }
-    out.push_str("</tbody>\n</table></div>\n");
+/// The text of a section; the sentences of the report in it as a list.
+fn about(out: &mut String, report: &Report, about: &str) {
+    let repeated: Vec<String> =
+        report.sentences.iter().filter(|sentence| about.contains(sentence.as_str())).cloned().collect();
+    let rest = repeated.iter().fold(about.to_owned(), |rest, sentence| rest.replace(sentence.as_str(), ""));
+    let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+    let _ = writeln!(out, "<p>{}</p>", prose(&rest));
+    list(out, "found", &merged(&repeated));
 }
 
-fn fact_tables(out: &mut String, report: &Report) {
-    let all = [("Tester".to_owned(), &report.facts.tester)]
-        .into_iter()
-        .chain(report.facts.duts.iter().map(|(name, facts)| (format!("Device {name}"), facts)))
-        .filter(|(_, facts)| !facts.is_empty());
-    let all: Vec<(String, &FactTable)> = all.collect();
-    if all.is_empty() {
-        return;
-    }
-    out.push_str("<h2>Facts</h2>\n");
-    for (title, facts) in all {
-        let _ = writeln!(out, "<h3>{}</h3>\n<dl>", e(&title));
-        for (name, value) in facts {
-            let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", e(name), e(value));
+/// Sentences of the form "What of a point: finding". Points with the same finding share one sentence.
+fn merged(sentences: &[String]) -> Vec<String> {
+    let mut found: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (point, finding) in sentences.iter().map(|sentence| sentence.split_once(": ").unwrap_or((sentence, ""))) {
+        match found.iter_mut().find(|(_, known)| *known == finding && !finding.is_empty()) {
+            Some((points, _)) => points.push(point.split_once(' ').map_or(point, |(_, point)| point)),
+            None => found.push((vec![point], finding)),
         }
-        out.push_str("</dl>\n");
     }
+    let sentence = |(points, finding): (Vec<&str>, &str)| match finding {
+        "" => points.join("; "),
+        finding => format!("{}: {finding}", points.join("; ")),
+    };
+    found.into_iter().map(sentence).collect()
 }
 
-fn commands(out: &mut String, report: &Report) {
-    if report.commands.is_empty() {
-        return;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_with_the_same_finding_share_a_sentence() {
+        let sentences =
+            ["Bottleneck of a: the tester.", "Bottleneck of b: the device.", "Bottleneck of c: the tester.", "No."];
+        let sentences = sentences.map(str::to_owned);
+        assert_eq!(merged(&sentences), ["Bottleneck of a; of c: the tester.", "Bottleneck of b: the device.", "No."]);
     }
-    let count = number::plural(report.commands.len() as u64, "command");
-    // Paper cannot open the list, and its length is no help there.
-    let _ = writeln!(
-        out,
-        "<h2>Commands</h2>\n<p class=\"paper\">{count} run on the devices: <code>commands.jsonl</code> in the run folder \
-         has them with their output.</p>\n<details class=\"screen\">\n<summary>{count} run on the devices</summary>"
-    );
-    for c in &report.commands {
-        let status = match c.status {
-            Some(0) => String::new(),
-            Some(n) => format!(" · status {n}"),
-            None => " · no exit status".to_owned(),
-        };
-        let _ = writeln!(
-            out,
-            "<p class=\"meta\">{} · {} · {}{status}</p>\n<pre><code>{}</code></pre>",
-            e(&c.at),
-            e(&c.dut),
-            e(&c.why),
-            e(&[c.command.trim_end(), c.output.trim_end()].join("\n")).trim_end()
-        );
-    }
-    out.push_str("</details>\n");
 }

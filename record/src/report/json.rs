@@ -8,7 +8,15 @@ use crate::versioned::Versioned;
 pub(super) const FORMAT: Format = Format { name: "json", extension: "json", about: "everything, for programs", render };
 
 fn render(report: &Report) -> String {
+    text(serde_json::to_string_pretty(&Versioned::of(report)))
+}
+
+/// The same document on one line.
+pub(super) fn on_one_line(report: &Report) -> String {
+    text(serde_json::to_string(&Versioned::of(report)))
+}
+
+fn text(written: serde_json::Result<String>) -> String {
     // Fields are in the order of the types and maps are sorted by key, so the same report gives the same text.
-    let text = serde_json::to_string_pretty(&Versioned::of(report)).expect("the model has only names and numbers");
-    format!("{}\n", escaped_json(&text))
+    format!("{}\n", escaped_json(&written.expect("the model has only names and numbers")))
 }

@@ -86,6 +86,9 @@ pub struct Report {
     pub header: Header,
     /// Basis of verdicts and results, and damage of the record.
     pub audit: Audit,
+    /// The text of the scenario; the run folder has it.
+    #[serde(skip)]
+    pub scenario_text: String,
     /// The label: whether the procedure conforms, and the test bed.
     pub conformance: Conformance,
     /// Finished measurements.
@@ -140,7 +143,18 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn } = record;
+        let Record {
+            header,
+            scenario_text,
+            mut facts,
+            calibration,
+            mut self_test,
+            outcomes,
+            trials,
+            nulls,
+            commands,
+            torn,
+        } = record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
         let repeated_points = visit::repeated_points(&outcomes);
@@ -151,6 +165,7 @@ impl Report {
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
+            scenario_text,
             measured: outcomes.len(),
             planned: header.plan.measurements.iter().filter(|m| !is_enough(&header.scenario, &outcomes, m)).count(),
             repeated_points,

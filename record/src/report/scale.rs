@@ -1,6 +1,7 @@
 //! Axes of figures: how values become lengths, and where the ticks are.
 
-use super::number::si;
+use super::number::{grouped_f64, si, significant};
+use super::svg::text_width;
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub(super) enum Scale {
 /// An axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// Quantity and unit.
+    /// Quantity and unit, with a comma in between; or one of both.
     pub label: String,
     /// Its scale.
     pub scale: Scale,
@@ -37,6 +38,13 @@ impl Axis {
         let last = (max / step).ceil();
         let ticks = (0..=last as u32).map(|i| (f64::from(i) * step, si(f64::from(i) * step, 3))).collect();
         Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, last * step), ticks }
+    }
+
+    /// From zero to exactly `end`: a time that has passed.
+    pub(super) fn until(label: &str, end: f64) -> Axis {
+        let rounded = Axis::linear(label, end);
+        let ticks = rounded.ticks.into_iter().filter(|(tick, _)| *tick <= end * 1.000_001).collect();
+        Axis { range: (0.0, if end > 0.0 { end } else { 1.0 }), ticks, ..rounded }
     }
 
     /// Steps 1 to `last`.
@@ -66,11 +74,11 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::Log, range: (min, max), ticks }
     }
 
-    /// Ticks where there are values, by their factors.
+    /// From zero, with ticks where there are values: ideal scaling is a straight line.
     pub(super) fn at_values(label: &str, values: &[f64]) -> Axis {
-        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let max = values.iter().copied().fold(0.0, f64::max);
         let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Log, range: (min / 1.3, max * 1.3), ticks }
+        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, max * 1.1), ticks }
     }
 
     /// A share in percent with a lane for zero; `smallest` is the smallest value above zero.
@@ -84,6 +92,36 @@ impl Axis {
         Axis { label: label.to_owned(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
     }
 
+    /// The share of frames above a value, in percent, by its factors, from 100 % down to the smallest share above zero.
+    pub(super) fn share(label: &str, smallest: f64) -> Axis {
+        let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
+        let ticks = (first..=2).map(|power| (10f64.powi(power), percent(power))).collect();
+        Axis { label: label.to_owned(), scale: Scale::Log, range: (10f64.powi(first), 100.0), ticks }
+    }
+
+    /// Its name as printed beside it, which tells a logarithmic scale.
+    pub(super) fn name(&self) -> String {
+        match self.scale {
+            Scale::Linear => self.label.clone(),
+            Scale::Log | Scale::LogWithZero => format!("{} (log scale)", self.label),
+        }
+    }
+
+    /// The same, or its unit alone if the name is longer than this.
+    pub(super) fn name_within(&self, length: f64) -> String {
+        let name = self.name();
+        match name.split_once(", ") {
+            Some((_, unit)) if text_width(&name) > length => unit.to_owned(),
+            _ => name,
+        }
+    }
+
+    /// A value with its unit: what is behind the comma of the label, or else the label.
+    pub(super) fn says(&self, value: f64) -> String {
+        let unit = self.label.rsplit_once(", ").map_or(self.label.as_str(), |(_, unit)| unit);
+        format!("{} {unit}", digits(value))
+    }
+
     /// Position of a value between 0 and `length`.
     pub(super) fn place(&self, value: f64, length: f64) -> f64 {
         let (min, max) = self.range;
@@ -94,6 +132,11 @@ impl Axis {
             Scale::LogWithZero => LANE + (value.max(min) / min).ln() / (max / min).ln() * (length - LANE),
         }
     }
+}
+
+/// A value as a mark says it, without its unit: all digits of large ones.
+pub(super) fn digits(value: f64) -> String {
+    if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
 }
 
 /// `0.01 %`, `10 %`, and below that a power of ten.
@@ -130,6 +173,25 @@ mod tests {
         assert_eq!(texts(&Axis::log("", 1e5, 1e9)), ["100 k", "1 M", "10 M", "100 M", "1 G"]);
         assert_eq!(texts(&Axis::steps("", 9)), ["1", "2", "4", "6", "8"]);
         assert_eq!(texts(&Axis::loss("", 0.02)), ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_ends_its_axis() {
+        let axis = Axis::until("time, s", 62.5);
+        assert_eq!((texts(&axis), axis.range), (vec!["0", "20", "40", "60"], (0.0, 62.5)));
+    }
+
+    #[test]
+    fn shares_go_down_to_the_smallest_one() {
+        let axis = Axis::share("frames with a longer delay, %", 0.02);
+        assert_eq!(texts(&axis), ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+        assert_eq!(axis.name(), "frames with a longer delay, % (log scale)");
+    }
+
+    #[test]
+    fn values_carry_the_unit_of_the_label() {
+        assert_eq!(Axis::linear("connections", 10.0).says(1_000_000.0), "1,000,000 connections");
+        assert_eq!(Axis::linear("delay, µs", 10.0).says(0.123_45), "0.123 µs");
     }
 
     #[test]

@@ -1,9 +1,14 @@
-//! Figures as SVG text: axes with round ticks, marks, whiskers, a legend, and names for screen readers. `figure` chooses the
-//! figures of a report.
+//! Figures as SVG text: axes with round ticks, marks that show their values, whiskers, a legend, and names for screen readers.
+//! `figure` chooses the figures of a report.
+
+mod bars;
+mod strips;
 
 use super::number::si;
-use super::scale::Axis;
+use super::scale::{Axis, digits};
+pub(super) use bars::{Bar, bars};
 use std::fmt::Write;
+pub(super) use strips::{Strip, Strips};
 
 /// Shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +23,8 @@ pub(super) enum Shape {
     Diamond,
     /// ✕
     Cross,
+    /// ＋
+    Plus,
 }
 
 /// Shapes of series, in order.
@@ -62,12 +69,14 @@ pub(super) struct Point {
     pub at_least: bool,
     /// Its repetitions, drawn beside it.
     pub dots: Vec<Dot>,
+    /// What its mark says of it; by default its values with the units of the axes.
+    pub says: Option<String>,
 }
 
 impl Point {
     /// A point alone.
     pub(super) fn at(x: f64, y: f64) -> Point {
-        Point { x, y, whisker: None, at_least: false, dots: Vec::new() }
+        Point { x, y, whisker: None, at_least: false, dots: Vec::new(), says: None }
     }
 }
 
@@ -84,6 +93,18 @@ pub(super) struct Series {
     pub joined: bool,
     /// The points.
     pub points: Vec<Point>,
+}
+
+impl Series {
+    /// A line without marks, such as that of a model: `ideal` for what would be, `fitted` for what a model says.
+    pub(super) fn line(name: String, class: String, points: Vec<Point>) -> Series {
+        Series { name, class, shape: None, joined: true, points }
+    }
+
+    /// The classes of its group. Lines without marks have patterns, because colours alone do not tell them apart.
+    fn classes(&self) -> String {
+        if self.shape.is_none() && self.joined { format!("{} bare", self.class) } else { self.class.clone() }
+    }
 }
 
 /// A figure.
@@ -121,6 +142,27 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 
+/// A name that fits into a width; empty if hardly any of it does.
+pub(super) fn shortened(name: &str, width: f64) -> String {
+    if text_width(name) <= width {
+        return name.to_owned();
+    }
+    let letters = name.chars().count();
+    let fit = (0..letters).rev().find(|n| text_width(name) / letters as f64 * (*n as f64 + 1.5) <= width).unwrap_or(0);
+    if fit < 3 { String::new() } else { name.chars().take(fit).chain(['…']).collect() }
+}
+
+/// The beginning of a drawing, with its name and description.
+pub(super) fn begin(id: &str, class: &str, (width, height): (f64, f64), title: &str, description: &str) -> String {
+    format!(
+        "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>\n",
+        escaped(title),
+        escaped(description)
+    )
+}
+
 /// A text inside SVG or HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -146,16 +188,7 @@ impl Plot {
         let left = widest + 34.0;
         let top = 10.0 + lines * LEGEND_LINE;
         let frame = Frame { left, top, width: width - left - 22.0, height: height - top - 46.0 };
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-             aria-labelledby=\"{0}-t {0}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-             <title id=\"{0}-t\">{1}</title>\n<desc id=\"{0}-d\">{2}</desc>",
-            self.id,
-            escaped(&self.title),
-            escaped(&self.description)
-        );
+        let mut out = begin(&self.id, "plot", (width, height), &self.title, &self.description);
         self.draw_legend(&mut out, &legend);
         self.draw_axes(&mut out, frame);
         self.draw_band(&mut out, frame);
@@ -189,7 +222,7 @@ impl Plot {
         for &(i, x, line) in legend {
             let y = 12.0 + line * LEGEND_LINE;
             let name = if let Some(series) = self.series.get(i) {
-                let _ = write!(out, "<g class=\"{}\">", series.class);
+                let _ = write!(out, "<g class=\"{}\">", series.classes());
                 if series.joined {
                     let _ = write!(out, "<path class=\"line\" d=\"M{x:.1} {y:.1}h22\"/>");
                 }
@@ -203,7 +236,9 @@ impl Plot {
                     write!(out, "<rect class=\"band\" x=\"{x:.1}\" y=\"{:.1}\" width=\"22\" height=\"10\"/>", y - 5.0);
                 self.band_name
             };
-            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 28.0, y + 4.0, escaped(name));
+            let fits = shortened(name, self.size.0 - x - 28.0);
+            let whole = if fits == name { String::new() } else { format!("<title>{}</title>", escaped(name)) };
+            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{whole}{}</text>", x + 28.0, y + 4.0, escaped(&fits));
         }
     }
 
@@ -248,12 +283,12 @@ impl Plot {
             out,
             "<text class=\"middle name\" x=\"{cx:.1}\" y=\"{:.1}\">{}</text>",
             bottom + 37.0,
-            escaped(&self.x.label)
+            escaped(&self.x.name())
         );
         let _ = writeln!(
             out,
             "<text class=\"middle name\" transform=\"translate(14 {cy:.1}) rotate(-90)\">{}</text>",
-            escaped(&self.y.label)
+            escaped(&self.y.name_within(f.height + 30.0))
         );
     }
 
@@ -271,7 +306,7 @@ impl Plot {
     }
 
     fn draw_series(&self, out: &mut String, f: Frame, series: &Series) {
-        let _ = writeln!(out, "<g class=\"{}\">", series.class);
+        let _ = writeln!(out, "<g class=\"{}\">", series.classes());
         let places: Vec<(f64, f64)> = series.points.iter().map(|p| self.at(f, p.x, p.y)).collect();
         if series.joined && places.len() > 1 {
             let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
@@ -292,15 +327,36 @@ impl Plot {
             for (i, dot) in point.dots.iter().enumerate() {
                 // Beside the whisker, alternately, so that equal values stay visible.
                 let (x, y) = (x + 9.0 + 4.0 * (i % 2) as f64, self.at(f, point.x, dot.value).1);
-                let _ = write!(out, "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"/>", dot.class());
+                let says = format!("{}, repetition {}\n{}", series.name, i + 1, self.y.says(dot.value));
+                let _ = write!(
+                    out,
+                    "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\"><title>{}</title></circle>",
+                    dot.class(),
+                    escaped(says.trim_start())
+                );
             }
             if let Some(shape) = series.shape {
+                let _ = write!(out, "<g><title>{}</title>", escaped(&self.says(series, point)));
                 draw_mark(out, shape, x, y, point.at_least);
+                out.push_str("</g>");
                 self.draw_label(out, f, point);
                 out.push('\n');
             }
         }
         out.push_str("</g>\n");
+    }
+
+    /// What a mark says of its point: series, and the values on both axes with their units.
+    fn says(&self, series: &Series, point: &Point) -> String {
+        if let Some(says) = &point.says {
+            return says.clone();
+        }
+        let bound = if point.at_least { "≥ " } else { "" };
+        let range = point
+            .whisker
+            .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), self.y.says(high)));
+        let says = format!("{}\n{}\n{bound}{}{range}", series.name, self.x.says(point.x), self.y.says(point.y));
+        says.trim_start().to_owned()
     }
 
     fn draw_label(&self, out: &mut String, f: Frame, point: &Point) {
@@ -325,88 +381,10 @@ fn draw_mark(out: &mut String, shape: Shape, x: f64, y: f64, hollow: bool) {
         Shape::Triangle => write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.1}l4.5 8h-9z\"/>", y - 4.8),
         Shape::Diamond => write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\"/>", y - 5.0),
         Shape::Cross => write!(out, "<path class=\"cross\" d=\"M{0:.1} {1:.1}l7 7m0 -7l-7 7\"/>", x - 3.5, y - 3.5),
+        Shape::Plus => {
+            write!(out, "<path class=\"cross\" d=\"M{0:.1} {y:.1}h10M{x:.1} {1:.1}v10\"/>", x - 5.0, y - 5.0)
+        }
     };
-}
-
-/// A bar of a [`bars`] figure.
-#[derive(Clone, Debug)]
-pub(super) struct Bar {
-    /// Its name.
-    pub label: String,
-    /// Its length; `None` if there is no value.
-    pub value: Option<f64>,
-    /// Lowest and highest value.
-    pub whisker: Option<(f64, f64)>,
-    /// Its repetitions.
-    pub dots: Vec<Dot>,
-    /// Text after the bar.
-    pub text: String,
-    /// Class of the style sheet, which gives the colour.
-    pub class: String,
-}
-
-/// Horizontal bars with whiskers on a common axis.
-pub(super) fn bars(id: &str, title: &str, description: &str, axis: &Axis, bars: &[Bar], width: f64) -> String {
-    const ROW: f64 = 34.0;
-    let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 16.0;
-    let right = bars.iter().map(|b| text_width(&b.text)).fold(0.0, f64::max) + 24.0;
-    let (inner, bottom) = (width - left - right, 8.0 + ROW * bars.len() as f64);
-    let height = bottom + 46.0;
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>",
-        escaped(title),
-        escaped(description)
-    );
-    for (value, text) in &axis.ticks {
-        let x = left + axis.place(*value, inner);
-        let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} 4V{bottom:.1}\"/>");
-        let _ =
-            writeln!(out, "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", bottom + 17.0, escaped(text));
-    }
-    for (i, bar) in bars.iter().enumerate() {
-        let y = 8.0 + ROW * (i as f64 + 0.5);
-        let _ = writeln!(
-            out,
-            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 8.0,
-            y + 4.0,
-            escaped(&bar.label)
-        );
-        let end = bar.value.map_or(0.0, |v| axis.place(v, inner));
-        let mut edge = left + end;
-        let _ = write!(out, "<g class=\"{}\">", bar.class);
-        let _ =
-            write!(out, "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{end:.1}\" height=\"20\"/>", y - 10.0);
-        if let Some((low, high)) = bar.whisker {
-            let (a, b) = (left + axis.place(low, inner), left + axis.place(high, inner));
-            edge = edge.max(b);
-            let _ = write!(
-                out,
-                "<path class=\"whisker on-bar\" d=\"M{a:.1} {0:.1}H{b:.1}M{a:.1} {1:.1}v8M{b:.1} {1:.1}v8\"/>",
-                y - 4.0,
-                y - 8.0
-            );
-        }
-        for dot in &bar.dots {
-            let x = left + axis.place(dot.value, inner);
-            let _ =
-                write!(out, "<circle class=\"{} on-bar\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"2.5\"/>", dot.class(), y + 5.0);
-        }
-        let _ = writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));
-    }
-    let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} 4V{bottom:.1}H{:.1}\"/>", left + inner);
-    let _ = writeln!(
-        out,
-        "<text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n</svg>",
-        left + inner / 2.0,
-        bottom + 37.0,
-        escaped(&axis.label)
-    );
-    out
 }
 
 #[cfg(test)]

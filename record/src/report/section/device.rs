@@ -2,10 +2,8 @@
 //! with what limits the throughput, and what resets and failovers did to connections.
 
 use super::Section;
-use crate::report::figure::Figure;
+use crate::report::figure::{Figure, cpu_idle as idle_times};
 use crate::report::result::PointResult;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, Series};
 use crate::report::table::{Row, Table, row};
 use crate::report::{Report, bottleneck, facts, number};
 use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
@@ -88,54 +86,10 @@ pub(super) fn cpu_idle(report: &Report) -> Option<Section> {
 fn figures(at: usize, result: &PointResult) -> Vec<Figure> {
     let boxes = bottleneck::idle_of(result);
     let name = |cpu: &CpuIdle| {
-        let place = facts::place(result);
+        let place = facts::device_at(result);
         if boxes.len() > 1 { format!("{place}, {}", bottleneck::name_of(cpu.of, boxes.len() as u32)) } else { place }
     };
-    boxes.iter().map(|cpu| figure(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
-}
-
-fn figure(id: &str, name: &str, cpu: &CpuIdle) -> Figure {
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let point = |(end, share): (&method::Nanos, &u32)| Point::at(seconds(end.0), f64::from(*share) / 1e4);
-    let cores = cpu.cores.iter().enumerate().map(|(at, (core, shares))| Series {
-        name: core.clone(),
-        class: format!("s{}", at % 6),
-        shape: None,
-        joined: true,
-        points: cpu.ends.iter().zip(shares).map(point).collect(),
-    });
-    let marks = cpu.phase1.into_iter().flatten().chain(cpu.phase2).map(|time| Series {
-        name: String::new(),
-        class: "s5".to_owned(),
-        shape: None,
-        joined: true,
-        points: vec![Point::at(seconds(time.0), 0.0), Point::at(seconds(time.0), 100.0)],
-    });
-    let end = cpu.ends.last().copied().max(Some(cpu.phase2[1])).map_or(1.0, |end| seconds(end.0));
-    let in_words: Vec<String> = cpu.in_phase2().map(|(core, shares)| format!("{core}: {}", range(&shares))).collect();
-    let phase = |[start, end]: [method::Nanos; 2]| format!("{:.1} s to {:.1} s", seconds(start.0), seconds(end.0));
-    let phase1 = cpu.phase1.map_or_else(String::new, |phase1| format!("Phase 1 from {}, phase", phase(phase1)));
-    let phase1 = if phase1.is_empty() { "Phase".to_owned() } else { phase1 };
-    let plot = Plot {
-        id: id.to_owned(),
-        title: format!("CPU idle time, {name}"),
-        description: format!("{name}, in phase 2: {}", in_words.join("; ")),
-        x: Axis::linear("time, s", end.max(0.001)),
-        y: Axis::linear("idle, %", 100.0),
-        band: Vec::new(),
-        band_name: "",
-        series: cores.chain(marks).collect(),
-        labels: Labels::None,
-        size: (1000.0, 300.0),
-    };
-    let caption = format!("Idle time of each core, {name}. {phase1} 2 from {}.", phase(cpu.phase2));
-    Figure { caption, svg: plot.render(), wide: true }
-}
-
-/// Smallest and largest idle share in percent.
-fn range(shares: &[u32]) -> String {
-    let percent = |share: Option<&u32>| f64::from(share.copied().unwrap_or(0)) / 1e4;
-    format!("{:.0} % to {:.0} % idle", percent(shares.iter().min()), percent(shares.iter().max()))
+    boxes.iter().map(|cpu| idle_times(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
 }
 
 /// The section of all points with a reset or a failover.

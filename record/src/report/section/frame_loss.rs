@@ -29,7 +29,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 
 fn curve(results: &[&PointResult]) -> Figure {
     let curves = results.iter().flat_map(|result| {
-        let place = facts::place(result);
+        let place = facts::device_at(result);
         let of_kind = |(name, kind)| (format!("{place}{name}"), points(result, kind));
         KINDS.map(of_kind).into_iter().filter(|(_, points)| !points.is_empty())
     });
@@ -54,7 +54,7 @@ fn curve(results: &[&PointResult]) -> Figure {
         title: "Frame loss rate".to_owned(),
         description: in_words.collect::<Vec<_>>().join("; "),
         x: Axis::linear("offered load, % of the highest", 100.0),
-        y: Axis::linear("loss, %", (most * 1.05).max(0.01)),
+        y: Axis::linear("loss, %", if most > 95.0 { 100.0 } else { (most * 1.05).max(0.01) }),
         band: Vec::new(),
         band_name: "",
         series,

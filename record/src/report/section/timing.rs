@@ -1,31 +1,21 @@
 //! Latency and delay variations: the distribution of the delays of each direction, with what stamped the frames.
 
 use super::Section;
-use crate::report::figure::Figure;
+use crate::report::figure::{self, Distribution};
 use crate::report::result::{PointResult, Repetition};
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, Series};
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
-use method::{Count, Delays};
-use std::collections::BTreeMap;
+use method::Delays;
 
-/// The parts of metrics whose repetitions have delays: one for each metric and direction.
-const SHOWN: [(&str, &str); 6] = [
-    ("latency_typical_forward", "forward"),
-    ("latency_typical_reverse", "reverse"),
-    ("pdv_forward", "forward"),
-    ("pdv_reverse", "reverse"),
-    ("ipdv_median_forward", "forward"),
-    ("ipdv_median_reverse", "reverse"),
+/// The parts of metrics whose repetitions have delays: one for each metric and direction, with its words in a legend.
+const SHOWN: [(&str, &str, &str); 6] = [
+    ("latency_typical_forward", "forward", "latency, left to right"),
+    ("latency_typical_reverse", "reverse", "latency, right to left"),
+    ("pdv_forward", "forward", "PDV, left to right"),
+    ("pdv_reverse", "reverse", "PDV, right to left"),
+    ("ipdv_median_forward", "forward", "IPDV, left to right"),
+    ("ipdv_median_reverse", "reverse", "IPDV, right to left"),
 ];
-
-/// The delays of one direction at a point, over all repetitions.
-struct Distribution {
-    name: String,
-    delays: Vec<Delays>,
-    rates: (u64, u64),
-}
 
 /// The section of all points with delays.
 pub(super) fn section(report: &Report) -> Option<Section> {
@@ -39,12 +29,12 @@ pub(super) fn section(report: &Report) -> Option<Section> {
                 is subtracted: the tester's own floor without a device is printed beside."
             .to_owned(),
         tables: vec![table(report, &all)],
-        figures: vec![figure(&all)],
+        figures: figure::delays(&all),
     })
 }
 
 fn distribution(result: &PointResult) -> Option<Distribution> {
-    let (_, direction) = SHOWN.iter().find(|(part, _)| *part == result.metric)?;
+    let (_, direction, words) = SHOWN.iter().find(|(part, ..)| *part == result.metric)?;
     let of = |repetition: &Repetition| {
         let delays = &repetition.observed.delays;
         if *direction == "forward" { delays.forward.clone() } else { delays.reverse.clone() }
@@ -52,7 +42,8 @@ fn distribution(result: &PointResult) -> Option<Distribution> {
     let delays: Vec<Delays> = result.repetitions.iter().filter_map(of).collect();
     let rates = result.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate.0);
     let rates = (rates.clone().min()?, rates.max()?);
-    (!delays.is_empty()).then(|| Distribution { name: facts::place(result), delays, rates })
+    let label = format!("{}, {words}", facts::device_at(result));
+    (!delays.is_empty()).then(|| Distribution { name: facts::place(result), label, delays, rates })
 }
 
 fn table(report: &Report, all: &[Distribution]) -> Table {
@@ -85,56 +76,4 @@ fn table(report: &Report, all: &[Distribution]) -> Table {
         notes: Vec::new(),
         same: Vec::new(),
     }
-}
-
-impl Distribution {
-    fn sum(&self, of: fn(&Delays) -> Count) -> Count {
-        self.delays.iter().map(of).sum()
-    }
-
-    /// Share of the received frames with at most each delay: microseconds, percent.
-    fn shares(&self) -> Vec<(f64, f64)> {
-        let mut counts: BTreeMap<u64, Count> = BTreeMap::new();
-        for &(end, count) in self.delays.iter().flat_map(|delays| &delays.histogram) {
-            *counts.entry(end).or_default() += count;
-        }
-        let all: Count = counts.values().sum();
-        let mut so_far = 0;
-        let share = |(end, count): (u64, Count)| {
-            so_far += count;
-            (end.max(1) as f64 / 1e3, so_far as f64 * 100.0 / all.max(1) as f64)
-        };
-        counts.into_iter().map(share).collect()
-    }
-}
-
-fn figure(all: &[Distribution]) -> Figure {
-    let shares: Vec<Vec<(f64, f64)>> = all.iter().map(Distribution::shares).collect();
-    let ends = || shares.iter().flatten().map(|(delay, _)| *delay);
-    let (least, most) = (ends().fold(f64::MAX, f64::min), ends().fold(0.0, f64::max));
-    let series = all.iter().zip(&shares).enumerate().map(|(at, (d, shares))| Series {
-        name: d.name.clone(),
-        class: format!("s{}", at % 6),
-        shape: None,
-        joined: true,
-        points: shares.iter().map(|&(delay, share)| Point::at(delay, share)).collect(),
-    });
-    let in_words = all.iter().zip(&shares).map(|(d, shares)| {
-        let half = shares.iter().find(|(_, share)| *share >= 50.0).map_or(0.0, |(delay, _)| *delay);
-        format!("{}: half of the frames within {} µs", d.name, number::significant(half, 3))
-    });
-    let plot = Plot {
-        id: "delays".to_owned(),
-        title: "Delays".to_owned(),
-        description: in_words.collect::<Vec<_>>().join("; "),
-        x: Axis::log("delay, µs", least.min(most).max(0.001), most.max(0.001)),
-        y: Axis::linear("frames with at most this delay, %", 100.0),
-        band: Vec::new(),
-        band_name: "",
-        series: series.collect(),
-        labels: Labels::None,
-        size: (1000.0, 300.0),
-    };
-    let caption = "Share of the received frames with at most each delay.".to_owned();
-    Figure { caption, svg: plot.render(), wide: true }
 }

@@ -199,6 +199,7 @@ impl Run {
     pub(super) fn record(&self) -> Record {
         let run = self.clone();
         Record {
+            scenario_text: format!("name = \"{}\"\n", run.header.scenario.name),
             header: run.header,
             facts: run.facts,
             calibration: Some(run.calibration),

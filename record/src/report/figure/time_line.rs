@@ -1,0 +1,110 @@
+//! The time line of a run: when each repetition ended and the null device was measured, with their rates.
+
+use super::{Figure, Shown, WIDE, is_rate};
+use crate::report::result::{PointResult, Repetition};
+use crate::report::scale::Axis;
+use crate::report::svg::{Labels, Plot, Point, SHAPES, Series, Shape};
+use crate::report::{Report, number};
+use scenario::axis;
+
+/// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
+/// figure.
+pub(super) fn figures(report: &Report) -> Vec<Figure> {
+    let mut metrics: Vec<&str> = Vec::new();
+    for result in report.results.iter().filter(|result| is_rate(&result.metric)) {
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
+        }
+    }
+    let last = |m: &&str| times(report, m).fold(None, |last: Option<f64>, t| Some(last.map_or(t, |last| last.max(t))));
+    let figure = |(n, metric): (usize, &str)| Some(time_line(report, metric, last(&metric)?, n));
+    metrics.into_iter().filter(|metric| times(report, metric).count() > 1).enumerate().filter_map(figure).collect()
+}
+
+/// When the searches for a metric ended, and when the null device was measured for it.
+fn times<'a>(report: &'a Report, metric: &'a str) -> impl Iterator<Item = f64> + 'a {
+    let results = || report.results.iter().filter(move |c| c.metric == metric);
+    let ended = results().flat_map(|c| &c.repetitions).filter_map(|r| r.after_s);
+    let nulls = results().flat_map(|c| &c.null).filter(move |null| null.of(metric).is_some()).map(|null| null.after_s);
+    ended.chain(nulls)
+}
+
+fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
+    let results: Vec<&PointResult> = report.results.iter().filter(|c| c.metric == metric).collect();
+    let shown = Shown::of(metric, &results);
+    let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
+    let point = |r: &Repetition| {
+        let at = Point::at(r.after_s? / scale, r.value as f64);
+        r.bound.has_rate().then_some(Point { at_least: r.bound.at_least(), ..at })
+    };
+    let of = |c: &PointResult| c.repetitions.iter().filter_map(point).collect::<Vec<Point>>();
+    // Many points need one name each, which the table has; the figure then names the devices only.
+    let by_device = results.len() > 6;
+    let mut series: Vec<Series> = Vec::new();
+    for result in &results {
+        let name = if by_device { result.dut_name.clone() } else { point_name(result, &results) };
+        match series.iter_mut().find(|s| s.name == name) {
+            Some(same) => same.points.extend(of(result)),
+            None => series.push(Series {
+                name,
+                class: format!("s{}", series.len() % 6),
+                shape: Some(SHAPES[series.len() % SHAPES.len()]),
+                joined: false,
+                points: of(result),
+            }),
+        }
+    }
+    let mut nulls: Vec<Point> = results
+        .iter()
+        .flat_map(|c| &c.null)
+        .filter_map(|null| Some(Point::at(null.after_s / scale, null.of(metric)?.0 as f64)))
+        .collect();
+    nulls.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let measured = !nulls.is_empty();
+    series.push(Series {
+        name: if measured { "null device".to_owned() } else { String::new() },
+        class: "path".to_owned(),
+        shape: Some(Shape::Cross),
+        joined: true,
+        points: nulls,
+    });
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.y).fold(0.0, f64::max);
+    let title = format!("{} over the time of the run", shown.title);
+    let spoken = |p: &Point| format!("{} at {:.0} {unit_of_time}", number::si(p.y, 3), p.x);
+    let description = series.iter().filter(|s| !s.points.is_empty()).map(|s| {
+        let points: Vec<String> = s.points.iter().map(spoken).collect();
+        format!("{}: {}", s.name, points.join(", "))
+    });
+    let mut caption = format!("{title}.");
+    if measured {
+        caption.push_str(
+            " Crosses: the null device before and after each point. The device under test has no part in its rate: if that \
+             changes at one point, the host has changed.",
+        );
+    }
+    let plot = Plot {
+        id: format!("time{n}"),
+        description: description.collect::<Vec<_>>().join("; "),
+        title,
+        x: Axis::until(&format!("time since the start of the run, {unit_of_time}"), last / scale),
+        y: Axis::linear(&shown.axis(), highest * 1.05),
+        band: Vec::new(),
+        band_name: "",
+        series,
+        labels: Labels::None,
+        size: (WIDE, 260.0),
+    };
+    Figure { caption, svg: plot.render(), wide: true }
+}
+
+/// Names what differs between a result and the others of its metric.
+fn point_name(result: &PointResult, all: &[&PointResult]) -> String {
+    let mut name = result.dut_name.clone();
+    if all.iter().any(|c| c.cores != result.cores) {
+        name.extend([", ", &result.cores_in_words()]);
+    }
+    if all.iter().any(|c| c.connections != result.connections) && result.connections > 0 {
+        name.extend([", ", &number::si(result.connections as f64, 3), " connections"]);
+    }
+    name + &axis::more_in_words(&result.axes)
+}

@@ -1,0 +1,142 @@
+//! Rows over a common time, one for each core: the share of each row is the height of its area. Spans of time are marked over
+//! all rows and carry their names.
+
+use super::{begin, escaped, text_width};
+use crate::report::number::significant;
+use crate::report::scale::Axis;
+use std::fmt::Write;
+
+/// Height of a row.
+const ROW: f64 = 40.0;
+/// Room between two rows.
+const GAP: f64 = 8.0;
+/// Room above the rows, for the names of the spans.
+const TOP: f64 = 24.0;
+/// Room below them, for the axis.
+const BOTTOM: f64 = 46.0;
+
+/// A row.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Strip {
+    /// Its name.
+    pub label: String,
+    /// End of each sample on the x axis, and its share in percent.
+    pub samples: Vec<(f64, f64)>,
+    /// What it says of itself.
+    pub says: String,
+}
+
+/// A figure of rows.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Strips {
+    /// Unique in a page.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Description for screen readers.
+    pub description: String,
+    /// Left to right, from zero.
+    pub x: Axis,
+    /// Name of the share.
+    pub share: &'static str,
+    /// Spans of time: start, end, name.
+    pub spans: Vec<(f64, f64, &'static str)>,
+    /// Top to bottom.
+    pub rows: Vec<Strip>,
+    /// Width in pixels of the drawing.
+    pub width: f64,
+}
+
+impl Strips {
+    /// As an `<svg>` element.
+    pub(in crate::report) fn render(&self) -> String {
+        let left = self.rows.iter().map(|row| text_width(&row.label)).fold(0.0, f64::max) + 68.0;
+        let inner = self.width - left - 40.0;
+        let bottom = TOP + (ROW + GAP) * self.rows.len() as f64;
+        let size = (self.width, bottom + BOTTOM);
+        let mut out = begin(&self.id, "plot", size, &self.title, &self.description);
+        for &(from, to, name) in &self.spans {
+            self.draw_span(&mut out, (from, to, name), (left, inner), bottom);
+        }
+        for (i, row) in self.rows.iter().enumerate() {
+            let base = TOP + ROW + (ROW + GAP) * i as f64;
+            self.draw_row(&mut out, row, (left, inner), base);
+        }
+        self.draw_axis(&mut out, (left, inner), bottom);
+        out.push_str("</svg>\n");
+        out
+    }
+
+    fn draw_span(&self, out: &mut String, (from, to, name): (f64, f64, &str), (left, inner): (f64, f64), bottom: f64) {
+        let [a, b] = [from, to].map(|time| left + self.x.place(time, inner));
+        let seconds = [from, to].map(|time| significant(time, 3));
+        let _ = write!(
+            out,
+            "<g class=\"span\"><title>{name}: {} to {}</title><rect x=\"{a:.1}\" y=\"4\" width=\"{:.1}\" height=\"{:.1}\"/>\
+             <path d=\"M{a:.1} 4V{bottom:.1}M{b:.1} 4V{bottom:.1}\"/>",
+            seconds[0],
+            escaped(&self.x.says(to)),
+            (b - a).max(0.0),
+            bottom - 4.0
+        );
+        // A name that does not fit stands in the caption only.
+        if text_width(name) + 6.0 <= b - a {
+            let _ = write!(out, "<text class=\"middle\" x=\"{:.1}\" y=\"17\">{name}</text>", f64::midpoint(a, b));
+        }
+        out.push_str("</g>\n");
+    }
+
+    fn draw_row(&self, out: &mut String, row: &Strip, (left, inner): (f64, f64), base: f64) {
+        let _ = writeln!(
+            out,
+            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            left - 40.0,
+            base - ROW / 2.0 + 4.0,
+            escaped(&row.label)
+        );
+        for (share, text) in [(0.0, "0 %"), (1.0, "100 %")] {
+            let y = base - ROW * share;
+            let _ = write!(
+                out,
+                "<path class=\"grid\" d=\"M{left:.1} {y:.1}h{inner:.1}\"/><text class=\"end tick\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
+                left - 4.0,
+                y + if share > 0.0 { 9.0 } else { 0.0 }
+            );
+        }
+        let mut path = format!("M{left:.1} {base:.1}");
+        let mut from = left;
+        for &(end, share) in &row.samples {
+            let (x, y) = (left + self.x.place(end, inner), base - ROW * share / 100.0);
+            let _ = write!(path, "L{from:.1} {y:.1}H{x:.1}");
+            from = x;
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"area s0\" d=\"{path}V{base:.1}Z\"><title>{}</title></path>",
+            escaped(&row.says)
+        );
+    }
+
+    fn draw_axis(&self, out: &mut String, (left, inner): (f64, f64), bottom: f64) {
+        for (value, text) in &self.x.ticks {
+            let x = left + self.x.place(*value, inner);
+            let _ = writeln!(
+                out,
+                "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v4\"/><text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                bottom + 17.0,
+                escaped(text)
+            );
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}h{inner:.1}\"/>\n\
+             <text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n\
+             <text class=\"middle name\" transform=\"translate(12 {:.1}) rotate(-90)\">{}</text>",
+            left + inner / 2.0,
+            bottom + 37.0,
+            escaped(&self.x.name()),
+            f64::midpoint(TOP, bottom),
+            escaped(self.share)
+        );
+    }
+}
