@@ -84,6 +84,24 @@ fn hooks_run_on_the_host_with_their_files() {
     assert!(!lab.run_dir().path().exists());
 }
 
+/// Many customers make a line that Linux does not pass to a program: it goes to the host in a file.
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_line_longer_than_an_argument_reaches_the_host() {
+    let lab = Lab::new();
+    let file = lab.path("log").display().to_string();
+    let customers = "2001:db8::1 198.51.100.1 1024-2047\n".repeat(10_000);
+    let prepare_line = format!("cat; cat >>{file} <<'end'\n{customers}end\necho set in $PWD $(ls) >>{file}");
+    let config = config(&lab, &[("prepare", &prepare_line), ("restore", "./restore")]);
+    lab.tester_does(|| {
+        let external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(external.teardown().left, Vec::<String>::new());
+    });
+    let log = log(&lab);
+    assert!(log.starts_with(&format!("{customers}set in /tmp/natmeter.")), "{}", &log[..200]);
+    assert!(log.ends_with("\nrestore\n") && !log.contains("line."), "{}", &log[customers.len()..]);
+}
+
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_long_output_and_a_hook_that_hangs() {
