@@ -81,7 +81,10 @@ impl<'a> Beside<'a> {
         let pairs = metrics.into_iter().map(|metric| {
             let published = table.values().filter(|value| value.stat == "median" && value.metric == metric);
             let published = published.filter_map(|value| Some((value.place()?, median(value).value)));
-            let of_metric = results.iter().filter(|result| result.metric == metric);
+            let alike = |result: &&&PointResult| {
+                medians.iter().any(|value| value.metric == metric && value.compares_with(result)) || !is_total(metric)
+            };
+            let of_metric = results.iter().filter(|result| result.metric == metric).filter(alike);
             let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
             let sorted = |mut series: Vec<(f64, f64)>| {
                 series.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -212,6 +215,11 @@ fn group(pair: &Pair, places: &[f64]) -> Group {
 
 fn x_name(table: &PublishedTable) -> &'static str {
     table.values().next().map_or("", |value| value.x_name.as_str())
+}
+
+/// Whether values only compare at the same numbers of connections or of buckets.
+fn is_total(key: &str) -> bool {
+    metric::is_total_of_connections(key) || metric::is_total_of_buckets(key)
 }
 
 /// The place of a result in a table over this.
