@@ -44,10 +44,11 @@ impl Check<'_> {
                 }
                 key if key == LOCK_WAIT.key && !self.is_profiled() => {
                     let at = if self.scenario.measure.profile { self.measure("profile") } else { path };
-                    let fault = Fault::new("only a device of this machine's kernel can be profiled");
+                    let fault =
+                        Fault::new("only a device of this machine's kernel, or a Linux box over ssh, can be profiled");
                     self.fault(fault.at(at, "no device is one").instead(
                         "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding], or a box with \
-                         on = \"namespace\"",
+                         on = \"namespace\" or on = \"ssh:…\"",
                     ));
                 }
                 "throughput" => {}
@@ -88,7 +89,7 @@ impl Check<'_> {
     fn is_profiled(&self) -> bool {
         let boxes = || self.scenario.bed.iter().flat_map(|bed| &bed.boxes);
         self.scenario.duts.iter().any(|dut| match dut {
-            Dut::External { .. } => boxes().any(|(_, keys)| keys.has_kernel_of_tester()),
+            Dut::External { .. } => boxes().any(|(_, keys)| keys.can_be_profiled()),
             other => other.can_be_profiled(),
         })
     }
