@@ -101,7 +101,7 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
     let stacks = stacks_of(folder);
     assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
     let left =
-        bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f 'perf record.*realtime'"]).output().unwrap();
+        bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f '[p]erf record.*realtime'"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "", "perf has ended");
 }
 
