@@ -1,8 +1,8 @@
 //! Samples the call stacks of the kernel of a box with Linux perf, which runs there. perf writes into a folder beside the copies of
 //! hooks; natmeter has it print the samples of the trial, and reads them here.
 
+use super::External;
 use super::outcome::record_as;
-use super::{External, On};
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
 use crate::perf::EVENT;
@@ -155,11 +155,6 @@ impl External {
             way_out: way_out.to_owned(),
         }
     }
-
-    /// Whether it is a host over ssh, whose own perf profiles it.
-    pub fn is_over_ssh(&self) -> bool {
-        matches!(self.on, On::Ssh(_))
-    }
 }
 
 /// Returns the line that starts perf beside a program that runs for an hour, and prints the folder of its files and the cores that are
@@ -220,10 +215,10 @@ mod tests {
 
     #[test]
     fn the_clock_of_a_box_follows_that_of_the_tester() {
-        let here = Instant::now() + Duration::from_secs(60);
-        let clock = Clock { here, there: 1_000_000_000 };
-        assert_eq!(clock.at(here + Duration::from_millis(1)), 1_001_000_000);
-        assert_eq!(clock.at(here - Duration::from_millis(1)), 999_000_000);
+        let before = Instant::now();
+        let clock = Clock { here: before + Duration::from_millis(1), there: 1_000_000_000 };
+        assert_eq!(clock.at(before), 999_000_000);
+        assert_eq!(clock.at(before + Duration::from_millis(2)), 1_001_000_000);
     }
 
     #[test]

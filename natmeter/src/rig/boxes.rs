@@ -43,6 +43,8 @@ pub struct Boxes {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
+    /// Which boxes are Linux hosts over ssh, whose own perf profiles them.
+    profiled: Vec<bool>,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
 }
@@ -70,6 +72,7 @@ pub fn prepare(
         cores,
         here,
         own_cores,
+        profiled: Vec::new(),
         shares_core,
     };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
@@ -80,9 +83,11 @@ pub fn prepare(
         let own = keys.facts.iter().flatten().cloned();
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
-        if running.is_over_ssh() && scenario.measures(LOCK_WAIT.key) {
+        let has_perf = matches!(keys.on, bed::On::Ssh(_)) && keys.can_be_profiled();
+        if has_perf && scenario.measures(LOCK_WAIT.key) {
             running.see_that_perf_works()?;
         }
+        boxes.profiled.push(has_perf);
         boxes.queues.push(Received::by(role, keys, &mut running)?);
         boxes.running.push(running);
     }
@@ -312,8 +317,8 @@ impl Boxes {
             let mut all = again.lock().expect("no panic while held");
             all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
         };
-        let Boxes { cores, here, own_cores, .. } = self;
-        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores };
+        let Boxes { cores, here, own_cores, profiled, .. } = self;
+        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores, profiled };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -332,6 +337,8 @@ struct Between {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
+    /// Which boxes are Linux hosts over ssh, whose own perf profiles them.
+    profiled: Vec<bool>,
 }
 
 impl Device for Between {
@@ -398,8 +405,7 @@ impl Device for Between {
 
     /// The kernels of the boxes over ssh; else that of this machine, whose cores forward packets of boxes in namespaces.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
-        let on_boxes = profile::on_boxes(&self.all, profiler)?;
-        match on_boxes {
+        match profile::on_boxes(&self.all, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
             None if self.cores.is_empty() => Err(TrialError::NotMeasurable(
                 "natmeter profiles boxes with on = \"namespace\" and over ssh: no kernel of another one forwards packets"

@@ -16,18 +16,19 @@ struct OnBoxes {
     frequency: u32,
 }
 
-/// Starts to profile all boxes over ssh; none if there is no such box.
+/// Starts to profile the boxes for which `profiled` is set; none if there is no such box.
 ///
 /// # Errors
 /// If perf does not start on one of them, or a connection is lost.
 pub(super) fn on_boxes(
     all: &Arc<Mutex<Vec<External>>>,
+    profiled: &[bool],
     Profiler { frequency }: Profiler,
 ) -> Result<Option<Box<dyn Profiling>>, TrialError> {
     let mut started = OnBoxes { all: Arc::clone(all), recordings: Vec::new(), frequency };
     let mut boxes = all.lock().expect("no panic while held");
     let several = boxes.len() > 1;
-    for (at, running) in boxes.iter_mut().enumerate().filter(|(_, running)| running.is_over_ssh()) {
+    for (at, (running, _)) in boxes.iter_mut().zip(profiled).enumerate().filter(|(_, (_, profiled))| **profiled) {
         let name = if several { format!("{} ", running.name()) } else { String::new() };
         match running.start_profile(frequency) {
             Ok(recording) => started.recordings.push((at, name, recording)),
@@ -82,7 +83,9 @@ fn joined(all: &mut Profile, of_box: Profile, name: &str) {
     all.frequency = frequency;
     all.time = time;
     all.cores.extend(cores.into_iter().map(|(core, samples)| (format!("{name}{core}"), samples)));
-    parts.into_iter().for_each(|(part, samples)| *all.parts.entry(part).or_default() += samples);
+    for (part, samples) in parts {
+        *all.parts.entry(part).or_default() += samples;
+    }
     all.tester += tester;
     all.others += others;
     all.stacks.extend(stacks.into_iter().map(|(stack, samples)| (format!("{name}{stack}"), samples)));
