@@ -460,10 +460,10 @@ impl BoxKeys {
         self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
     }
 
-    /// Whether perf can sample its kernel: that of this machine, or of a host over ssh. Guests have no perf.
+    /// Whether perf can sample its kernel: that of this machine, of a host over ssh, or of a guest that was built with perf.
     pub fn can_be_profiled(&self) -> bool {
         let is_of_linux = self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel);
-        is_of_linux && matches!(self.on, On::Namespace | On::Ssh(_))
+        is_of_linux && matches!(self.on, On::Namespace | On::Ssh(_) | On::Guest(GuestKind::Qemu))
     }
 
     /// Whether a hook or natmeter tells the memory in use by a box that is this: the Linux kernel does, if it keeps connections.

@@ -1,8 +1,8 @@
 //! Samples the call stacks of the kernel of a box with Linux perf, which runs there. perf writes into a folder beside the copies of
 //! hooks; natmeter has it print the samples of the trial, and reads them here.
 
-use super::External;
 use super::outcome::record_as;
+use super::{External, On};
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
 use crate::perf::EVENT;
@@ -19,6 +19,11 @@ const PRINTING: Duration = Duration::from_secs(120);
 const CHECK: &str = "command -v perf >/dev/null || exit 3\n\
     test \"$(id -u)\" = 0 || test \"$(cat /proc/sys/kernel/perf_event_paranoid)\" -le 0 || exit 4";
 
+/// Prints the time of the box: nanoseconds since 1970, or since its start if its `date` has no nanoseconds.
+const NOW: &str = "case $(date +%N) in\n\
+    '' | *[!0-9]*) sed -n 's/^now at \\([0-9]*\\) nsecs$/\\1/p' /proc/timer_list ;;\n\
+    *) date +%s%N ;;\nesac";
+
 /// A recording in progress on a box.
 #[derive(Debug)]
 pub struct OnBox {
@@ -33,7 +38,7 @@ pub struct OnBox {
 #[derive(Debug)]
 struct Clock {
     here: Instant,
-    /// Nanoseconds since 1970.
+    /// Nanoseconds.
     there: u64,
 }
 
@@ -59,6 +64,10 @@ impl External {
         };
         match ran.output.status {
             Some(0) => Ok(()),
+            Some(3) if matches!(self.on, On::Guest(_)) => Err(refused(
+                "which has no perf",
+                "build a guest with it, `natmeter guest build qemu --perf`, or measure without `profile`",
+            )),
             Some(3) => Err(refused(
                 "which has no perf",
                 &format!("install the package {} there, or measure without `profile`", PERF.package),
@@ -120,11 +129,13 @@ impl External {
     /// The clock of the box, in the middle of a round trip.
     fn clock(&mut self) -> Result<Clock, DutError> {
         let before = Instant::now();
-        let ran = self.place.run("date +%s%N", &self.limits)?;
+        let ran = self.place.run(NOW, &self.limits)?;
         let here = before + before.elapsed() / 2;
-        // Seconds alone have ten digits.
-        let there = ran.output.stdout.trim().parse::<u64>().ok().filter(|there| *there > 1_000_000_000_000_000_000);
-        let unknown = || self.not_profiled("its `date` prints no nanoseconds", "measure without `profile`");
+        let there = ran.output.stdout.trim().parse().ok();
+        let unknown = || {
+            let what = "its `date` prints no nanoseconds, and its kernel shows no /proc/timer_list";
+            self.not_profiled(what, "install the package coreutils there, or measure without `profile`")
+        };
         Ok(Clock { here, there: there.ok_or_else(unknown)? })
     }
 
@@ -161,8 +172,9 @@ impl External {
 /// online. The size of the samples on the disk of the box has a limit.
 fn start(frequency: u32) -> String {
     format!(
-        "folder=$(mktemp -d \"$PWD/profile.XXXXXX\") && cd \"$folder\" || exit\n\
-         {{ LC_ALL=C perf record -q -a -g -k realtime --max-size=256M -e {EVENT} -o data -F {frequency} -- \
+        "case $(date +%N) in '' | *[!0-9]*) clock=monotonic ;; *) clock=realtime ;; esac\n\
+         folder=$(mktemp -d \"$PWD/profile.XXXXXX\") && cd \"$folder\" || exit\n\
+         {{ LC_ALL=C perf record -q -a -g -k $clock --max-size=256M -e {EVENT} -o data -F {frequency} -- \
          sh -c 'echo \"$PPID\" >pid.new; mv pid.new pid; exec sleep 3600'; echo \"$?\" >ended; }} </dev/null >said 2>&1 &\n\
          n=0; until [ -e pid ] || [ -e ended ] || [ $n -ge 200 ]; do sleep 0.1; n=$((n + 1)); done\n\
          if [ ! -e pid ]; then echo '`perf record` did not start:' >&2; cat said >&2; rm -rf \"$folder\"; exit 1; fi\n\
@@ -170,7 +182,8 @@ fn start(frequency: u32) -> String {
     )
 }
 
-/// Returns the line that ends perf, and lets it print the samples between two times, in nanoseconds since 1970.
+/// Returns the line that ends perf, and lets it print the samples between two times of the clock, in
+/// nanoseconds.
 fn finish(folder: &str, from: u64, to: u64) -> String {
     let [from, to] = [from, to].map(|nanos| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
     format!(
@@ -210,7 +223,10 @@ mod tests {
     fn lines_of_perf_on_a_box() {
         let finish =
             finish("/tmp/natmeter.a1B2c3/profile.Xy12zZ", 1_795_690_248_000_000_042, 1_795_690_250_500_000_000);
-        insta::assert_snapshot!(format!("== check\n{CHECK}\n== start\n{}\n== finish\n{finish}", start(999)));
+        insta::assert_snapshot!(format!(
+            "== check\n{CHECK}\n== now\n{NOW}\n== start\n{}\n== finish\n{finish}",
+            start(999)
+        ));
     }
 
     #[test]

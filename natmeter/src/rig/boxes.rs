@@ -43,7 +43,7 @@ pub struct Boxes {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Which boxes are Linux hosts over ssh, whose own perf profiles them.
+    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
     profiled: Vec<bool>,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
@@ -83,7 +83,7 @@ pub fn prepare(
         let own = keys.facts.iter().flatten().cloned();
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
-        let has_perf = matches!(keys.on, bed::On::Ssh(_)) && keys.can_be_profiled();
+        let has_perf = keys.can_be_profiled() && !keys.has_kernel_of_tester();
         if has_perf && scenario.measures(LOCK_WAIT.key) {
             running.see_that_perf_works()?;
         }
@@ -337,7 +337,7 @@ struct Between {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Which boxes are Linux hosts over ssh, whose own perf profiles them.
+    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
     profiled: Vec<bool>,
 }
 
@@ -403,12 +403,12 @@ impl Device for Between {
         }
     }
 
-    /// The kernels of the boxes over ssh; else that of this machine, whose cores forward packets of boxes in namespaces.
+    /// The kernels of the boxes that have their own; else that of this machine, whose cores forward packets of boxes in namespaces.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
         match profile::on_boxes(&self.all, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
             None if self.cores.is_empty() => Err(TrialError::NotMeasurable(
-                "natmeter profiles boxes with on = \"namespace\" and over ssh: no kernel of another one forwards packets"
+                "no box has a kernel that natmeter profiles: write on = \"namespace\", on = \"ssh:…\" or on = \"guest:qemu\""
                     .to_owned(),
             )),
             None => super::profile::of_cores(&self.cores, profiler),

@@ -1,8 +1,9 @@
 //! `profile = true` shows where the NAT44 of this kernel spends its time, in the record and as a flame graph in the report.
 
 use super::beds::Bed;
-use super::guests::{LEFT, RIGHT, bed_of};
+use super::guests::{LEFT, RIGHT, SLOW, bed_of};
 use super::lab::Lab;
+use dut::guest::{Cache, Kind};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::Write;
@@ -36,14 +37,18 @@ duration = "2 s"
 fn has_perf() -> bool {
     let is_there = dut::tool::find(dut::tool::PERF.program).is_some();
     if !is_there {
-        let words = "profiles of this kernel: perf is missing (package linux-perf)";
-        println!("NOT RUN: {words}");
-        if let Some(file) = std::env::var_os("NOT_RUN") {
-            let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
-            writeln!(file, "{words}").unwrap();
-        }
+        not_run("profiles of this kernel: perf is missing (package linux-perf)");
     }
     is_there
+}
+
+/// Says that a test did not run, and tells `./check`.
+fn not_run(words: &str) {
+    println!("NOT RUN: {words}");
+    if let Some(file) = std::env::var_os("NOT_RUN") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+        writeln!(file, "{words}").unwrap();
+    }
 }
 
 fn natmeter(folder: &Path, args: &[&str]) -> Output {
@@ -101,8 +106,28 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
     let stacks = stacks_of(folder);
     assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
     let left =
-        bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f '[p]erf record.*realtime'"]).output().unwrap();
+        bed.device.command("sh", Sight::Network).args(["-c", "pgrep -f '[p]erf record.*max-size'"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "", "perf has ended");
+}
+
+/// The kernel of a guest that was built with perf.
+#[test]
+#[ignore = "needs root and a guest"]
+fn a_qemu_guest_is_profiled_by_its_own_perf() {
+    let guest = Cache::of_this_user().and_then(|cache| cache.latest(Kind::Qemu)).unwrap();
+    if guest.version("linux-perf").is_none() {
+        not_run("profiles of guests: the guest has no perf (`natmeter guest build qemu --perf`)");
+        return;
+    }
+    let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"guest:qemu\"\nguest-memory = 512\nsoftware = \"nftables\"\n");
+    let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX).replace("20k", "1k");
+    std::fs::write(folder.path().join("p.toml"), text).unwrap();
+    let args = [&["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet"], &SLOW[..]].concat();
+    let output = super::guests::natmeter(folder.path(), &args);
+    let code = output.status.code().unwrap();
+    assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
+    let stacks = stacks_of(folder.path());
+    assert!(stacks.keys().any(|stack| stack.contains(";nf_hook_slow;")), "{stacks:?}");
 }
 
 /// The stacks of the profile in the only run of a folder.

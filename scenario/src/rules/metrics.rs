@@ -44,11 +44,12 @@ impl Check<'_> {
                 }
                 key if key == LOCK_WAIT.key && !self.is_profiled() => {
                     let at = if self.scenario.measure.profile { self.measure("profile") } else { path };
-                    let fault =
-                        Fault::new("only a device of this machine's kernel, or a Linux box over ssh, can be profiled");
+                    let fault = Fault::new(
+                        "only a device of this machine's kernel, a Linux box over ssh or a guest of QEMU can be profiled",
+                    );
                     self.fault(fault.at(at, "no device is one").instead(
                         "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding], or a box with \
-                         on = \"namespace\" or on = \"ssh:…\"",
+                         on = \"namespace\", on = \"ssh:…\" or on = \"guest:qemu\"",
                     ));
                 }
                 "throughput" => {}

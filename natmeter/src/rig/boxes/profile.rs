@@ -1,4 +1,4 @@
-//! Profiles of boxes over ssh, for the engine.
+//! Profiles of boxes with kernels of their own, for the engine.
 
 use crate::rig::failed;
 use crate::rig::profile::{STACKS, profile_of};
