@@ -134,6 +134,7 @@ fn a_plan_has_the_waits_of_a_box_that_nothing_empties() {
 /// A profile needs a Linux kernel for which perf exists.
 #[test]
 fn boxes_with_a_kernel_of_linux_are_profiled() {
+    const REFUSED: &str = "a Linux box over ssh or a guest of QEMU can be profiled";
     let said = |of_box: &str| {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("profiled.toml");
@@ -142,7 +143,6 @@ fn boxes_with_a_kernel_of_linux_are_profiled() {
         std::fs::write(&file, text).unwrap();
         complaint(&file, false, of_box).unwrap_or_default()
     };
-    const REFUSED: &str = "a Linux box over ssh or a guest of QEMU can be profiled";
     let ssh = |software: &str| format!("on = \"ssh:dut\"\nsoftware = \"{software}\"\ninterfaces = [\"a\", \"b\"]\n");
     for (of_box, refused) in [
         (ssh("jool"), false),

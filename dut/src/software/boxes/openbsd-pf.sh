@@ -1,10 +1,11 @@
 # OpenBSD PF: NAT64 by af-to (pf.conf(5)), in an anchor of its own, so that other rules stay. /etc/pf.conf has: anchor "natmeter"
 # No image of OpenBSD was run: these commands follow its manuals.
 settings='net.inet.ip.forwarding=1 net.inet6.ip6.forwarding=1'
-# The tester's addresses stay in the neighbour tables (arp(8), ndp(8)): lines of side, address and Ethernet address.
+# The tester's addresses stay in the neighbour tables (arp(8), ndp(8)): lines of side, address and Ethernet address. Both
+# commands fail for a network in which the box has no address.
 each_neighbour() {
   echo "$neighbours" | while read -r _ address mac; do
-    case $address in *:*) ndp $1 "$address" ${2:+"$mac"} ;; ?*) arp $1 "$address" ${2:+"$mac" permanent} ;; esac
+    case $address in *:*) ndp $1 "$address" ${2:+"$mac"} ;; ?*) arp $1 "$address" ${2:+"$mac" permanent} ;; esac || true
   done
 }
 add() {

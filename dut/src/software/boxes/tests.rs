@@ -183,8 +183,9 @@ fn neighbours_of_a_box_are_permanent_and_restored() {
     assert_eq!(done.lines().collect::<Vec<_>>(), expected);
 }
 
-/// `vmstat -m` of a gateway with OpenBSD (its header, and the row of the states, as documented for `pfstatepl` by its operator), and
-/// the rows of the names that its pools have since (`pfattach` in sys/net/pf_ioctl.c).
+/// `vmstat -m` of a gateway with OpenBSD, recorded in a guide to PF ("Maintaining a live installation", State Table Limits: the header and
+/// the row of `pfstatepl`; the other rows had no numbers there), and rows in the same format with the names that the pools have since
+/// (`pfattach` in sys/net/pf_ioctl.c).
 #[test]
 fn the_memory_of_pf_is_that_of_its_pools() {
     const OLD: &str = "Name      Size  Requests  Fail   InUse Pgreq Pgrel Npage Hiwat Minpg Maxpg  Idle\n\
@@ -199,6 +200,25 @@ fn the_memory_of_pf_is_that_of_its_pools() {
         let ran = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), octets.to_string());
     }
+}
+
+#[test]
+fn neighbours_of_pf_are_permanent_and_removed() {
+    let text = SCRIPTS.iter().find(|script| script.name == "openbsd-pf").unwrap().text;
+    let line = format!(
+        "set -e\nndp() {{ echo ndp \"$*\"; false; }}\narp() {{ echo arp \"$*\"; }}\n\
+        neighbours='left 2001:2::1 02:00:00:00:00:01\nright 198.19.0.2 02:00:00:00:00:02'\n{text}\n\
+        each_neighbour -s with; each_neighbour -d; neighbours=; each_neighbour -d"
+    );
+    let ran = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+    let expected = [
+        "ndp -s 2001:2::1 02:00:00:00:00:01",
+        "arp -s 198.19.0.2 02:00:00:00:00:02 permanent",
+        "ndp -d 2001:2::1",
+        "arp -d 198.19.0.2",
+    ];
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout).lines().collect::<Vec<_>>(), expected);
 }
 
 /// A shell takes each script as it is.
