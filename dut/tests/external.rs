@@ -105,6 +105,32 @@ fn a_line_longer_than_an_argument_reaches_the_host() {
     assert!(log.ends_with("\nrestore\n"), "{}", &log[customers.len()..]);
 }
 
+/// As `natmeter clean` does after a kill, the end of a device ends its profile.
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn perf_ends_with_the_folder_of_its_samples() {
+    if dut::tool::find(dut::tool::PERF.program).is_none() {
+        println!("NOT RUN: perf is missing (package linux-perf)");
+        return;
+    }
+    let lab = Lab::new();
+    let line = format!("echo ' in '$PWD >>{}", lab.path("log").display());
+    let config = config(&lab, &[("prepare", &line), ("restore", "true")]);
+    lab.tester_does(|| {
+        let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        external.see_that_perf_works().unwrap_or_else(|e| panic!("{e}"));
+        let profile = external.start_profile(99).unwrap_or_else(|e| panic!("{e}"));
+        assert!(!profile.cores.is_empty());
+        let samples = folder(&lab);
+        let pid = std::fs::read_dir(&samples).unwrap().map(|file| file.unwrap().path().join("pid"));
+        let pid = pid.filter_map(|pid| std::fs::read_to_string(pid).ok()).next().unwrap();
+        let process = format!("/proc/{}", pid.trim());
+        assert!(!lab::is_gone(&process));
+        assert_eq!(external.teardown().left, Vec::<String>::new());
+        lab::until(|| lab::is_gone(&process));
+    });
+}
+
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_long_output_and_a_hook_that_hangs() {

@@ -39,6 +39,11 @@ const LONGEST: usize = 131_071;
 const FROM_INPUT: &str = r#"cd -- "${1:-.}" && umask 077 && file=$(mktemp "${1:-${TMPDIR:-/tmp}}/line.XXXXXX") &&
   cat >"$file" && { sh "$file" </dev/null; status=$?; rm -f "$file"; exit $status; }"#;
 
+/// Ends what records into the folder `$1`, and removes the folder.
+const REMOVE: &str = r#"for pid in "$1"/profile.*/pid; do
+  if [ -e "$pid" ] && [ ! -e "${pid%pid}ended" ]; then kill -TERM "$(cat "$pid")"; fi
+done; rm -rf -- "$1""#;
+
 impl Place {
     pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<Place, DutError> {
         Ok(match on {
@@ -123,11 +128,11 @@ impl Place {
         Ok(exists)
     }
 
-    /// Removes the folder with the copies.
+    /// Removes the folder with the copies, after ending a profile that a killed run left there.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
         let Place::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
-        let ran = ssh.run("rm", &["-rf", "--", made], Input::Nothing, limits)?;
+        let ran = ssh.run("sh", &["-c", REMOVE, "sh", made], Input::Nothing, limits)?;
         if !ran.output.ok() {
             let what = format!("{}:{made} is not removed: {}", ssh.destination(), ran.output.stderr);
             return Err(DutError::Refused { what, way_out: "remove it by hand".into() });
