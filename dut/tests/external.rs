@@ -122,8 +122,8 @@ fn perf_ends_with_the_folder_of_its_samples() {
         let profile = external.start_profile(99).unwrap_or_else(|e| panic!("{e}"));
         assert!(!profile.cores.is_empty());
         let samples = folder(&lab);
-        let pid = std::fs::read_dir(&samples).unwrap().map(|file| file.unwrap().path().join("pid"));
-        let pid = pid.filter_map(|pid| std::fs::read_to_string(pid).ok()).next().unwrap();
+        let mut pid = std::fs::read_dir(&samples).unwrap().map(|file| file.unwrap().path().join("pid"));
+        let pid = pid.find_map(|pid| std::fs::read_to_string(pid).ok()).unwrap();
         let process = format!("/proc/{}", pid.trim());
         assert!(!lab::is_gone(&process));
         assert_eq!(external.teardown().left, Vec::<String>::new());
