@@ -148,7 +148,7 @@ impl BedConfig {
 
     /// New queue depth in front of each core of the DUT; none to leave it.
     pub fn backlog(&self) -> Option<u64> {
-        self.backlog.or((!self.dut_cores.is_empty()).then_some(16_384))
+        self.backlog.or((!self.dut_cores.is_empty()).then_some(BACKLOG_DEPTH))
     }
 
     /// Whether a step changes a machine-wide setting.
@@ -307,11 +307,7 @@ impl BedConfig {
     /// Steps that choose the cores that forward the DUT's packets, and those that deliver frames to the tester.
     pub(crate) fn placement(&self) -> Vec<Step> {
         let mut steps = Vec::new();
-        if let Some(backlog) = self.backlog() {
-            let why = "queue depth in front of each core of the DUT, in frames";
-            let setting = Setting::at("/proc/sys/net/core/netdev_max_backlog").expect("a sysctl of the network");
-            steps.push(Step::machine(why, &setting, backlog));
-        }
+        steps.extend(self.backlog().map(backlog));
         for side in [LEFT, RIGHT] {
             if !self.dut_cores.is_empty() {
                 let why = format!("cores that forward frames from the {}", side.name);
@@ -416,6 +412,17 @@ pub(crate) fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
             words(&["ip link set dev", name, "multicast off txqueuelen 20000 up"]),
         ),
     ]
+}
+
+/// The depth of the queue in front of each core, in frames.
+pub const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
+/// The depth that natmeter gives it if packets are steered to cores.
+pub const BACKLOG_DEPTH: u64 = 16_384;
+
+/// The step that gives the queue in front of each core a depth.
+pub fn backlog(depth: u64) -> Step {
+    let setting = Setting::at(BACKLOG).expect("a sysctl of the network");
+    Step::machine("queue depth in front of each core of the DUT, in frames", &setting, depth)
 }
 
 /// Steps for the address, neighbour and routes of one side of the DUT.

@@ -1,4 +1,4 @@
-//! CPU times of cores, as the kernel of a host tells them in `/proc/stat`.
+//! CPU times of cores, as the kernel of a host tells them: Linux in `/proc/stat`, OpenBSD in `kern.cp_time`.
 
 /// Nanoseconds of a tick of `/proc/stat` (`USER_HZ` is 100).
 const TICK: u64 = 10_000_000;
@@ -24,6 +24,18 @@ pub fn of_this_machine() -> Vec<CoreTimes> {
     std::fs::read_to_string("/proc/stat").map(|stat| cores(&stat)).unwrap_or_default()
 }
 
+/// Returns the idle time and all time, in nanoseconds, that OpenBSD tells in `kern.cp_time`: averages over its cores since it started.
+/// None for any other text.
+///
+/// sysctl(8) prints user, nice, sys, spin, intr and idle, separated by commas, and no spin before OpenBSD 6.4. It cannot print
+/// `kern.cp_time2`, the times of each core (`parse` in sbin/sysctl/sysctl.c, OpenBSD 7.8, has no case for `KERN_CPTIME2`). A tick is one of
+/// `stathz`, 100 a second, as far as the machine has no clock of its own for statistics; shares of time do not depend on it.
+pub fn of_openbsd(cp_time: &str) -> Option<(u64, u64)> {
+    let ticks: Vec<u64> = cp_time.trim().split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let idle = ticks.last().filter(|_| [5, 6].contains(&ticks.len()))?;
+    Some((idle * TICK, ticks.iter().sum::<u64>() * TICK))
+}
+
 fn of_line(line: &str) -> Option<CoreTimes> {
     let mut words = line.split_ascii_whitespace();
     let core = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -36,6 +48,18 @@ fn of_line(line: &str) -> Option<CoreTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Recorded on OpenBSD 7.3 (`sysctl -n kern.cp_time`), and on another one by the author of OSHI
+    /// (`OpenBsdCentralProcessor.querySystemCpuLoadTicks`).
+    #[test]
+    fn openbsd_tells_the_average_of_its_cores() {
+        assert_eq!(of_openbsd("2391,0,1987,60,117,976656\n"), Some((976_656 * TICK, 981_211 * TICK)));
+        assert_eq!(of_openbsd("765981,576,193424,42002,3534,3819889"), Some((3_819_889 * TICK, 4_825_406 * TICK)));
+        assert_eq!(of_openbsd("1,2,3,4,5"), Some((5 * TICK, 15 * TICK)), "before 6.4");
+        for text in ["", "1,2", "user=1,nice=2,sys=3,spin=4,intr=5,idle=6", "cpu0 1 2 3 4 5"] {
+            assert_eq!(of_openbsd(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn each_core_has_its_times_and_the_sum_of_all_is_none() {

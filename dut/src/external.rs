@@ -12,6 +12,7 @@ mod line;
 mod note;
 mod outcome;
 mod place;
+mod profile;
 pub mod timed;
 
 use crate::DutError;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 pub(crate) use line::fill;
 pub use note::{clean, is_left};
+pub use profile::OnBox;
 
 /// Where hooks run.
 #[derive(Clone, Debug)]
@@ -453,6 +455,15 @@ impl External {
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
     }
 
+    /// Reads the CPU times of a box with OpenBSD, `kern.cp_time`; none if it has no such value.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn cp_time(&mut self) -> Result<Option<String>, DutError> {
+        let ran = self.place.run("sysctl -n kern.cp_time", &self.limits)?;
+        Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
+    }
+
     /// Reads the received packets of each queue of these interfaces of a box; empty where `ethtool` or its counters are missing.
     ///
     /// # Errors
@@ -482,6 +493,11 @@ impl External {
     /// When the connection is lost.
     pub fn is_alive(&mut self) -> Result<Option<bool>, DutError> {
         Ok(self.run(Hook::Alive)?.map(|ran| !ran.timed_out && ran.output.ok()))
+    }
+
+    /// The name of the device.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the facts that a result on this device depends on.

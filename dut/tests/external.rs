@@ -84,6 +84,53 @@ fn hooks_run_on_the_host_with_their_files() {
     assert!(!lab.run_dir().path().exists());
 }
 
+/// Many customers make a line that Linux does not pass to a program: it goes to the host in a file.
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn a_line_longer_than_an_argument_reaches_the_host() {
+    let lab = Lab::new();
+    let file = lab.path("log").display().to_string();
+    let customers = "2001:db8::1 198.51.100.1 1024-2047\n".repeat(10_000);
+    let prepare_line = format!("cat; cat >>{file} <<'end'\n{customers}end\necho set in $PWD >>{file}");
+    let config = config(&lab, &[("prepare", &prepare_line), ("restore", "./restore")]);
+    lab.tester_does(|| {
+        let external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        let copies = folder(&lab);
+        let left: Vec<_> = std::fs::read_dir(&copies).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(left, ["restore"], "its file was removed");
+        assert_eq!(external.teardown().left, Vec::<String>::new());
+    });
+    let log = log(&lab);
+    assert!(log.starts_with(&format!("{customers}set in /tmp/natmeter.")), "{}", &log[..200]);
+    assert!(log.ends_with("\nrestore\n"), "{}", &log[customers.len()..]);
+}
+
+/// As `natmeter clean` does after a kill, the end of a device ends its profile.
+#[test]
+#[ignore = "needs root: run by ./check as root"]
+fn perf_ends_with_the_folder_of_its_samples() {
+    if dut::tool::find(dut::tool::PERF.program).is_none() {
+        println!("NOT RUN: perf is missing (package linux-perf)");
+        return;
+    }
+    let lab = Lab::new();
+    let line = format!("echo ' in '$PWD >>{}", lab.path("log").display());
+    let config = config(&lab, &[("prepare", &line), ("restore", "true")]);
+    lab.tester_does(|| {
+        let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
+        external.see_that_perf_works().unwrap_or_else(|e| panic!("{e}"));
+        let profile = external.start_profile(99).unwrap_or_else(|e| panic!("{e}"));
+        assert!(!profile.cores.is_empty());
+        let samples = folder(&lab);
+        let mut pid = std::fs::read_dir(&samples).unwrap().map(|file| file.unwrap().path().join("pid"));
+        let pid = pid.find_map(|pid| std::fs::read_to_string(pid).ok()).unwrap();
+        let process = format!("/proc/{}", pid.trim());
+        assert!(!lab::is_gone(&process));
+        assert_eq!(external.teardown().left, Vec::<String>::new());
+        lab::until(|| lab::is_gone(&process));
+    });
+}
+
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_long_output_and_a_hook_that_hangs() {

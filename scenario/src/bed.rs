@@ -147,7 +147,8 @@ key::table! {
     /// A box. Hooks are command lines of a shell; each is optional. `{connections}`, `{cores}`, `{table}`, `{hash-size}`,
     /// `{udp-timeout}`, `{frame-size}` and the keys of the technology stand for the values of the point. `{left-address}`,
     /// `{left-next-hop}`, `{right-address}` and `{right-next-hop}` stand for addresses of the box and of its next hops, if
-    /// natmeter knows them. `{customers}` and `{mapping-rules}` stand for the customers and mapping rules of an edge, one a line.
+    /// natmeter knows them. `{neighbours}` has a line for each address of the tester beside the box: side, address and Ethernet
+    /// address. `{customers}` and `{mapping-rules}` stand for the customers and mapping rules of an edge, one a line.
     pub struct BoxKeys {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
@@ -459,10 +460,17 @@ impl BoxKeys {
         self.on == On::Namespace && self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel)
     }
 
+    /// Whether perf can sample its kernel: that of this machine, of a host over ssh, or of a guest that was built with perf.
+    pub fn can_be_profiled(&self) -> bool {
+        let is_of_linux = self.software.is_none_or(|software| software.forwards == Forwards::LinuxKernel);
+        is_of_linux && matches!(self.on, On::Namespace | On::Ssh(_) | On::Guest(GuestKind::Qemu))
+    }
+
     /// Whether a hook or natmeter tells the memory in use by a box that is this: the Linux kernel does, if it keeps connections.
     pub fn tells_memory(&self, asked: Asked) -> bool {
         let by_kernel = |software: &Software| software.keeps(asked) && software.forwards == Forwards::LinuxKernel;
-        self.memory.is_some() || self.software.is_some_and(by_kernel)
+        let by_pf = |software: &Software| software.keeps(asked) && software.name == "openbsd-pf";
+        self.memory.is_some() || self.software.is_some_and(|software| by_kernel(software) || by_pf(software))
     }
 
     /// Whether a hook or natmeter empties the table of a box that is this.

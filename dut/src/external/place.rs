@@ -10,7 +10,9 @@ use crate::lock::RunDir;
 use crate::step::{Action, quoted};
 use crate::tool;
 use port::netns::{Netns, Sight};
-use std::fs;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,6 +34,16 @@ pub(super) enum Place {
 /// Octets of the longest argument of a program (MAX_ARG_STRLEN of Linux), without the zero at its end.
 const LONGEST: usize = 131_071;
 
+/// Runs the script that comes in on standard input from a file of its own, in the folder `$1` if there is one. The commands of the
+/// script have no input.
+const FROM_INPUT: &str = r#"cd -- "${1:-.}" && umask 077 && file=$(mktemp "${1:-${TMPDIR:-/tmp}}/line.XXXXXX") &&
+  cat >"$file" && { sh "$file" </dev/null; status=$?; rm -f "$file"; exit $status; }"#;
+
+/// Ends what records into the folder `$1`, and removes the folder.
+const REMOVE: &str = r#"for pid in "$1"/profile.*/pid; do
+  if [ -e "$pid" ] && [ ! -e "${pid%pid}ended" ]; then kill -TERM "$(cat "$pid")"; fi
+done; rm -rf -- "$1""#;
+
 impl Place {
     pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<Place, DutError> {
         Ok(match on {
@@ -42,33 +54,37 @@ impl Place {
         })
     }
 
-    /// Runs a shell command line.
+    /// Runs a shell command line. One that is longer than Linux passes to a program, such as that of many customers, goes through a
+    /// file.
     ///
     /// # Errors
-    /// When it is longer than Linux passes to a program, and as the host.
+    /// As the host.
     pub(super) fn run(&mut self, line: &str, limits: &Limits) -> Result<Ran, DutError> {
-        if line.len() > LONGEST && !matches!(self, Place::Guest(_)) {
-            return Err(DutError::Refused {
-                what: format!(
-                    "a command line for a box has {} octets; Linux passes at most {LONGEST} to a program",
-                    line.len()
-                ),
-                way_out: "use fewer customers or mapping rules, or a hook that reads them from a file".into(),
-            });
-        }
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
+        let is_long = line.len() > LONGEST;
         let (mut command, folder) = match self {
             Place::Local(folder) => (Command::new(shell), folder),
             Place::Namespace(ns, folder) => (ns.command(shell, Sight::NetworkAndSysfs), folder),
             Place::Guest(guest) => return guest.run(&format!("cd {IN_GUEST} 2>/dev/null\n{line}"), b"", limits),
+            Place::Ssh(ssh, folder) if is_long => {
+                let folder = folder.as_deref().unwrap_or_default();
+                return ssh.run("sh", &["-c", FROM_INPUT, "sh", folder], Input::Text(line), limits);
+            }
             Place::Ssh(ssh, None) => return ssh.run("sh", &["-c", line], Input::Nothing, limits),
             Place::Ssh(ssh, Some(folder)) => {
                 let script = r#"cd -- "$1" && exec sh -c "$2""#;
                 return ssh.run("sh", &["-c", script, "sh", folder, line], Input::Nothing, limits);
             }
         };
-        command.arg("-c").arg(line).current_dir(&folder);
-        runner::run(&mut command, Input::Nothing, limits).map_err(|e| DutError::Refused {
+        command.current_dir(&folder);
+        let input = if is_long {
+            command.args(["-c", "exec sh /dev/fd/3 3<&0 </dev/null"]);
+            in_memory(line).map(Input::Contents)
+        } else {
+            command.args(["-c", line]);
+            Ok(Input::Nothing)
+        };
+        input.and_then(|input| runner::run(&mut command, input, limits)).map_err(|e| DutError::Refused {
             what: format!("hooks cannot run in the folder {}: {e}", folder.display()),
             way_out: "make the folder accessible to this user".into(),
         })
@@ -112,11 +128,11 @@ impl Place {
         Ok(exists)
     }
 
-    /// Removes the folder with the copies.
+    /// Removes the folder with the copies, after ending a profile that a killed run left there.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
         let Place::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
-        let ran = ssh.run("rm", &["-rf", "--", made], Input::Nothing, limits)?;
+        let ran = ssh.run("sh", &["-c", REMOVE, "sh", made], Input::Nothing, limits)?;
         if !ran.output.ok() {
             let what = format!("{}:{made} is not removed: {}", ssh.destination(), ran.output.stderr);
             return Err(DutError::Refused { what, way_out: "remove it by hand".into() });
@@ -131,6 +147,13 @@ impl Place {
             ssh.close();
         }
     }
+}
+
+/// A file without a name that holds this text.
+fn in_memory(text: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create("natmeter-line", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 /// Copies a file into a guest, as an executable one.

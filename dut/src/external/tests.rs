@@ -293,3 +293,18 @@ fn hooks_of_a_disruption_run_or_are_not_there() {
     assert_eq!((bed.read("log").as_str(), external.memory().unwrap()), ("reset\n", Some(4096)));
     assert!(external.proc_stat().unwrap().is_some_and(|stat| stat.starts_with("cpu")));
 }
+
+/// Many customers make a line that Linux does not pass to a program.
+#[test]
+fn a_line_longer_than_an_argument_runs_without_an_input() {
+    let bed = Bed::new();
+    let long = "x".repeat(1 << 20);
+    let line = format!("cat; printf %s {long} | wc -c >length; pwd >where; exit 0");
+    let external = bed.prepare(Hooks { prepare: Some(line), ..Hooks::default() }).unwrap();
+    assert_eq!(bed.read("length").trim(), long.len().to_string());
+    assert_eq!(bed.read("where").trim(), bed.folder().display().to_string());
+    drop(external);
+    let failing = format!("echo {long} >/dev/null; echo no >&2; exit 3");
+    let text = refusal(bed.prepare(Hooks { prepare: Some(failing), ..Hooks::default() }));
+    assert!(text.contains("exited with code 3") && text.contains("no"), "{text}");
+}

@@ -4,7 +4,7 @@
 use super::Kind;
 use super::cache::{Cache, Image};
 use super::cpio::Archive;
-use super::recipe::{DEPMOD, LINKS, MODULES, PROGRAMS, Recipe, UNUSED};
+use super::recipe::{DEPMOD, LINKS, MODULES, PERF, PROGRAMS, Recipe, UNUSED, UNUSED_BY_PERF};
 use crate::DutError;
 use crate::error::FailedHook;
 use crate::host::runner::{self, Input, Limits};
@@ -26,11 +26,18 @@ const INIT: &str = include_str!("init.sh");
 /// Time limit of one program of the build.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Builds the guest of a kind from the present versions of its packages, unless it is built. `say` is told what begins.
+/// Builds the guest of a kind, with perf or without it, from the present versions of its packages, unless it is built. `say` is told
+/// what begins.
 ///
 /// # Errors
-/// When a program or a package is missing, or a download, the compiler or writing the image fails.
-pub fn build(kind: Kind, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
+/// When a program or a package is missing, or a download, the compiler or writing the image fails. For User-Mode Linux with perf.
+pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
+    if perf && kind == Kind::Uml {
+        return Err(DutError::Refused {
+            what: "User-Mode Linux has no events for perf".into(),
+            way_out: "build the other guest: `natmeter guest build qemu --perf`".into(),
+        });
+    }
     let recipe = kind.recipe();
     tool::require(&[&[APT, APT_CACHE, DPKG_DEB][..], &recipe.tools].concat())?;
     if std::env::consts::ARCH != "x86_64" {
@@ -41,9 +48,12 @@ pub fn build(kind: Kind, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Ima
     }
     say("choosing packages");
     let of_kernel = Packages::resolve(&names_of_kernel(&recipe)?)?;
-    let of_programs = Packages::resolve(&names_of_programs()?)?;
-    let image =
-        Image::keyed(cache, kind, hash(&[&of_kernel.key(&recipe).to_string(), &of_programs.text(), INIT, &lists()]));
+    let of_programs = Packages::resolve(&names_of_programs(perf)?)?;
+    let image = Image::keyed(
+        cache,
+        kind,
+        hash(&[&of_kernel.key(&recipe).to_string(), &of_programs.text(), INIT, &lists(perf)]),
+    );
     if image.built().is_some() {
         return Ok(image);
     }
@@ -109,9 +119,15 @@ fn dependency(depends: &str, begins: &str) -> Option<String> {
 }
 
 /// The packages of the programs, and of their libraries.
-fn names_of_programs() -> Result<Vec<String>, DutError> {
-    let depends = run(Command::new("apt-cache").args(DEPENDS).args(PROGRAMS))?;
-    Ok(PROGRAMS.iter().map(|&name| name.to_owned()).chain(libraries(&depends)).collect())
+fn names_of_programs(perf: bool) -> Result<Vec<String>, DutError> {
+    let programs: Vec<&str> = PROGRAMS.iter().copied().chain(perf.then_some(PERF)).collect();
+    let depends = run(Command::new("apt-cache").args(DEPENDS).args(&programs))?;
+    let mut names: Vec<String> = programs.into_iter().map(str::to_owned).chain(libraries(&depends)).collect();
+    if perf {
+        // perf is linked with the library of Perl, which other programs do not need.
+        names.extend(dependency(&run(Command::new("apt-cache").args(["depends", PERF]))?, "libperl"));
+    }
+    Ok(names)
 }
 
 /// The FNV-1a hash of texts.
@@ -121,8 +137,9 @@ fn hash(texts: &[&str]) -> u64 {
 }
 
 /// What the first file system depends on beside its packages.
-fn lists() -> String {
-    [PROGRAMS, UNUSED, MODULES].concat().join(" ") + DEPMOD
+fn lists(perf: bool) -> String {
+    let of_perf = if perf { UNUSED_BY_PERF.join(" ") } else { String::new() };
+    [PROGRAMS, UNUSED, MODULES].concat().join(" ") + DEPMOD + &of_perf
 }
 
 /// Packages with the versions that apt would download.
@@ -207,7 +224,8 @@ fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result
 
 fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     let mut archive = Archive::to(BufWriter::new(File::create(to)?));
-    let is_used = |name: &Path| !UNUSED.iter().any(|unused| name.starts_with(unused));
+    // Without perf, no package has what perf does not need.
+    let is_used = |name: &Path| !UNUSED.iter().chain(UNUSED_BY_PERF).any(|unused| name.starts_with(unused));
     archive.tree(root, Path::new(""), &is_used)?;
     // Since Debian 13 the packages have everything below usr.
     for folder in ["bin", "sbin", "lib", "lib64"].into_iter().filter(|folder| !root.join(folder).exists()) {

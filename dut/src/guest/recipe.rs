@@ -21,6 +21,21 @@ pub(super) const PROGRAMS: &[&str] = &[
     "openssh-client",
 ];
 
+/// The package of perf, whose version is that of Debian's kernel.
+pub(super) const PERF: &str = "linux-perf";
+
+/// Folders and files of the packages of perf that it does not need to record and to print samples: those of the languages of its
+/// scripts.
+pub(super) const UNUSED_BY_PERF: &[&str] = &[
+    "usr/lib/python3",
+    "usr/lib/python3.11",
+    "usr/lib/python3.13",
+    "usr/lib/x86_64-linux-gnu/perl",
+    "usr/lib/x86_64-linux-gnu/perl-base",
+    "usr/lib/perf-core",
+    "usr/libexec/perf-core",
+];
+
 /// Folders and files of the packages that no program of a guest reads.
 pub(super) const UNUSED: &[&str] = &[
     "usr/share",

@@ -30,6 +30,18 @@ pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
 /// Key of the part that is the memory of all connections.
 pub const MEMORY_CONNTRACK_ENTRIES: &str = "memory_conntrack_entries";
 
+/// Whether a value of the metric with this key is a total of all connections, which compares with another one only at the same number
+/// of connections.
+pub fn is_total_of_connections(key: &str) -> bool {
+    [MEMORY_CONNTRACK_ENTRIES, "filled_table_deletion_time", "net_deletion_time"].contains(&key)
+}
+
+/// Whether a value of the metric with this key is a total of all buckets of a hash table, which compares with another one only at the
+/// same size of the table.
+pub fn is_total_of_buckets(key: &str) -> bool {
+    ["memory_hash_table", "empty_table_deletion_time"].contains(&key)
+}
+
 /// The idle time of the busiest core.
 pub const CPU_IDLE: Metric = Metric {
     key: "cpu_idle",

@@ -10,6 +10,7 @@ mod timing;
 use crate::procedure;
 pub use device::{
     CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_CONNTRACK_ENTRIES, MEMORY_PER_CONNTRACK_ENTRY, RESET,
+    is_total_of_buckets, is_total_of_connections,
 };
 pub use dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
 pub use overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OVERLOAD_SCALABILITY};

@@ -21,6 +21,9 @@ pub enum GuestCommand {
         /// What runs its kernel
         #[arg(default_value = "uml", value_parser = guest_kind)]
         kind: guest::Kind,
+        /// With perf, for `profile = true`; of qemu only
+        #[arg(long)]
+        perf: bool,
         /// Where guests are.
         #[command(flatten)]
         guests: Guests,

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// `natmeter guest …`.
 pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
     let done = match command {
-        GuestCommand::Build { kind, guests } => build(*kind, guests, output),
+        GuestCommand::Build { kind, perf, guests } => build(*kind, *perf, guests, output),
         GuestCommand::List { guests } => list(guests, output),
         GuestCommand::Shell { kind, command, hardware, guests } => shell(*kind, *hardware, command.as_deref(), guests),
         GuestCommand::Run(args) => guest_run::run(args, output).map(|()| Exit::Done),
@@ -31,14 +31,14 @@ pub(super) fn cache(guests: &Guests) -> Result<Cache, DutError> {
     guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
 }
 
-fn build(kind: Kind, guests: &Guests, output: Output) -> Result<Exit, DutError> {
+fn build(kind: Kind, perf: bool, guests: &Guests, output: Output) -> Result<Exit, DutError> {
     let begun = Instant::now();
     let mut say = |doing: &str| {
         if !output.quiet && !output.json {
             err(&format!("{doing}\n"));
         }
     };
-    let image = guest::build::build(kind, &cache(guests)?, &mut say)?;
+    let image = guest::build::build(kind, perf, &cache(guests)?, &mut say)?;
     if output.json {
         term::json(&document(&image));
     } else {

@@ -2,18 +2,20 @@
 //! and count their tables, and restore them.
 
 mod cores;
+mod profile;
 mod spread;
 
 use super::cpu::OfCores;
 use super::files::open;
 use super::place::Place;
 use super::uncleared::Uncleared;
-use super::{Process, RigError, failed, guest};
+use super::{Process, RigError, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, shares_core, steered};
 use dut::RunDir;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
+use method::metric::LOCK_WAIT;
 use method::trial::{Disruption, Profiler};
 use method::{Nanos, TrialError};
 use record::folder::FactTable;
@@ -21,6 +23,7 @@ use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
 use spread::Received;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,6 +43,8 @@ pub struct Boxes {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
+    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
+    profiled: Vec<bool>,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
 }
@@ -67,6 +72,7 @@ pub fn prepare(
         cores,
         here,
         own_cores,
+        profiled: Vec::new(),
         shares_core,
     };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
@@ -77,6 +83,11 @@ pub fn prepare(
         let own = keys.facts.iter().flatten().cloned();
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
+        let has_perf = keys.can_be_profiled() && !keys.has_kernel_of_tester();
+        if has_perf && scenario.measures(LOCK_WAIT.key) {
+            running.see_that_perf_works()?;
+        }
+        boxes.profiled.push(has_perf);
         boxes.queues.push(Received::by(role, keys, &mut running)?);
         boxes.running.push(running);
     }
@@ -201,6 +212,7 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
     let asked = Asked::of(&scenario.duts[point.dut], role);
     let mut values = values(scenario, role, point);
     values.extend(scenario.bed.iter().flat_map(|bed| addresses(bed, role)));
+    values.extend(scenario.bed.iter().map(|bed| ("neighbours".to_owned(), neighbours(bed, role))));
     if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
         // Both edges of a Dual DUT have the one customer.
         let rows = technology.customers(plays, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
@@ -224,6 +236,21 @@ fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
         })
     };
     dut::links::ENDS.into_iter().zip(guest::addresses(bed, at)).filter_map(of_side).flatten().collect()
+}
+
+/// Lines of side, address and Ethernet address of the tester beside a box, if the ports are interfaces of the user. On links of
+/// natmeter's the steps of the network have made the entries.
+fn neighbours(bed: &Bed, role: &str) -> String {
+    let of_tester = [bed.boxes.first(), bed.boxes.last()];
+    let macs = (!bed.makes_links()).then(|| ports::macs(bed).ok()).flatten();
+    let mut text = String::new();
+    for (((side, keys), beside), mac) in bed.ports().into_iter().zip(of_tester).zip(macs.into_iter().flatten()) {
+        for (address, _) in keys.addresses.iter().filter(|_| beside.is_some_and(|(of_box, _)| *of_box == role)) {
+            let _ = writeln!(text, "{side} {address} {mac}");
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
 }
 
 fn lines<T: ToString>(rows: &[T]) -> String {
@@ -290,8 +317,8 @@ impl Boxes {
             let mut all = again.lock().expect("no panic while held");
             all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
         };
-        let Boxes { cores, here, own_cores, .. } = self;
-        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores };
+        let Boxes { cores, here, own_cores, profiled, .. } = self;
+        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores, profiled };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -310,6 +337,8 @@ struct Between {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
+    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
+    profiled: Vec<bool>,
 }
 
 impl Device for Between {
@@ -374,15 +403,16 @@ impl Device for Between {
         }
     }
 
-    /// The kernel of this machine, whose cores forward packets of boxes in namespaces.
+    /// The kernels of the boxes that have their own; else that of this machine, whose cores forward packets of boxes in namespaces.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
-        if self.cores.is_empty() {
-            return Err(TrialError::NotMeasurable(
-                "natmeter profiles boxes with on = \"namespace\" only; the kernel of a guest or of a host over ssh is another one"
+        match profile::on_boxes(&self.all, &self.profiled, profiler)? {
+            Some(boxes) => Ok(boxes),
+            None if self.cores.is_empty() => Err(TrialError::NotMeasurable(
+                "no box has a kernel that natmeter profiles: write on = \"namespace\", on = \"ssh:…\" or on = \"guest:qemu\""
                     .to_owned(),
-            ));
+            )),
+            None => super::profile::of_cores(&self.cores, profiler),
         }
-        super::profile::of_cores(&self.cores, profiler)
     }
 
     /// Octets of all boxes whose hook tells them.
@@ -395,7 +425,7 @@ impl Device for Between {
     }
 }
 
-/// Reads the CPU times of all cores of a box from its `/proc/stat`.
+/// Reads the CPU times of all cores of a box.
 struct OfBox {
     all: Arc<Mutex<Vec<External>>>,
     of: usize,
@@ -404,14 +434,19 @@ struct OfBox {
 impl CpuTimes for OfBox {
     fn read(&mut self) -> Result<Vec<CoreTime>, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
-        let running = all.get_mut(self.of);
-        let stat = running.map(External::proc_stat).transpose().map_err(|e| failed(&e))?.flatten();
+        let Some(running) = all.get_mut(self.of) else { return Ok(Vec::new()) };
+        let stat = running.proc_stat().map_err(|e| failed(&e))?;
         let cores = stat.map(|stat| dut::cpu::cores(&stat)).unwrap_or_default();
-        if cores.is_empty() {
-            return Err(TrialError::NotMeasurable(
-                "the box has no file /proc/stat, from which natmeter reads CPU times".to_owned(),
-            ));
+        if !cores.is_empty() {
+            return Ok(super::cpu::named(&cores));
         }
-        Ok(super::cpu::named(&cores))
+        let of_openbsd = running.cp_time().map_err(|e| failed(&e))?.and_then(|text| dut::cpu::of_openbsd(&text));
+        let Some((idle, all)) = of_openbsd else {
+            return Err(TrialError::NotMeasurable(
+                "the box has neither /proc/stat of Linux nor kern.cp_time of OpenBSD, from which natmeter reads CPU times"
+                    .to_owned(),
+            ));
+        };
+        Ok(vec![CoreTime { name: "all cores, averaged".to_owned(), idle: Nanos(idle), all: Nanos(all) }])
     }
 }

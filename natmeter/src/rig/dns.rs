@@ -107,7 +107,7 @@ pub fn build_over(
     facts.extend(place.facts(bed));
     facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
     facts.insert("test bed".to_owned(), bed.keys.name.clone());
-    let doubts = boxes.doubts(None);
+    let doubts = boxes.doubts(None).into_iter().chain(place.doubts()).collect();
     let (device, restore, spread) = boxes.running(None);
     let between = Between::Ports(Box::new(ends(scenario, bed, &place)?));
     let stood = stand(between, names(scenario, false), process, "dns");

@@ -123,7 +123,7 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 /// # Errors
 /// The first unsupported device, and the remedy.
 pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
-    if scenario.measures(LOCK_WAIT.key) {
+    if scenario.measures(LOCK_WAIT.key) && is_profiled_here(scenario) {
         dut::perf::see_that_it_works(root)?;
     }
     for point in points {
@@ -139,6 +139,15 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
         dut::plan(&config)?;
     }
     Ok(())
+}
+
+/// Whether a device has the kernel of this machine, whose perf profiles it. The perf of a box over ssh is looked for before its trials.
+fn is_profiled_here(scenario: &Scenario) -> bool {
+    let boxes = || scenario.bed.iter().flat_map(|bed| &bed.boxes);
+    scenario.duts.iter().any(|dut| match dut {
+        Dut::External { .. } => boxes().any(|(_, keys)| keys.has_kernel_of_tester()),
+        other => other.can_be_profiled(),
+    })
 }
 
 /// Builds the rig.

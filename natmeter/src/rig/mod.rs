@@ -1,6 +1,7 @@
 //! A rig joins device, links and engine for one point of the matrix. Each kind of device has one module; all return the same
 //! type.
 
+mod backlog;
 pub mod boxes;
 mod commands;
 mod cpu;

@@ -1,6 +1,7 @@
 //! Where the ports of a bed are: the user's interfaces in this namespace, or ends of links that natmeter makes for boxes in guests
 //! and namespaces.
 
+use super::backlog::Backlog;
 use super::{Process, RigError, boxes, guest, kernel};
 use crate::bed::{machine, management};
 use dut::links::{self, Connection, End, Links};
@@ -22,6 +23,8 @@ pub struct Place {
     /// The queues of each box that has TAPs, left and right: without them the interfaces have no carrier.
     queues: Vec<(usize, [Vec<OwnedFd>; 2])>,
     links: Option<Links>,
+    /// The queue in front of the cores to which this machine steers packets of boxes, if it does.
+    backlog: Option<Backlog>,
 }
 
 impl Place {
@@ -30,7 +33,14 @@ impl Place {
     /// # Errors
     /// If the links cannot be made, or if something speaks against test frames through the user's interfaces.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
-        let place = |tester, queues, links| Place { tester, programs: Vec::new(), guests: Vec::new(), queues, links };
+        let place = |tester, queues, links| Place {
+            tester,
+            programs: Vec::new(),
+            guests: Vec::new(),
+            queues,
+            links,
+            backlog: None,
+        };
         if !bed.makes_links() {
             refuse_dangers(bed)?;
             return Ok(place(Netns::current()?, Vec::new(), None));
@@ -69,6 +79,9 @@ impl Place {
     /// If no guest is built, one does not boot, or a step in it fails.
     pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
+        if self.backlog.is_none() && bed.boxes.iter().any(|(role, keys)| is_steered(scenario, role, keys)) {
+            self.backlog = Some(Backlog::raised(&process.commands.sink("machine"))?);
+        }
         // The old ones end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
@@ -88,13 +101,19 @@ impl Place {
         Ok(())
     }
 
-    /// What a report says about the guests.
+    /// What a report says about the guests, and about the queues in front of cores.
     pub fn facts(&self, bed: &Bed) -> FactTable {
         let of_guest = |(at, guest): &(usize, guest::Booted)| {
             let role = bed.boxes[*at].0;
             guest.facts.clone().into_iter().map(move |(name, words)| (boxes::named(role, &name), words))
         };
-        self.guests.iter().flat_map(of_guest).collect()
+        let of_machine = self.backlog.as_ref().and_then(Backlog::fact);
+        self.guests.iter().flat_map(of_guest).chain(of_machine).collect()
+    }
+
+    /// Doubts about results here.
+    pub fn doubts(&self) -> Option<String> {
+        self.backlog.as_ref().and_then(Backlog::doubt)
     }
 
     /// Namespace and name of the interface of a port. That of a TAP is the device's end.
@@ -143,13 +162,18 @@ impl Place {
 
 /// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: they do not deliver them, too.
 fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
-    if keys.cores_by() != Some(CoresBy::Steering) || !scenario.sweep.cores.sets(role) {
+    if !is_steered(scenario, role, keys) {
         return Vec::new();
     }
     let interfaces = bed.ports().into_iter().filter(|(_, port)| port.io != PortIo::Tap);
     let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
     let [tester, _] = kernel::shared_out(bed.lanes() as usize, 0);
     links::delivery(&interfaces, bed.lanes(), &tester)
+}
+
+/// Whether this machine steers packets of a box to cores.
+fn is_steered(scenario: &Scenario, role: &str, keys: &BoxKeys) -> bool {
+    keys.cores_by() == Some(CoresBy::Steering) && scenario.sweep.cores.sets(role)
 }
 
 /// How a box is connected to natmeter's links.

@@ -479,7 +479,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
         facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
     }
     let uncleared = Uncleared::of(scenario, &scenario.duts[point.dut], &view, opened.hops[0].next, process)?;
-    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).collect();
+    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).chain(place.doubts()).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
     let shares_core = boxes.shares_core;
     let (device, restore, afterwards) = boxes.running(uncleared);

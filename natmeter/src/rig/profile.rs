@@ -1,5 +1,6 @@
 //! Profiles of devices on cores of this machine, for the engine.
 
+use dut::perf::script::Stacks;
 use dut::perf::{EVENT, Recording};
 use engine::Profiling;
 use method::trial::{CoreSamples, Profile, Profiler};
@@ -7,7 +8,7 @@ use method::{Nanos, TrialError};
 use std::time::Instant;
 
 /// Stacks of each core that a record keeps; the others are summed up.
-const STACKS: usize = 800;
+pub(super) const STACKS: usize = 800;
 
 /// A profile in progress.
 struct OfCores {
@@ -33,21 +34,24 @@ fn failed(error: impl std::fmt::Display) -> TrialError {
 impl Profiling for OfCores {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError> {
         let stacks = self.recording.finish(from, to, STACKS).map_err(failed)?;
-        // A core without a sample was idle.
-        let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();
-        let cores = self.cores.iter().map(|core| *core as u32).map(|core| (core, of(&core)));
-        let parts = stacks.parts.into_iter();
-        Ok(Profile {
-            event: EVENT.to_owned(),
-            frequency: self.frequency,
-            time: Nanos::from(to.saturating_duration_since(from)),
-            cores: cores
-                .map(|(core, of)| (format!("core {core}"), CoreSamples { all: of.all, waiting: of.waiting }))
-                .collect(),
-            parts: parts.map(|(part, samples)| (part.to_owned(), samples)).collect(),
-            tester: stacks.tester,
-            others: stacks.others,
-            stacks: stacks.stacks,
-        })
+        let cores: Vec<u32> = self.cores.iter().map(|core| *core as u32).collect();
+        Ok(profile_of(&stacks, &cores, self.frequency, from, to))
+    }
+}
+
+/// The profile of these cores between two moments.
+pub(super) fn profile_of(stacks: &Stacks, cores: &[u32], frequency: u32, from: Instant, to: Instant) -> Profile {
+    // A core without a sample was idle.
+    let of = |core: &u32| stacks.cores.get(core).copied().unwrap_or_default();
+    let samples = |core: &u32| CoreSamples { all: of(core).all, waiting: of(core).waiting };
+    Profile {
+        event: EVENT.to_owned(),
+        frequency,
+        time: Nanos::from(to.saturating_duration_since(from)),
+        cores: cores.iter().map(|core| (format!("core {core}"), samples(core))).collect(),
+        parts: stacks.parts.iter().map(|(part, samples)| ((*part).to_owned(), *samples)).collect(),
+        tester: stacks.tester,
+        others: stacks.others,
+        stacks: stacks.stacks.clone(),
     }
 }

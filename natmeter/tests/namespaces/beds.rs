@@ -380,10 +380,14 @@ fn the_software_of_a_box_is_configured_over_ssh() {
     let [tester, device] = lab.namespaces();
     let bed = Bed::between(tester, device);
     let config = lab.config();
-    let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n";
+    // The hook fails unless the addresses of the tester are permanent neighbours on both sides.
+    let keys = "software = \"nftables\"\ninterfaces = [\"d-left\", \"d-right\"]\n\
+        count = \"test $(ip neigh show nud permanent | grep -c 'dev d-.*lladdr') -ge 2 && \
+        cat /proc/sys/net/netfilter/nf_conntrack_count\"\n";
     bed.file("", "", &format!("on = \"ssh:dut\"\nssh-config = \"{}\"\n{keys}", config.display()));
     let state = || {
-        let all = "nft list ruleset; sysctl net.ipv4.ip_forward net.netfilter.nf_conntrack_udp_timeout";
+        let all = "nft list ruleset; sysctl net.ipv4.ip_forward net.netfilter.nf_conntrack_udp_timeout; \
+            ip neigh show nud permanent";
         let output = bed.device.command("sh", Sight::Network).args(["-c", all]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };

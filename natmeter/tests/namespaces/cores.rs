@@ -45,7 +45,10 @@ fn a_qemu_guest_has_one_core_and_then_two() {
 #[ignore = "needs root"]
 fn packets_of_a_namespace_are_steered_to_one_core_and_then_two() {
     let masks = "cat /sys/class/net/*/queues/rx-0/rps_cpus | tr '\\\\n' ' '; echo";
+    let backlog = || fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok();
+    let before = backlog();
     let said = said_by("on = \"namespace\"", masks, &SOME);
+    assert_eq!(backlog(), before);
     let cores =
         |said: &str| said.split_whitespace().map(|mask| u64::from_str_radix(mask, 16).unwrap().count_ones()).collect();
     let each: Vec<BTreeSet<u32>> = said.iter().map(|said| cores(said)).collect();

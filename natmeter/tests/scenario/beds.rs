@@ -123,6 +123,33 @@ fn a_plan_has_the_waits_of_a_box_that_nothing_empties() {
     assert!(cleared < fresh && fresh < waits / 10.0, "{cleared} s, {fresh} s, {waits} s");
 }
 
+/// A profile needs a Linux kernel for which perf exists.
+#[test]
+fn boxes_with_a_kernel_of_linux_are_profiled() {
+    const REFUSED: &str = "a Linux box over ssh or a guest of QEMU can be profiled";
+    let said = |of_box: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("profiled.toml");
+        let text = "name = \"profiled\"\n[dut.external]\n[technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n\
+            [sweep]\nconnections = 1000\n[measure]\nmetrics = [\"max_conn_est_rate\", \"throughput\"]\nprofile = true\n";
+        std::fs::write(&file, text).unwrap();
+        complaint(&file, false, of_box).unwrap_or_default()
+    };
+    let ssh = |software: &str| format!("on = \"ssh:dut\"\nsoftware = \"{software}\"\ninterfaces = [\"a\", \"b\"]\n");
+    for (of_box, refused) in [
+        (ssh("jool"), false),
+        (ssh("openbsd-pf"), true),
+        (ssh("vpp"), true),
+        ("on = \"guest:qemu\"\nsoftware = \"jool\"\n".to_owned(), false),
+        ("on = \"guest:uml\"\nsoftware = \"jool\"\n".to_owned(), true),
+        ("on = \"namespace\"\nclear = \"true\"\n".to_owned(), false),
+        ("clear = \"true\"\n".to_owned(), true),
+    ] {
+        let said = said(&of_box);
+        assert_eq!(said.contains(REFUSED), refused, "{of_box}{said}");
+    }
+}
+
 /// The complaints about cores of boxes, over a bed whose boxes have these keys.
 fn complaint_of_cores(cores: &str, boxes: &str) -> Option<String> {
     let text = bed("").text.replace("[dut]\n", boxes);

@@ -6,6 +6,7 @@ use natmeter::forecast::{self, text};
 use record::plan::Plan;
 use scenario::bed::software::{self, Seen};
 use scenario::{Dut, Link, Loaded, Options, SearchError, conformance, parse, read};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -228,7 +229,7 @@ fn the_form_of_the_page_has_the_defaults() {
     let [_, short, form] = files_of_the_page()[..] else { panic!("an example, and two files that mean the same") };
     // The text differs; the meaning is the same.
     let meaning = |text| scenario::Scenario {
-        parameters: Vec::new(),
+        parameters: BTreeMap::new(),
         following: scenario::Following::default(),
         ..of_the_page(text).scenario
     };
@@ -431,7 +432,7 @@ fn overrides() {
     assert_eq!(with(false, &["connections=4M"]).sweep.connections, [4_000_000]);
     assert_eq!(with(false, &["connections=100k,1M"]).sweep.connections, [100_000, 1_000_000]);
     assert_eq!(with(false, &["cores = [1, 2]"]).sweep.cores.values, [1, 2]);
-    assert_eq!(with(false, &["measure.repetitions=3", "repetitions=4"]).measure.repetitions, 4);
+    assert_eq!(with(false, &["measure.repetitions=3", "repetitions=4"]).measure.repetitions.most, 4);
     assert_eq!(with(false, &["traffic.frame-size=128"]).traffic.frame_size, 128);
     assert_eq!(with(false, &["duration=1 s"]).measure.duration, Nanos::from_secs(1));
     assert_eq!(with(true, &["duration=61 s"]).measure.duration, Nanos::from_secs(61));
@@ -477,8 +478,8 @@ fn full_takes_what_conforms_from_full_or_the_defaults() {
         parse("x.toml", text, &Options { full, set: Vec::new(), ..Options::default() }, tech::ALL).unwrap().scenario
     };
     let (quick, full) = (load(false), load(true));
-    assert_eq!((quick.measure.repetitions, quick.measure.duration), (2, Nanos::from_secs(1)));
-    assert_eq!((full.measure.repetitions, full.measure.duration), (20, Nanos::from_secs(60)));
+    assert_eq!((quick.measure.repetitions.most, quick.measure.duration), (2, Nanos::from_secs(1)));
+    assert_eq!((full.measure.repetitions.most, full.measure.duration), (20, Nanos::from_secs(60)));
     assert_eq!(full.measure.max_rate, quick.measure.max_rate);
     assert_eq!(full.sweep.connections, [200_000, 400_000]);
     assert!(full.full && !quick.full);

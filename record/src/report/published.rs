@@ -4,6 +4,7 @@
 use super::Report;
 use super::number::{self, grouped, grouped_f64};
 use super::result::PointResult;
+use crate::folder::HASH_TABLE_SIZE;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
 use method::Direction;
 use method::metric::{self, Unit};
@@ -75,7 +76,7 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
         .iter()
-        .filter(|p| p.metric == metric && p.under.technology == wanted)
+        .filter(|p| p.metric == metric && p.under.technology == wanted && p.is_of(connections))
         .map(|p| (distance(p, software, connections, cores), p))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, p)| p)
@@ -123,7 +124,7 @@ pub fn beside(report: &Report) -> Vec<Beside> {
 
 fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound cannot be compared with a value.
-    let measured = result.median().filter(|&median| result.sign(median) != "< ")?;
+    let measured = result.median().filter(|&median| result.sign(median) != "< " && published.compares_with(result))?;
     let mut conditions = vec![result.cores_in_words()];
     if result.connections > 0 {
         conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
@@ -248,6 +249,18 @@ impl Published {
     /// The software without its version.
     pub fn software(&self) -> &str {
         self.under.implementation.split(' ').next().unwrap_or_default()
+    }
+
+    /// Whether it compares with values at this number of connections: a total of all connections only does at its own.
+    fn is_of(&self, connections: u64) -> bool {
+        !metric::is_total_of_connections(&self.metric) || self.under.connections == Some(connections)
+    }
+
+    /// Whether it compares with a result of its metric: a total of all buckets only does at the same size of the hash table.
+    pub(super) fn compares_with(&self, result: &PointResult) -> bool {
+        let here = || result.extra.get(HASH_TABLE_SIZE).copied();
+        self.is_of(result.connections)
+            && (!metric::is_total_of_buckets(&self.metric) || self.under.hash_table.map(|n| n as f64) == here())
     }
 
     /// Conditions in words.
@@ -428,6 +441,19 @@ mod tests {
         assert_eq!((near(1_000_000, 1).software(), near(1_000_000, 1).under.cores), ("iptables", Some(1)));
         assert_eq!(near(40_000_000, 16).software(), "nftables");
         assert_eq!(near(800_000_000, 16).under.connections, Some(800_000_000));
+    }
+
+    /// Figure 5 of draft-lencse-v6ops-transition-scalability-05: 4.33 s for 1,562,500 connections. Another number of them takes
+    /// another time.
+    #[test]
+    fn a_total_of_all_connections_is_compared_at_their_number_only() {
+        let dut = device(KERNEL, "iptables-legacy");
+        let at = |metric: &str, connections| nearest(metric, &dut, connections, 16).map(|p| p.value);
+        assert_eq!(at("filled_table_deletion_time", 1_562_500), Some(4.33e9));
+        assert_eq!(at("filled_table_deletion_time", 1_562_501), None);
+        assert_eq!(at("net_deletion_time", 2_000), None);
+        assert_eq!(at(metric::MEMORY_CONNTRACK_ENTRIES, 2_000), None);
+        assert!(at(metric::MEMORY_PER_CONNTRACK_ENTRY.key, 2_000).is_some(), "that of a connection is no total");
     }
 
     #[test]

@@ -44,10 +44,12 @@ impl Check<'_> {
                 }
                 key if key == LOCK_WAIT.key && !self.is_profiled() => {
                     let at = if self.scenario.measure.profile { self.measure("profile") } else { path };
-                    let fault = Fault::new("only a device of this machine's kernel can be profiled");
+                    let fault = Fault::new(
+                        "only a device of this machine's kernel, a Linux box over ssh or a guest of QEMU can be profiled",
+                    );
                     self.fault(fault.at(at, "no device is one").instead(
                         "remove it, or measure [dut.nftables], [dut.iptables-nft] or [dut.linux-forwarding], or a box with \
-                         on = \"namespace\"",
+                         on = \"namespace\", on = \"ssh:…\" or on = \"guest:qemu\"",
                     ));
                 }
                 "throughput" => {}
@@ -88,7 +90,7 @@ impl Check<'_> {
     fn is_profiled(&self) -> bool {
         let boxes = || self.scenario.bed.iter().flat_map(|bed| &bed.boxes);
         self.scenario.duts.iter().any(|dut| match dut {
-            Dut::External { .. } => boxes().any(|(_, keys)| keys.has_kernel_of_tester()),
+            Dut::External { .. } => boxes().any(|(_, keys)| keys.can_be_profiled()),
             other => other.can_be_profiled(),
         })
     }

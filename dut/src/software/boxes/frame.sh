@@ -45,10 +45,23 @@ steer() {
     write "$file" "$1"
   done
 }
+# The tester's addresses stay in the neighbour tables of a Linux box, so that no frame waits for their resolution: lines of side,
+# address and Ethernet address. Networks in which the box has no address are left out.
+keep_neighbours() {
+  echo "${linux_neighbours:-}" | while read -r side address mac; do
+    case $side in left) interface=$left ;; right) interface=$right ;; *) continue ;; esac
+    case "$(ip route get "$address" 2>/dev/null) " in *' via '*) continue ;; *" dev $interface "*) ;; *) continue ;; esac
+    old=$(ip neigh show "$address" dev "$interface" nud permanent | sed -n 's/.* lladdr \([^ ]*\).*/\1/p')
+    if [ -n "$old" ]; then old="replace $address lladdr $old nud permanent"; else old="del $address"; fi
+    echo "neigh $old dev $interface" >>"$kept"
+    ip neigh replace "$address" lladdr "$mac" nud permanent dev "$interface"
+  done
+}
 # The octets of the kernel's slabs that cannot be reclaimed: they hold the entries of tables.
 memory() { echo $((1024 * $(sed -n 's/^SUnreclaim: *\([0-9]*\) kB$/\1/p' /proc/meminfo))); }
 prepare() {
   for setting in $settings; do keep "$setting"; done
+  keep_neighbours
   add
 }
 # It may run although `prepare` failed, and more than once. Of another run nothing is restored. The last change is undone first:
@@ -63,6 +76,7 @@ restore() {
   sed '1!G;h;$!d' "$kept" | while read -r setting; do case $setting in
     '#'*) ;;
     /proc/irq/*) echo "${setting#*=}" >"${setting%%=*}" || true ;;
+    neigh*) ip $setting || true ;;
     /*) echo "${setting#*=}" >"${setting%%=*}" ;;
     *) sysctl "$setting" >/dev/null ;;
   esac; done

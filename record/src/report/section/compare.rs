@@ -139,7 +139,10 @@ impl Pair {
         let x_name = reference.x_name();
         let published = reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
         let published = published.filter_map(|value| Some((place_of(value)?, median(value).value)));
-        let of_metric = results.iter().filter(|result| is_same(&result.metric, own(metric)));
+        let medians = || reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
+        let is_comparable =
+            |result: &&&PointResult| !is_total(metric) || medians().any(|value| median(value).compares_with(result));
+        let of_metric = results.iter().filter(|result| is_same(&result.metric, own(metric))).filter(is_comparable);
         let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
         let sorted = |mut series: Vec<(f64, f64)>| {
             series.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -326,6 +329,11 @@ fn place_in_words(place: f64) -> String {
 
 /// The place of results that nothing distinguishes.
 const ALL: f64 = 1.0;
+
+/// Whether values only compare at the same numbers of connections or of buckets.
+fn is_total(key: &str) -> bool {
+    metric::is_total_of_connections(key) || metric::is_total_of_buckets(key)
+}
 
 /// The place of a result in a table over this.
 fn place(report: &Report, result: &PointResult, x_name: &str) -> Option<f64> {
