@@ -474,10 +474,10 @@ impl Condition {
 
 /// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small, and random enough for noise.
 #[derive(Clone, Debug)]
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -486,7 +486,7 @@ impl SplitMix {
     }
 
     /// Returns a uniform number in 0..n; the bias is below n / 2^64.
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
@@ -495,7 +495,7 @@ impl SplitMix {
     }
 
     /// Returns a uniform number in (0, 1].
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64
     }
 
