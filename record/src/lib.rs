@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod compare;
 pub mod folder;
 pub mod plan;
 pub mod printable;
@@ -12,5 +13,6 @@ pub mod read;
 pub mod report;
 pub mod search;
 pub mod store;
+pub mod trend;
 pub mod versioned;
 pub mod visit;

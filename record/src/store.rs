@@ -128,7 +128,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns the variant for a failed system call.
-    fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_path_buf();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -274,7 +274,7 @@ fn link(scenario: &Scenario) -> String {
 }
 
 /// What a device is, in a few words.
-pub(super) fn technology(dut: &Dut) -> &'static str {
+pub(crate) fn technology(dut: &Dut) -> &'static str {
     match dut {
         Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
             technology.names().words(*plays)
@@ -571,7 +571,7 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
 }
 
 /// Metric, device, cores, connections and further axes of a result, in words.
-pub(super) fn place(result: &super::PointResult) -> String {
+pub(crate) fn place(result: &super::PointResult) -> String {
     let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
     format!("{} of {}", number::uncapitalised(metric), device_at(result))
 }

@@ -35,6 +35,7 @@ use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
 pub use facts::fault_name;
+pub(crate) use facts::{place, technology};
 use published::Beside;
 pub use remarks::median as table_value;
 use result::PointResult;
@@ -43,6 +44,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 pub use text::Screen;
+
+/// The median of a result with its bound and its interval or range, in words.
+pub(crate) fn in_short(result: &PointResult) -> String {
+    let unit = method::metric::by_key(&result.metric).map(|metric| metric.unit);
+    match result.median().filter(|_| !result.nothing_passed()) {
+        Some(median) => format!("{}{}", result.sign(median), sentences::between(unit, median, result)),
+        None => table_value(result),
+    }
+}
+
+/// Whether a metric is searched, so that the error of a search is one of its value; not a part of another metric.
+pub(crate) fn is_searched(metric: &str) -> bool {
+    parts::measured(metric) == metric
+}
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug)]
