@@ -1,8 +1,10 @@
 //! The command line as types. `command` implements the commands.
 
 mod guest;
+mod runs;
 
 pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
+pub use runs::{BisectArgs, CompareArgs, IndexArgs, TrendArgs};
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -117,6 +119,10 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Print the report of a run
     Report(ReportArgs),
+    /// Compare runs: per value the difference to the first run, with its interval; or check values against limits
+    Compare(CompareArgs),
+    /// Print the series of a scenario over many runs, and where their levels changed
+    Trend(TrendArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -269,6 +275,10 @@ pub enum SchemaKind {
     Report,
     /// A line of `natmeter run --json`, and of `events.jsonl` in the run folder
     Event,
+    /// `natmeter compare --json`
+    Compare,
+    /// `natmeter trend --json`
+    Trend,
 }
 
 /// `natmeter check FILE`
@@ -491,6 +501,8 @@ impl Command {
             Command::Run(_) => "run",
             Command::Resume(_) => "resume",
             Command::Report(_) => "report",
+            Command::Compare(_) => "compare",
+            Command::Trend(_) => "trend",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",

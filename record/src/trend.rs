@@ -181,7 +181,8 @@ fn series(runs: &[Run], group: &[Place]) -> Series {
 fn changes(runs: &[Run], values: &[SeriesValue]) -> Vec<Change> {
     let medians: Vec<f64> = values.iter().map(|value| value.median).collect();
     let points = change::points(&medians, SEED);
-    let starts: Vec<usize> = [0].into_iter().chain(points.iter().map(|point| point.at)).chain([medians.len()]).collect();
+    let starts: Vec<usize> =
+        [0].into_iter().chain(points.iter().map(|point| point.at)).chain([medians.len()]).collect();
     let parts: Vec<&[f64]> = starts.windows(2).map(|ends| &medians[ends[0]..ends[1]]).collect();
     let change = |(point, parts): (&change::Change, &[&[f64]])| {
         let (before, after) = (values[point.at - 1].run, values[point.at].run);

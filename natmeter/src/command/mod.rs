@@ -4,6 +4,7 @@ mod bed;
 mod calibrate;
 mod check;
 mod clean;
+mod compare;
 mod completions;
 mod doctor;
 mod gateway;
@@ -18,6 +19,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod trend;
 mod turn;
 
 use crate::cli::{Cli, Command};
@@ -46,6 +48,8 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
             let usual = if output.json { "json" } else { "text" };
             report::report(&args.run, args.format.as_deref().unwrap_or(usual), args.verbose)
         }
+        Some(Command::Compare(args)) => compare::compare_runs(&args, output),
+        Some(Command::Trend(args)) => trend::trend_of(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),

@@ -95,7 +95,8 @@ fn summary(comparison: &Comparison, text: &mut String) {
     let mut coverage: f64 = 1.0;
     for number in 2..=comparison.runs.len() {
         let values = || comparison.points.iter().flat_map(|point| &point.values).filter(|value| value.run == number);
-        let differences: Vec<&Difference> = values().filter_map(|value: &ComparedValue| value.difference.as_ref()).collect();
+        let differences: Vec<&Difference> =
+            values().filter_map(|value: &ComparedValue| value.difference.as_ref()).collect();
         let count = |finding: Finding| differences.iter().filter(|difference| difference.finding == finding).count();
         let with_interval = differences.iter().filter(|difference| difference.finding.is_judged());
         coverage = with_interval.clone().filter_map(|difference| difference.coverage).fold(coverage, f64::min);
@@ -104,7 +105,8 @@ fn summary(comparison: &Comparison, text: &mut String) {
         let of = plural(differences.len() as u64, "value");
         let (higher, lower) = (count(Finding::Higher), count(Finding::Lower));
         let none = count(Finding::NoDifferenceShown);
-        let _ = write!(text, "{}: of {of} {higher} higher, {lower} lower, {none} without a difference shown", name(number));
+        let _ =
+            write!(text, "{}: of {of} {higher} higher, {lower} lower, {none} without a difference shown", name(number));
         let _ = writeln!(text, "{}", if rest > 0 { format!(", {rest} not judged") } else { String::new() });
     }
     if judged > 0 {

@@ -180,7 +180,11 @@ mod tests {
             ("conn_table_capacity < 4M", "conn_table_capacity", Relation::Below, 4e6),
         ] {
             let threshold = parsed(text).unwrap();
-            assert_eq!((threshold.metric.key, threshold.relation, threshold.limit), (metric, relation, limit), "{text}");
+            assert_eq!(
+                (threshold.metric.key, threshold.relation, threshold.limit),
+                (metric, relation, limit),
+                "{text}"
+            );
         }
     }
 

@@ -2,10 +2,12 @@
 
 mod bottleneck;
 mod bounds;
+mod compare;
 mod fixture;
 mod memory;
 mod repeated;
 mod schema;
+mod trend;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
