@@ -123,6 +123,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print the series of a scenario over many runs, and where their levels changed
     Trend(TrendArgs),
+    /// Find the first revision of a device whose values meet a condition
+    Bisect(BisectArgs),
+    /// Write a SQLite file of many runs, for questions in SQL
+    Index(IndexArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -468,6 +472,7 @@ impl Cli {
             Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
                 (changes, &mut no_turn, &mut no_folder)
             }
+            Some(Command::Bisect(BisectArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
             Some(Command::Resume(ResumeArgs { turn, .. }) | Command::Selftest(SelftestArgs { turn, .. })) => {
                 (&mut no_changes, turn, &mut no_folder)
             }
@@ -503,6 +508,8 @@ impl Command {
             Command::Report(_) => "report",
             Command::Compare(_) => "compare",
             Command::Trend(_) => "trend",
+            Command::Bisect(_) => "bisect",
+            Command::Index(_) => "index",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
@@ -608,6 +615,10 @@ mod tests {
         for (command, used) in [
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),
+            ("bisect", &["set", "full", "beside", "wait"]),
+            ("compare", &[]),
+            ("trend", &[]),
+            ("index", &[]),
             ("calibrate", &["set", "full", "beside", "wait"]),
             ("selftest", &["beside", "wait"]),
             ("check", &["set", "full"]),

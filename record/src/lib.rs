@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod bisect;
 pub mod compare;
 pub mod folder;
+pub mod index;
 pub mod plan;
 pub mod printable;
 pub mod published;

@@ -8,8 +8,7 @@ mod jsonl;
 
 use crate::folder::{NullDevice, Outcome};
 use crate::versioned::Versioned;
-use jsonl::Appender;
-pub use jsonl::{Lines, Torn, read_lines};
+pub use jsonl::{Appender, Lines, Torn, each_line, read_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,5 +1,7 @@
 //! Complete, interrupted and resumed runs; and run folders that are old, truncated or edited.
 
+mod bisect;
+mod compare;
 mod complete;
 mod damaged;
 mod device;

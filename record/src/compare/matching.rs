@@ -28,7 +28,12 @@ fn dut<'a>(run: &'a Run, result: &PointResult) -> Option<&'a Dut> {
 
 /// The technology of a result's device, in words.
 pub(crate) fn technology_of(run: &Run, result: &PointResult) -> &'static str {
-    dut(run, result).map_or("", crate::report::technology)
+    dut(run, result).map_or("", technology_of_dut)
+}
+
+/// The technology of a device, in words.
+pub(crate) fn technology_of_dut(dut: &Dut) -> &'static str {
+    crate::report::technology(dut)
 }
 
 /// Returns the results of all runs in groups of one metric and point, each run at most once in a group.

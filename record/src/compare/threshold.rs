@@ -4,7 +4,7 @@
 use super::difference::{is_bounded, known};
 use crate::report::result::PointResult;
 use method::metric::{METRICS, Metric, Unit, by_key};
-use method::stats::{Interval, median_of};
+use method::stats::median_of;
 use scenario::did_you_mean;
 use scenario::quantity::{self, QuantityError, WrittenRate};
 use std::str::FromStr;
@@ -141,12 +141,11 @@ impl Threshold {
         }
     }
 
-    /// Whether the interval of a result's median lies on both sides of the threshold, or has too few values to tell.
+    /// Whether the interval of a result's median lies on both sides of the threshold; of fewer than five repetitions their
+    /// range.
     pub fn is_near(&self, result: &PointResult) -> bool {
-        let decided = |interval: Interval| {
-            self.relation.holds(interval.low, self.limit) == self.relation.holds(interval.high, self.limit)
-        };
-        !result.interval.filter(|_| result.has_interval()).is_some_and(decided)
+        let holds = |value: f64| self.relation.holds(value, self.limit);
+        result.interval.is_some_and(|interval| holds(interval.low) != holds(interval.high))
     }
 
     /// Returns the sentence about a value that does not clearly stay clear of the threshold; `None` of one that does.

@@ -14,6 +14,7 @@ mod json;
 mod limits;
 mod named;
 pub mod number;
+mod openmetrics;
 mod parts;
 mod plain;
 pub mod published;
@@ -72,7 +73,7 @@ pub struct Format {
 }
 
 /// The known formats.
-pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
+pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT, openmetrics::FORMAT];
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
