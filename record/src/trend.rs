@@ -250,7 +250,7 @@ fn block(series: &Series, least_runs: usize) -> String {
     for change in &series.changes {
         let Change { before, after, p, difference, unlike } = change;
         let words = difference_in_words(difference, &series.metric);
-        let _ = writeln!(text, "  changed between runs {before} and {after}: {words} (p = {})", significant(*p, 2));
+        let _ = writeln!(text, "  changed between runs {before} and {after}: {words} (p = {p:.3})");
         for unlike in unlike {
             let _ = writeln!(text, "    {}", unlike.in_words().replace("; reference: ", "; before: "));
         }

@@ -14,12 +14,15 @@ use record::compare::threshold::{Meets, Threshold};
 use record::compare::{Run, run_folders};
 use record::report::number::plural;
 use record::store::{Appender, read_document, write_whole};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What is searched. A later command line with other words is another bisection.
 const SETTINGS: &str = "bisect.json";
@@ -27,6 +30,8 @@ const SETTINGS: &str = "bisect.json";
 const STEPS: &str = "steps.jsonl";
 /// Exit code by which the command says that a revision cannot be tested, as of `git bisect run`.
 const CANNOT_BE_TESTED: i32 = 125;
+/// Time between two looks at a running process.
+const POLL: Duration = Duration::from_millis(20);
 /// Variable with the revision, for the command.
 const REVISION: &str = "NATMETER_REVISION";
 
@@ -192,7 +197,7 @@ impl Testing<'_> {
         let mut command = Command::new(program);
         command.args(rest).arg(self.revision).env(REVISION, self.revision).stdin(Stdio::null());
         // The standard output is that of natmeter.
-        let status = command.stdout(std::io::stderr()).status();
+        let status = self.wait_for(command.stdout(std::io::stderr()));
         let status = status.map_err(|e| usage(&format!("`{program}` cannot be started: {e}")))?;
         self.interrupted()?;
         match status.code() {
@@ -206,6 +211,25 @@ impl Testing<'_> {
                 ));
                 Err(Exit::Failed)
             }
+        }
+    }
+
+    /// Runs a process to its end. A request to stop goes on to the process, which restores what it has changed.
+    fn wait_for(&self, command: &mut Command) -> io::Result<ExitStatus> {
+        let mut child = command.spawn()?;
+        let mut is_told = false;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if !is_told && self.stop.load(Ordering::Relaxed) {
+                is_told = true;
+                if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                    // Fails if the process has just ended.
+                    let _ = kill_process(pid, Signal::TERM);
+                }
+            }
+            std::thread::sleep(POLL);
         }
     }
 
@@ -232,7 +256,7 @@ impl Testing<'_> {
         });
         let given = [(changes.full, "--full"), (turn.beside, "--beside"), (turn.wait, "--wait")];
         command.args(given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, option)| option));
-        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status().map_err(failed)?;
+        let status = self.wait_for(command.stdin(Stdio::null()).stdout(Stdio::null())).map_err(failed)?;
         self.interrupted()?;
         let code = status.code();
         let is = |exit: Exit| code == Some(i32::from(exit as u8));

@@ -11,6 +11,9 @@ const NOT_COMPARED: [&str; 2] = ["load at the start", "natmeter"];
 /// Keys of a scenario that name it.
 const NAMES: [&str; 3] = ["name", "about", "compare"];
 
+/// A table without keys.
+const EMPTY: &str = "{}";
+
 /// A condition that is unlike that of the reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unlike {
@@ -54,7 +57,10 @@ pub(crate) fn unlike(reference: &Run, run: &Run, number: usize) -> Vec<Unlike> {
     add("rules", &rules(a.rules), &rules(b.rules));
     add("order", &one(&a.order), &one(&b.order));
     if a.scenario != b.scenario {
-        add("scenario", &keys_of(reference), &keys_of(run));
+        let (mut a, mut b) = (keys_of(reference), keys_of(run));
+        without_known(&mut a, &b);
+        without_known(&mut b, &a);
+        add("scenario", &a, &b);
         add("bed", &bed_of(reference), &bed_of(run));
     }
     let tester = |run: &Run| {
@@ -86,6 +92,12 @@ fn keys_of(run: &Run) -> FactTable {
     keys
 }
 
+/// Removes the tables without keys whose keys are given in the other scenario: each of these keys differs by itself.
+fn without_known(keys: &mut FactTable, other: &FactTable) {
+    let is_given = |table: &str| other.keys().any(|key| key.starts_with(&format!("{table}.")));
+    keys.retain(|key, value| value != EMPTY || !is_given(key));
+}
+
 fn bed_of(run: &Run) -> FactTable {
     run.report.header.options.bed.as_ref().map(|bed| flat(&bed.text)).unwrap_or_default()
 }
@@ -114,7 +126,7 @@ fn add_table(prefix: &str, table: &toml::Table, keys: &mut FactTable) {
 fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
-        toml::Value::Table(_) => "{}".to_owned(),
+        toml::Value::Table(_) => EMPTY.to_owned(),
         other => other.to_string(),
     }
 }

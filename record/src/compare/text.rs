@@ -113,7 +113,7 @@ fn summary(comparison: &Comparison, text: &mut String) {
         let _ = writeln!(
             text,
             "Intervals are those of the Mann–Whitney test, with a coverage of {} % or more, wider by the errors of the \
-             searches and the drift of the null device. About one in {} excludes 0 by chance.",
+             searches and the drift of the null device. At most about one in {} excludes 0 by chance.",
             significant((coverage * 1_000.0).floor() / 10.0, 3),
             (1.0 / (1.0 - coverage)).floor()
         );
