@@ -71,6 +71,26 @@ fn bounds_and_missing_points_are_not_compared() {
     assert!(differences(&comparison).all(|d| d.finding.is_judged() == d.low.is_some()));
 }
 
+/// A tester whose null device became 20 % slower does not show that a device became 10 % slower.
+#[test]
+fn the_drift_of_the_null_device_widens_the_interval() {
+    let reference = run(fixture::quickstart_scenario(), 1, 1_000);
+    let mut slower = run(fixture::quickstart_scenario(), 2, 900);
+    let difference = |other: &Run| {
+        let comparison = compare(&[compared("a", "", &reference), compared("b", "", other)]);
+        *differences(&comparison).next().unwrap()
+    };
+    let steady = difference(&slower);
+    // The rates of the null device before and after the trials are 95 % and 93 % of the ceiling.
+    assert!(steady.finding == Finding::Lower && (steady.drift_percent.unwrap() - 2.15).abs() < 0.01, "{steady:?}");
+    for null in &mut slower.nulls {
+        (null.frames, null.set_up) = (null.frames.scaled(8, 10), null.set_up.map(|rate| rate.scaled(8, 10)));
+    }
+    let drifting = difference(&slower);
+    assert!(drifting.finding == Finding::NoDifferenceShown && drifting.drift_percent.unwrap() > 25.0, "{drifting:?}");
+    assert_eq!(drifting.percent, steady.percent);
+}
+
 #[test]
 fn too_few_repetitions_are_not_judged() {
     let mut scenario = fixture::simulated_scenario();
