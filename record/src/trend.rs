@@ -2,14 +2,14 @@
 //! at which its level changed, with what else changed there.
 
 use crate::compare::conditions::{self, Unlike};
-use crate::compare::difference::{Difference, Finding, is_bounded};
+use crate::compare::difference::{Difference, is_bounded};
 use crate::compare::matching::{Place, groups};
 use crate::compare::text::difference_in_words;
 use crate::compare::{Run, RunInfo, run_info};
 use crate::report::number::{plural, significant};
 use crate::report::{in_short, place};
 use method::stats::change::{self, LEAST_VALUES};
-use method::stats::shift::{self, Known};
+use method::stats::shift::Known;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -195,25 +195,7 @@ fn changes(runs: &[Run], values: &[SeriesValue]) -> Vec<Change> {
 /// The difference of two levels.
 fn between(before: &[f64], after: &[f64]) -> Difference {
     let known = |values: &[f64]| values.iter().copied().map(Known::exactly).collect::<Vec<_>>();
-    let (before, after) = (known(before), known(after));
-    let in_percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let interval = shift::interval(&before, &after);
-    let percent = shift::ratio(&before, &after).map(in_percent);
-    let finding = match (percent, interval) {
-        (None, _) => Finding::OfZero,
-        (_, None) => Finding::TooFewRepetitions,
-        (_, Some(interval)) if interval.low > 1.0 => Finding::Higher,
-        (_, Some(interval)) if interval.high < 1.0 => Finding::Lower,
-        _ => Finding::NoDifferenceShown,
-    };
-    Difference {
-        finding,
-        percent,
-        low: interval.map(|interval| in_percent(interval.low)),
-        high: interval.map(|interval| in_percent(interval.high)),
-        coverage: interval.map(|interval| interval.coverage),
-        drift_percent: None,
-    }
+    Difference::of(&known(before), &known(after), None)
 }
 
 /// Returns the trend as text. Lines may be longer than a screen; the caller folds them.

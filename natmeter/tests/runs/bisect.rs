@@ -14,6 +14,7 @@ KEYS
 connections = ["100k"]
 [measure]
 metrics = ["throughput"]
+phase1-rate = "100k"
 repetitions = 1
 duration = "100 ms"
 error = "1 %"

@@ -12,6 +12,7 @@ host-noise = "0"
 connections = ["100k"]
 [measure]
 metrics = ["throughput"]
+phase1-rate = "100k"
 repetitions = 5
 duration = "100 ms"
 error = "0.5 %"

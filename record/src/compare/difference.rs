@@ -77,6 +77,35 @@ impl Difference {
         Difference { finding, percent: None, low: None, high: None, coverage: None, drift_percent: None }
     }
 
+    /// Returns the difference of values to those of the reference; `drift` is that of the null device, as a share.
+    pub(crate) fn of(reference: &[Known], other: &[Known], drift: Option<f64>) -> Difference {
+        let Some(ratio) = shift::ratio(reference, other) else {
+            let is_same = reference.iter().chain(other).all(|known| known.high == 0.0);
+            return Difference::without(if is_same { Finding::NoDifferenceShown } else { Finding::OfZero });
+        };
+        let in_percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let percent = Some(in_percent(ratio));
+        let Some(interval) = shift::interval(reference, other) else {
+            return Difference { percent, ..Difference::without(Finding::TooFewRepetitions) };
+        };
+        let interval = interval.widened(drift.unwrap_or(0.0));
+        let (low, high) = (in_percent(interval.low), in_percent(interval.high));
+        let finding = match () {
+            () if low > 0.0 => Finding::Higher,
+            () if high < 0.0 => Finding::Lower,
+            () => Finding::NoDifferenceShown,
+        };
+        Difference {
+            finding,
+            percent,
+            low: Some(low),
+            // JSON has no infinity; without an upper end the difference can be any above the lower one.
+            high: Some(high).filter(|high| high.is_finite()),
+            coverage: Some(interval.coverage),
+            drift_percent: drift.map(|drift| drift * 100.0),
+        }
+    }
+
     /// Whether the whole interval lies further on the worse side than so many percent.
     pub fn is_worse_by(&self, percent: f64, metric: &str) -> bool {
         match higher_is_better(metric) {
@@ -100,32 +129,7 @@ pub fn between(reference: &PointResult, other: &PointResult, is_simulated: bool)
     if is_bounded(reference) || is_bounded(other) {
         return Difference::without(Finding::Bounded);
     }
-    let Some(ratio) = shift::ratio(&a, &b) else {
-        let is_same = a.iter().chain(&b).all(|known| known.high == 0.0);
-        return Difference::without(if is_same { Finding::NoDifferenceShown } else { Finding::OfZero });
-    };
-    let in_percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let percent = Some(in_percent(ratio));
-    let Some(interval) = shift::interval(&a, &b) else {
-        return Difference { percent, ..Difference::without(Finding::TooFewRepetitions) };
-    };
-    let drift = if is_simulated { None } else { drift(reference, other) };
-    let interval = interval.widened(drift.unwrap_or(0.0));
-    let (low, high) = (in_percent(interval.low), in_percent(interval.high));
-    let finding = match () {
-        () if low > 0.0 => Finding::Higher,
-        () if high < 0.0 => Finding::Lower,
-        () => Finding::NoDifferenceShown,
-    };
-    Difference {
-        finding,
-        percent,
-        low: Some(low),
-        // JSON has no infinity; without an upper end the difference can be any above the lower one.
-        high: Some(high).filter(|high| high.is_finite()),
-        coverage: Some(interval.coverage),
-        drift_percent: drift.map(|drift| drift * 100.0),
-    }
+    Difference::of(&a, &b, if is_simulated { None } else { drift(reference, other) })
 }
 
 /// The repetitions of a result with what is known of each.
