@@ -52,7 +52,7 @@ struct Settings {
 struct Step {
     revision: String,
     verdict: Verdict,
-    /// Why, one sentence each.
+    /// Its values, one sentence each, and what decided.
     reasons: Vec<String>,
     /// Its runs.
     runs: Vec<PathBuf>,
@@ -297,7 +297,7 @@ fn judge(thresholds: &[Threshold], run: &Run) -> Result<Judged, Exit> {
             met |= meets == Meets::Yes;
             undecided |= matches!(meets, Meets::Bounded | Meets::NoValue);
             is_near |= threshold.is_near(result);
-            sentences.extend(threshold.sentence(meets, result));
+            sentences.push(threshold.sentence(meets, result).unwrap_or_else(|| Threshold::value(result)));
         }
     }
     // One value that meets a condition is enough, whatever the others are.

@@ -8,8 +8,10 @@ use std::fmt::Write;
 /// Returns the comparison as text. Lines may be longer than a screen; the caller folds them.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = String::new();
+    let is_alone = comparison.runs.len() < 2;
     for (run, number) in comparison.runs.iter().zip(1..) {
-        let _ = writeln!(text, "{}", head(run, number));
+        let name = if is_alone { "run".to_owned() } else { name(number) };
+        let _ = writeln!(text, "{}", head(run, &name));
     }
     for number in 2..=comparison.runs.len() {
         let unlike: Vec<_> = comparison.unlike.iter().filter(|unlike| unlike.run == number).collect();
@@ -19,9 +21,8 @@ pub fn text(comparison: &Comparison) -> String {
             let _ = writeln!(text, "  {}", unlike.in_words());
         }
     }
-    let is_alone = comparison.runs.len() < 2;
     for point in comparison.points.iter().filter(|point| is_alone || point.values.len() > 1) {
-        text.push_str(&block(point));
+        text.push_str(&block(point, is_alone));
     }
     if !is_alone {
         missing(comparison, &mut text);
@@ -35,19 +36,20 @@ fn name(number: usize) -> String {
     if number == 1 { "reference".to_owned() } else { format!("run {number}") }
 }
 
-fn head(run: &RunInfo, number: usize) -> String {
+fn head(run: &RunInfo, name: &str) -> String {
     let RunInfo { folder, scenario, started, natmeter, .. } = run;
     let damaged = if run.findings > 0 { "; its record is damaged: do not use its values" } else { "" };
     let doubts = if run.doubts > 0 { format!("; {}", plural(run.doubts as u64, "doubt")) } else { String::new() };
-    format!("{:<9}  {folder}: {scenario}, {started}, natmeter {natmeter}{doubts}{damaged}", name(number))
+    format!("{name:<9}  {folder}: {scenario}, {started}, natmeter {natmeter}{doubts}{damaged}")
 }
 
-fn block(point: &ComparedPoint) -> String {
+fn block(point: &ComparedPoint, is_alone: bool) -> String {
     let mut text = format!("\n{}\n", point.place);
     for value in &point.values {
         let device = if value.device == point.device { String::new() } else { format!(" ({})", value.device) };
         let n = plural(value.repetitions as u64, "repetition");
-        let _ = writeln!(text, "  {:<9}  {}{device}; {n}", name(value.run), value.words);
+        let run = if is_alone { "run".to_owned() } else { name(value.run) };
+        let _ = writeln!(text, "  {run:<9}  {}{device}; {n}", value.words);
         if let Some(difference) = &value.difference {
             let _ = writeln!(text, "  {:<9}  {}", "", difference_in_words(difference, &point.metric));
         }

@@ -148,16 +148,22 @@ impl Threshold {
         result.interval.is_some_and(|interval| holds(interval.low) != holds(interval.high))
     }
 
+    /// Returns the value of a result in a sentence.
+    pub fn value(result: &PointResult) -> String {
+        format!("{} is {}", crate::report::place(result), crate::report::in_short(result))
+    }
+
     /// Returns the sentence about a value that does not clearly stay clear of the threshold; `None` of one that does.
     pub fn sentence(&self, meets: Meets, result: &PointResult) -> Option<String> {
-        let (place, value) = (crate::report::place(result), crate::report::in_short(result));
-        let what = match meets {
+        let (value, condition) = (Threshold::value(result), &self.text);
+        Some(match meets {
             Meets::No => return None,
-            Meets::Yes => format!("is {value}: `{}`", self.text),
-            Meets::Bounded => format!("is {value}: only a bound, so `{}` is not decided", self.text),
-            Meets::NoValue => format!("has no value, so `{}` is not decided", self.text),
-        };
-        Some(format!("{place} {what}"))
+            Meets::Yes => format!("{value}: `{condition}`"),
+            Meets::Bounded => format!("{value}: only a bound, so `{condition}` is not decided"),
+            Meets::NoValue => {
+                format!("{} has no value, so `{condition}` is not decided", crate::report::place(result))
+            }
+        })
     }
 }
 
