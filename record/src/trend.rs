@@ -124,7 +124,9 @@ pub enum TrendError {
 pub fn of_one_scenario(mut runs: Vec<Run>, name: Option<&str>) -> Result<Vec<Run>, TrendError> {
     let name_of = |run: &Run| run.report.header.scenario.name.clone();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
-    runs.iter().for_each(|run| *names.entry(name_of(run)).or_default() += 1);
+    for run in &runs {
+        *names.entry(name_of(run)).or_default() += 1;
+    }
     let there = || names.iter().map(|(name, n)| format!("{name} ({n})")).collect::<Vec<_>>();
     match (name, names.len()) {
         (_, 0) => return Err(TrendError::NoRun),

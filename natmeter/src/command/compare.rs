@@ -3,7 +3,7 @@
 use super::{failed, report};
 use crate::cli::{CompareArgs, Output};
 use crate::exit::Exit;
-use crate::term::{self, err, folded, out};
+use crate::term::{self, err, err_lines, folded, out};
 use record::compare::threshold::Meets;
 use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
 use record::report::number::significant;
@@ -128,7 +128,7 @@ fn with_figures(sentence: String, difference: &Difference) -> String {
 fn conclude(checks: &[Check]) -> Exit {
     for check in checks {
         let kind = if check.exit == Exit::Failed { "error" } else { "note" };
-        err(&format!("{}\n", folded(&format!("{kind}: {}", check.sentence), COLUMNS)));
+        err_lines(&format!("{kind}: {}", check.sentence));
     }
     let first = |exit: &Exit| checks.iter().any(|check| check.exit == *exit);
     [Exit::Failed, Exit::TesterLimit, Exit::Incomplete].into_iter().find(first).unwrap_or(Exit::Done)

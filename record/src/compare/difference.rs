@@ -108,9 +108,10 @@ impl Difference {
 
     /// Whether the whole interval lies further on the worse side than so many percent.
     pub fn is_worse_by(&self, percent: f64, metric: &str) -> bool {
-        match higher_is_better(metric) {
-            true => self.high.is_some_and(|high| high < -percent),
-            false => self.low.is_some_and(|low| low > percent),
+        if higher_is_better(metric) {
+            self.high.is_some_and(|high| high < -percent)
+        } else {
+            self.low.is_some_and(|low| low > percent)
         }
     }
 }

@@ -139,9 +139,9 @@ fn write(draft: &Path, folders: &[PathBuf], technologies: Technologies) -> io::R
 /// Numbers of the first rows of a run.
 #[derive(Clone, Copy)]
 struct First {
-    run: i64,
-    point: i64,
-    result: i64,
+    run: u64,
+    point: u64,
+    result: u64,
 }
 
 /// The rows of a run, by table: all of them, or the reason why it cannot be read.
@@ -235,11 +235,11 @@ impl Rowset {
     }
 
     /// The number of a point; adds it if it is new.
-    fn point(&mut self, header: &Header, point: &Point) -> i64 {
+    fn point(&mut self, header: &Header, point: &Point) -> u64 {
         if let Some(at) = self.points.iter().position(|known| known == point) {
-            return self.first.point + at as i64;
+            return self.first.point + at as u64;
         }
-        let number = self.first.point + self.points.len() as i64;
+        let number = self.first.point + self.points.len() as u64;
         self.points.push(point.clone());
         let technology = header.scenario.duts.get(point.dut).map(technology_of_dut);
         let axes: Vec<String> =
@@ -262,7 +262,7 @@ impl Rowset {
 
     fn add_result(&mut self, header: &Header, result: &PointResult) {
         let point = self.point(header, &point_of(result));
-        let number = self.first.result + self.rows[schema::RESULTS].len() as i64;
+        let number = self.first.result + self.rows[schema::RESULTS].len() as u64;
         let (summary, interval) = (result.summary, result.interval);
         let columns: [Value; 14] = [
             self.first.run.into(),
@@ -298,7 +298,7 @@ impl Rowset {
     }
 
     fn add_trials(&mut self, header: &Header, path: &Path) -> Result<(), String> {
-        let mut of_plan: HashMap<String, (i64, &str, u32)> = HashMap::new();
+        let mut of_plan: HashMap<String, (u64, &str, u32)> = HashMap::new();
         for m in &header.plan.measurements {
             let point = self.point(header, &m.point);
             of_plan.insert(m.key(), (point, &m.metric, m.repetition));
@@ -320,7 +320,7 @@ impl Rowset {
     }
 }
 
-fn add_trial(rows: &mut Rows, run: i64, (point, metric, repetition): (i64, &str, u32), key: &str, trial: &TrialRecord) {
+fn add_trial(rows: &mut Rows, run: u64, (point, metric, repetition): (u64, &str, u32), key: &str, trial: &TrialRecord) {
     let TrialRecord { seq, measurement, spec, outcome, verdict } = trial;
     let attempt: u32 = measurement[key.len()..].trim_start_matches('#').parse().unwrap_or(1);
     let legs = || [&outcome.forward, &outcome.reverse].into_iter().chain(&outcome.validation);

@@ -126,8 +126,8 @@ struct Table {
     cells: Vec<u8>,
     lengths: Vec<usize>,
     /// Pages that are written, each with the number of its last row.
-    pages: Vec<(u32, i64)>,
-    rows: i64,
+    pages: Vec<(u32, u64)>,
+    rows: u64,
 }
 
 /// A database under construction.
@@ -149,7 +149,7 @@ impl<W: Write + Seek> Database<W> {
     }
 
     /// Returns the number of the next row of a table.
-    pub(super) fn next_row(&self, table: usize) -> i64 {
+    pub(super) fn next_row(&self, table: usize) -> u64 {
         self.tables[table].rows + 1
     }
 
@@ -168,7 +168,7 @@ impl<W: Write + Seek> Database<W> {
         let rowid = self.next_row(table);
         let mut cell = Vec::with_capacity(payload.len().min(PAGE) + 18);
         varint(payload.len() as u64, &mut cell);
-        varint(rowid.cast_unsigned(), &mut cell);
+        varint(rowid, &mut cell);
         let local = local_part(payload.len());
         cell.extend_from_slice(&payload[..local]);
         if local < payload.len() {
@@ -235,13 +235,13 @@ impl<W: Write + Seek> Database<W> {
         Ok(level[0].0)
     }
 
-    fn interior(&mut self, children: &[(u32, i64)]) -> io::Result<u32> {
+    fn interior(&mut self, children: &[(u32, u64)]) -> io::Result<u32> {
         let (mut cells, mut lengths) = (Vec::new(), Vec::new());
         let (last, others) = children.split_last().unwrap_or((&(0, 0), &[]));
         for (page, key) in others {
             let before = cells.len();
             cells.extend_from_slice(&page.to_be_bytes());
-            varint(key.cast_unsigned(), &mut cells);
+            varint(*key, &mut cells);
             lengths.push(cells.len() - before);
         }
         self.write_page(b_tree_page(INTERIOR, Some(last.0), &cells, &lengths, 0))
@@ -433,20 +433,25 @@ mod tests {
         let around: Vec<usize> = around.chain(std::iter::repeat_n(8_000, 2_400)).collect();
         let numbers: Vec<i64> = (0..30_000).map(|n| (n - 15_000) * (n % 64) * 1_000_000_007).collect();
         let (mut small, mut large) = (Rows::default(), Rows::default());
-        numbers.iter().for_each(|n| small.push(&[(*n).into(), (*n as f64 / 3.0).into()]));
-        around.iter().for_each(|n| large.push(&[(*n).into(), text[..*n].into()]));
+        for &n in &numbers {
+            small.push(&[n.into(), (n as f64 / 3.0).into()]);
+        }
+        for &n in &around {
+            large.push(&[n.into(), text[..n].into()]);
+        }
         database.append(0, &small).unwrap();
         database.append(1, &large).unwrap();
         let view = Entry { name: "both", sql: "CREATE VIEW both AS SELECT count(*) AS n FROM small, none" };
         database.finish(&[view], 7, 3).unwrap();
         let connection = rusqlite::Connection::open(file.path()).unwrap();
         let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        let counted = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap() as usize;
         let check: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!((check.as_str(), one("PRAGMA application_id"), one("PRAGMA user_version")), ("ok", 7, 3));
         assert_eq!(one("SELECT count(*) FROM small"), 30_000);
         assert_eq!(one("SELECT sum(n) FROM small"), numbers.iter().sum::<i64>());
         assert_eq!(one("SELECT count(*) FROM small WHERE r = n / 3.0"), 30_000);
-        assert_eq!(one("SELECT count(*) FROM large WHERE length(text) = length"), around.len() as i64);
+        assert_eq!(counted("SELECT count(*) FROM large WHERE length(text) = length"), around.len());
         assert_eq!(one("SELECT id FROM large WHERE id = 2000"), 2_000);
         assert_eq!(one("SELECT n FROM both"), 0);
     }
