@@ -468,11 +468,13 @@ impl Cli {
             Some(Command::Run(RunArgs { options: RunOptions { changes, turn, folder }, .. })) => {
                 (changes, turn, folder)
             }
-            Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
+            Some(
+                Command::Calibrate(CalibrateArgs { changes, turn, .. })
+                | Command::Bisect(BisectArgs { changes, turn, .. }),
+            ) => (changes, turn, &mut no_folder),
             Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
                 (changes, &mut no_turn, &mut no_folder)
             }
-            Some(Command::Bisect(BisectArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
             Some(Command::Resume(ResumeArgs { turn, .. }) | Command::Selftest(SelftestArgs { turn, .. })) => {
                 (&mut no_changes, turn, &mut no_folder)
             }

@@ -334,8 +334,8 @@ fn tell(step: &Step, output: Output) {
     if output.json {
         term::json(&json!({ "event": "revision", "step": step }));
     } else {
-        let reasons = step.reasons.iter().map(|reason| format!("; {reason}")).collect::<String>();
-        out(&format!("{}: {}{reasons}\n", step.revision, in_words(step.verdict)));
+        let reasons = step.reasons.join("; ");
+        out(&format!("{}: {}; {reasons}\n", step.revision, in_words(step.verdict)));
     }
 }
 
@@ -343,8 +343,7 @@ fn tell(step: &Step, output: Output) {
 fn conclude(end: &Next, revisions: &[String], steps: &[Step], output: Output) -> Exit {
     let reasons = |revision: &String| {
         let step = steps.iter().find(|step| step.revision == *revision);
-        step.map(|step| step.reasons.iter().map(|reason| format!("  {reason}\n")).collect::<String>())
-            .unwrap_or_default()
+        step.map(|step| format!("  {}\n", step.reasons.join("\n  "))).unwrap_or_default()
     };
     let (candidates, text, exit) = match end {
         Next::Found(at) => {

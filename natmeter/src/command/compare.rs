@@ -7,7 +7,7 @@ use crate::term::{self, err, err_lines, folded, out};
 use record::compare::threshold::Meets;
 use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
 use record::report::number::significant;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Columns of the text, on every terminal.
 const COLUMNS: usize = 80;
@@ -65,7 +65,8 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
             for result in results {
                 let meets = threshold.judge(result);
                 let exit = exit_of(meets);
-                let in_run = |sentence: String| Check { exit, sentence: in_folder(sentence, &run.folder) };
+                let in_run =
+                    |sentence: String| Check { exit, sentence: format!("{sentence} ({})", run.folder.display()) };
                 checks.extend(threshold.sentence(meets, result).map(in_run));
             }
         }
@@ -81,13 +82,6 @@ pub(super) fn exit_of(meets: Meets) -> Exit {
         Meets::Bounded => Exit::TesterLimit,
         Meets::NoValue => Exit::Incomplete,
     }
-}
-
-fn in_folder(sentence: String, folder: &PathBuf) -> String {
-    let mut sentence = sentence;
-    let folder = folder.display();
-    sentence.push_str(&format!(" ({folder})"));
-    sentence
 }
 
 /// The values that are worse than the reference by more than so many parts per million, and those of which it is unknown.
