@@ -106,6 +106,10 @@ fn revisions(args: &BisectArgs) -> Result<Vec<String>, Exit> {
         let missing = || usage(&format!("`{bad}` is no later commit than `{good}`: exchange --good and --bad"));
         return if revisions.len() < 2 { Err(missing()) } else { Ok(revisions) };
     }
+    let is_again = |(at, revision): &(usize, &String)| args.revisions[..*at].contains(revision);
+    if let Some((_, revision)) = args.revisions.iter().enumerate().find(is_again) {
+        return Err(usage(&format!("`{revision}` stands twice in --revisions: list each revision once")));
+    }
     let at = |revision: &String, option: &str| {
         let missing = || usage(&format!("`{revision}` of {option} is not among --revisions: list it"));
         args.revisions.iter().position(|listed| listed == revision).ok_or_else(missing)

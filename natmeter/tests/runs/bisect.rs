@@ -39,7 +39,10 @@ fn folder(keys: &str) -> tempfile::TempDir {
 }
 
 fn bisect(folder: &Path, good: &str, bad: &str) -> Output {
-    let revisions = "1,2,3,4,5,6,7,8,9";
+    among("1,2,3,4,5,6,7,8,9", folder, good, bad)
+}
+
+fn among(revisions: &str, folder: &Path, good: &str, bad: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_natmeter"))
         .current_dir(folder)
         .args(["bisect", "--good", good, "--bad", bad, "--revisions", revisions, "--fail-under", "throughput < 2.8M"])
@@ -99,6 +102,8 @@ fn ends_are_tested_first() {
     assert!(text(&wrong.stderr).contains("5 should be bad, and is good"), "{}", text(&wrong.stderr));
     let reversed = bisect(folder.path(), "5", "1");
     assert!(text(&reversed.stderr).contains("list them from old to new"), "{}", text(&reversed.stderr));
+    let twice = among("1,2,2,9", folder.path(), "1", "9");
+    assert!(text(&twice.stderr).contains("`2` stands twice in --revisions"), "{}", text(&twice.stderr));
 }
 
 /// A tester limit is no verdict: each revision has three runs, and the good end stays unknown.

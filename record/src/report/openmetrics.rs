@@ -2,7 +2,7 @@
 //! (OpenMetrics 1.0.0, sections 5 and 6.)
 
 use super::result::PointResult;
-use super::{Format, Report};
+use super::{Format, Report, csv};
 use method::metric::{METRICS, Metric, Unit};
 use scenario::axis::in_order;
 use std::fmt::Write;
@@ -49,6 +49,8 @@ fn render(report: &Report) -> String {
         ("started", header.started.clone()),
         ("version", header.version.clone()),
         ("build", report.facts.build().unwrap_or_default().to_owned()),
+        ("conformance", report.conformance.label.clone()),
+        ("verdicts", csv::verdicts(report).to_owned()),
     ];
     let _ = writeln!(text, "natmeter_run_info{} 1", labels(&run));
     let gauges = [
