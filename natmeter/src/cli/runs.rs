@@ -11,8 +11,8 @@ use std::path::PathBuf;
   natmeter compare runs/nat44-20261120-090000 runs/nat44-20261121-090000 --fail-if-slower \"5 %\"
   natmeter compare runs/nat44-20261121-090000 --fail-under \"throughput < 3M\"
 
-With --fail-under and --fail-if-slower the exit code is 1 if a condition is met, 3 if a bound leaves it undecided,
-and 6 if a value is missing or has too few repetitions.")]
+With --fail-under and --fail-if-slower the exit code is 1 if a condition is met, 3 if a bound
+leaves it undecided, and 6 if a value is missing or has too few repetitions.")]
 pub struct CompareArgs {
     /// Folders of runs; the first is the reference
     #[arg(required = true, value_name = "RUN")]
@@ -52,11 +52,12 @@ pub struct IndexArgs {
 /// `natmeter bisect`
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
-  natmeter bisect --good v6.6 --bad v6.12 --git linux --fail-under \"throughput < 3M\" nat44.toml -- ./install-kernel
+  natmeter bisect --good v6.6 --bad v6.12 --git linux --fail-under \"throughput < 3M\" \\
+      nat44.toml -- ./install-kernel
 
-natmeter calls the command with a revision as its last argument, and in NATMETER_REVISION. Exit code 0 says that the
-revision is installed, 125 that it cannot be tested; any other ends the bisection. The same command line continues a
-bisection that was interrupted.")]
+natmeter calls the command with a revision as its last argument, and in NATMETER_REVISION.
+Exit code 0 says that the revision is installed, 125 that it cannot be tested; any other ends
+the bisection. The same command line continues a bisection that was interrupted.")]
 pub struct BisectArgs {
     /// Revision whose results are good
     #[arg(long, value_name = "REV")]
@@ -76,7 +77,7 @@ pub struct BisectArgs {
     /// Runs of a revision at most, if a run is invalid or the interval of a value holds the limit of a condition
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
-    /// Folder for steps and runs; default: bisect
+    /// Folder for steps and runs
     #[arg(long, value_name = "DIR", default_value = "bisect")]
     pub folder: PathBuf,
     /// Scenario file, or the name of an installed scenario
