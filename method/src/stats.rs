@@ -1,6 +1,9 @@
 //! Statistics over the repetitions of a measurement. Floating point begins here (invariant 12), but the index of a
 //! percentile is computed in integers.
 
+pub mod change;
+pub mod shift;
+
 use crate::ratio::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,10 @@
 //! The command line as types. `command` implements the commands.
 
 mod guest;
+mod runs;
 
 pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
+pub use runs::{BisectArgs, CompareArgs, IndexArgs, TrendArgs};
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -133,6 +135,14 @@ pub enum Command {
     Merge(MergeArgs),
     /// Size measured gateways for subscribers, their sessions and their traffic
     Size(SizeArgs),
+    /// Compare runs: per value the difference to the first run, with its interval; or check values against limits
+    Compare(CompareArgs),
+    /// Print the series of a scenario over many runs, and where their levels changed
+    Trend(TrendArgs),
+    /// Find the first revision of a device whose values meet a condition
+    Bisect(BisectArgs),
+    /// Write a SQLite file of many runs, for questions in SQL
+    Index(IndexArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -346,6 +356,10 @@ pub enum SchemaKind {
     Size,
     /// A line of `natmeter run --json`, and of `events.jsonl` in the run folder
     Event,
+    /// `natmeter compare --json`
+    Compare,
+    /// `natmeter trend --json`
+    Trend,
 }
 
 /// `natmeter check FILE`
@@ -551,7 +565,10 @@ impl Cli {
             Some(Command::Run(RunArgs { options: RunOptions { changes, turn, folder }, .. })) => {
                 (changes, turn, folder)
             }
-            Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
+            Some(
+                Command::Calibrate(CalibrateArgs { changes, turn, .. })
+                | Command::Bisect(BisectArgs { changes, turn, .. }),
+            ) => (changes, turn, &mut no_folder),
             Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
                 (changes, &mut no_turn, &mut no_folder)
             }
@@ -596,6 +613,10 @@ impl Command {
             Command::Report(_) => "report",
             Command::Merge(_) => "merge",
             Command::Size(_) => "size",
+            Command::Compare(_) => "compare",
+            Command::Trend(_) => "trend",
+            Command::Bisect(_) => "bisect",
+            Command::Index(_) => "index",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
@@ -705,6 +726,11 @@ mod tests {
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),
             ("calibrate", &["set", "full", "scale", "beside", "wait"]),
+            ("bisect", &["set", "full", "beside", "wait"]),
+            ("compare", &[]),
+            ("trend", &[]),
+            ("index", &[]),
+            ("calibrate", &["set", "full", "beside", "wait"]),
             ("selftest", &["beside", "wait"]),
             ("check", &["set", "full", "scale"]),
             ("plan", &["set", "full", "scale"]),

@@ -4,9 +4,12 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod bisect;
+pub mod compare;
 pub mod enough;
 pub mod folder;
 pub mod import;
+pub mod index;
 pub mod merge;
 pub mod plan;
 pub mod printable;
@@ -16,5 +19,6 @@ pub mod report;
 pub mod search;
 pub mod size;
 pub mod store;
+pub mod trend;
 pub mod versioned;
 pub mod visit;

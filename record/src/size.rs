@@ -7,7 +7,7 @@ pub mod demand;
 mod notes;
 mod point;
 
-use crate::report::{Report, technology_of};
+use crate::report::{Report, technology};
 use demand::Demand;
 use method::Count;
 use notes::notes;
@@ -186,7 +186,7 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
             found.push(Sized {
                 run: report.run_name(),
                 device: first.name.clone(),
-                technology: technology_of(device).to_owned(),
+                technology: technology(device).to_owned(),
                 notes: notes(demand, report, &of_size, options.first()),
                 axes,
                 frame_size,

@@ -8,8 +8,7 @@ mod jsonl;
 
 use crate::folder::{NullDevice, Outcome};
 use crate::versioned::Versioned;
-use jsonl::Appender;
-pub use jsonl::{Lines, Torn, read_lines};
+pub use jsonl::{Appender, Lines, Torn, each_line, read_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -128,7 +127,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns the variant for a failed system call.
-    fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_path_buf();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -37,7 +37,8 @@ fn every_format_reports_the_recorded_verdicts_and_says_so() {
         let report = Report::from_folder(&folder(name), tech::ALL).unwrap();
         for format in KNOWN {
             let text = report.render(format.name).unwrap();
-            let label = if format.name == "csv" { "as-recorded" } else { "does not name its rules" };
+            let is_data = ["csv", "openmetrics"].contains(&format.name);
+            let label = if is_data { "as-recorded" } else { "does not name its rules" };
             // The text may wrap within the label.
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(label), "{name} as {}: {text}", format.name);

@@ -275,7 +275,7 @@ fn setup(dut: Option<&Dut>) -> &'static str {
 }
 
 /// The basis of verdicts and results.
-fn verdicts(report: &Report) -> &'static str {
+pub(super) fn verdicts(report: &Report) -> &'static str {
     match report.audit.basis {
         _ if !report.audit.findings.is_empty() => "damaged",
         Basis::DerivedAgain => "derived-again",

@@ -571,7 +571,7 @@ fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
 }
 
 /// Metric, device, cores, connections and further axes of a result, in words.
-pub(super) fn place(result: &super::PointResult) -> String {
+pub(crate) fn place(result: &super::PointResult) -> String {
     let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
     format!("{} of {}", number::uncapitalised(metric), device_at(result))
 }

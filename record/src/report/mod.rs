@@ -15,6 +15,7 @@ mod limits;
 pub mod model;
 mod named;
 pub mod number;
+mod openmetrics;
 mod parts;
 mod plain;
 pub mod published;
@@ -40,7 +41,7 @@ use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
 pub use facts::fault_name;
-pub(crate) use facts::technology as technology_of;
+pub(crate) use facts::{place, technology};
 use published::Beside;
 pub use remarks::median as table_value;
 use result::PointResult;
@@ -49,6 +50,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 pub use text::Screen;
+
+/// The median of a result with its bound and its interval or range, in words.
+pub(crate) fn in_short(result: &PointResult) -> String {
+    let unit = method::metric::by_key(&result.metric).map(|metric| metric.unit);
+    match result.median().filter(|_| !result.nothing_passed()) {
+        Some(median) => format!("{}{}", result.sign(median), sentences::between(unit, median, result)),
+        None => table_value(result),
+    }
+}
+
+/// Whether a metric is searched, so that the error of a search is one of its value; not a part of another metric.
+pub(crate) fn is_searched(metric: &str) -> bool {
+    parts::measured(metric) == metric
+}
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +78,7 @@ pub struct Format {
 }
 
 /// The known formats.
-pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
+pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT, openmetrics::FORMAT];
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]

@@ -658,7 +658,7 @@ impl Compared {
 
 /// Returns the relative difference of the null device's rates at two points, the largest of all its measurements there.
 /// More cores give the null device a higher rate, too, so points with different cores have the changes within each point.
-fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
+pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
     let factor = |rates: Vec<f64>| {
         let (least, most) =
             (rates.iter().copied().min_by(f64::total_cmp)?, rates.iter().copied().max_by(f64::total_cmp)?);

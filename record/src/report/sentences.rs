@@ -294,7 +294,7 @@ fn is_other(result: &PointResult) -> bool {
 }
 
 /// The median, with the interval or range of the repetitions if there are several: `3.8 (3.8–9.7) Mfps per direction`.
-fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
+pub(super) fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
     let sign = result.sign(median);
     let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
         return per_second(unit, result, number::bound(sign, median, 2));

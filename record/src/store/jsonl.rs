@@ -28,27 +28,37 @@ pub struct Lines<T> {
 /// # Errors
 /// If the file cannot be read, or a complete line is not a `T`. A torn last line is not an error.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
+    let mut values = Vec::new();
+    let torn = each_line(path, |value| values.push(value))?;
+    Ok(Lines { values, torn })
+}
+
+/// Hands over the lines of such a file one by one, and returns the torn line after them, if any.
+///
+/// # Errors
+/// Those of [`read_lines`].
+pub fn each_line<T: DeserializeOwned>(path: &Path, mut take: impl FnMut(T)) -> Result<Option<Torn>, StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Lines { values: Vec::new(), torn: None }),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(StoreError::io("read", path, e)),
     };
-    let (mut reader, mut line, mut values) = (BufReader::new(file), Vec::new(), Vec::new());
+    let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
     loop {
         line.clear();
         let n = reader.read_until(b'\n', &mut line).map_err(|e| StoreError::io("read", path, e))?;
         if line.last() != Some(&b'\n') {
-            return Ok(Lines { values, torn: (n > 0).then_some(Torn { bytes: n as u64 }) });
+            return Ok((n > 0).then_some(Torn { bytes: n as u64 }));
         }
+        number += 1;
         let value = serde_json::from_slice(&line);
-        let number = values.len() + 1;
-        values.push(value.map_err(|source| StoreError::Content { path: path.to_path_buf(), line: number, source })?);
+        take(value.map_err(|source| StoreError::Content { path: path.to_path_buf(), line: number, source })?);
     }
 }
 
 /// An append-only file of JSON lines.
 #[derive(Debug)]
-pub(super) struct Appender {
+pub struct Appender {
     file: File,
     path: PathBuf,
     /// Length up to the end of the last whole line.
@@ -60,7 +70,10 @@ pub(super) struct Appender {
 impl Appender {
     /// Opens or creates the file, removes a torn last line and returns the length of that line. It locks the file first;
     /// otherwise it would remove a line that another process is writing.
-    pub(super) fn open(path: PathBuf, locked: bool) -> Result<(Appender, u64), StoreError> {
+    ///
+    /// # Errors
+    /// If it cannot be opened, or another process has locked it.
+    pub fn open(path: PathBuf, locked: bool) -> Result<(Appender, u64), StoreError> {
         let fail = |e| StoreError::io("opened", &path, e);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(fail)?;
         if locked {
@@ -75,7 +88,10 @@ impl Appender {
     }
 
     /// Appends one line with one `write(2)`.
-    pub(super) fn append(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// If it could not be written completely; the file then ends with the line before.
+    pub fn append(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
         if self.broken {
             return Err(StoreError::Broken(self.path.clone()));
         }
@@ -102,7 +118,10 @@ impl Appender {
     }
 
     /// Syncs everything appended so far to the disk.
-    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// If the disk cannot be written.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|e| StoreError::io("written to the disk", &self.path, e))
     }
 }

@@ -54,6 +54,12 @@ impl Run {
         }
     }
 
+    /// Draws the differences between repetitions from another seed.
+    pub(super) fn seeded(mut self, seed: u64) -> Run {
+        self.state = seed;
+        self
+    }
+
     /// Runs all planned measurements.
     pub(super) fn measure(mut self, truth: impl Fn(&Measurement) -> Truth) -> Run {
         for m in self.header.plan.measurements.clone() {

@@ -4,15 +4,17 @@ mod bottleneck;
 mod bounds;
 mod browser;
 mod compare;
+mod compared_runs;
 mod fixture;
-mod fixture;
-mod memory;
+mod index;
 mod memory;
 mod model;
+mod openmetrics;
 mod page;
 mod repeated;
 mod schema;
 mod size;
+mod trend;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
@@ -514,7 +516,7 @@ fn a_wrong_folder_or_format_is_refused_with_a_remedy() {
     let error = Report::from_folder(dir.path(), tech::ALL).unwrap_err().to_string();
     assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
-    assert_eq!(error.to_string(), "`pdf` is not a report format: use one of text, csv, json, html");
+    assert_eq!(error.to_string(), "`pdf` is not a report format: use one of text, csv, json, html, openmetrics");
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! The difference between two independent samples, as a ratio with an interval: the estimator of Hodges and Lehmann (1963)
+//! and the interval of the Mann–Whitney test (Conover, Practical Nonparametric Statistics, section 5.4), over all ratios of a
+//! value of one sample to a value of the other. It assumes that the samples differ by a factor alone; it assumes no
+//! distribution, and draws no random numbers.
+
+use super::{Interval, median_of};
+
+/// A value that is known up to an interval: a search knows the rate that passed and the rate that failed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The value.
+    pub value: f64,
+    /// The true value is at least this.
+    pub low: f64,
+    /// The true value is at most this; infinite for a lower bound.
+    pub high: f64,
+}
+
+impl Known {
+    /// Returns a value that is known exactly.
+    pub fn exactly(value: f64) -> Known {
+        Known { value, low: value, high: value }
+    }
+}
+
+/// The coverage that an interval has at least. If the samples are too small for it, there is no interval.
+pub const COVERAGE: f64 = 0.95;
+
+/// Pairs up to which the distribution of the test is computed exactly.
+const EXACT_PAIRS: usize = 2_500;
+
+/// Returns the median of all ratios of `other` to `reference`. `None` without values, or if a reference is not above 0.
+pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
+    let ratios = pairs(reference, other, |reference, other| other.value / reference.value)?;
+    median_of(&ratios)
+}
+
+/// Returns the interval of the ratio: of the true values if the samples have errors, so it is as much wider. `None` if the
+/// samples are too small, or if a reference is not above 0.
+pub fn interval(reference: &[Known], other: &[Known]) -> Option<Interval> {
+    let (first, coverage) = first_rank(reference.len(), other.len())?;
+    let lows = pairs(reference, other, |reference, other| other.low / reference.high)?;
+    let highs = pairs(reference, other, |reference, other| other.high / reference.low)?;
+    Some(Interval { low: lows[first], high: highs[highs.len() - 1 - first], coverage })
+}
+
+fn pairs(reference: &[Known], other: &[Known], ratio: impl Fn(&Known, &Known) -> f64) -> Option<Vec<f64>> {
+    if reference.iter().any(|known| known.low <= 0.0) {
+        return None;
+    }
+    let mut all: Vec<f64> =
+        reference.iter().flat_map(|r| other.iter().map(|o| ratio(r, o)).collect::<Vec<_>>()).collect();
+    all.sort_by(f64::total_cmp);
+    (!all.is_empty()).then_some(all)
+}
+
+/// Returns, for samples of n and m values, the index of the lower end among the sorted pairs, and the coverage of the
+/// interval whose upper end has the same distance from the last pair: the narrowest that covers at least [`COVERAGE`].
+pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
+    if n == 0 || m == 0 {
+        return None;
+    }
+    if n * m > EXACT_PAIRS {
+        let pairs = (n * m) as f64;
+        let deviation = (pairs * (n + m + 1) as f64 / 12.0).sqrt();
+        return Some(((pairs / 2.0 - 1.96 * deviation - 0.5).max(0.0) as usize, COVERAGE));
+    }
+    let (mut tail, mut best) = (0.0, None);
+    for (rank, probability) in mann_whitney(n, m).into_iter().enumerate() {
+        tail += probability;
+        let coverage = 1.0 - 2.0 * tail;
+        if coverage < COVERAGE {
+            break;
+        }
+        best = Some((rank, coverage));
+    }
+    best
+}
+
+/// Returns the probabilities of each value of the Mann–Whitney statistic U, from 0 to n × m, if both samples have one
+/// distribution. The largest of all values belongs to one of both samples: U then exceeds that of the other values by the
+/// size of the other sample, or by nothing.
+fn mann_whitney(n: usize, m: usize) -> Vec<f64> {
+    // The row of i values holds the distributions for 0 to m values of the other sample.
+    let mut row: Vec<Vec<f64>> = vec![vec![1.0]; m + 1];
+    for i in 1..=n {
+        let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
+        for j in 1..=m {
+            let mut of = vec![0.0; i * j + 1];
+            let (is_of_first, is_of_other) = (i as f64 / (i + j) as f64, j as f64 / (i + j) as f64);
+            for (u, p) in row[j].iter().enumerate() {
+                of[u + j] += is_of_first * p;
+            }
+            for (u, p) in next[j - 1].iter().enumerate() {
+                of[u] += is_of_other * p;
+            }
+            next.push(of);
+        }
+        row = next;
+    }
+    row.pop().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix;
+
+    /// Two-sided critical values of the Mann–Whitney test at 5 % (Mann and Whitney 1947; Conover, table A7): U at most
+    /// this is significant.
+    #[test]
+    fn ranks_are_those_of_published_tables() {
+        let rank = |n, m| first_rank(n, m).map(|(rank, _)| rank);
+        assert_eq!([rank(3, 3), rank(3, 4), rank(3, 5), rank(4, 4)], [None, None, Some(0), Some(0)]);
+        assert_eq!([rank(5, 5), rank(10, 10), rank(5, 10), rank(20, 20)], [Some(2), Some(23), Some(8), Some(127)]);
+        let (_, coverage) = first_rank(5, 5).unwrap();
+        assert!((coverage - (1.0 - 8.0 / 252.0)).abs() < 1e-12, "{coverage}");
+        // Beyond the exact table the normal approximation joins without a step.
+        assert_eq!(rank(50, 50), Some(965));
+        assert!(rank(51, 51).unwrap().abs_diff(1_008) < 4, "{:?}", rank(51, 51));
+        assert_eq!([rank(0, 5), rank(5, 0)], [None, None]);
+    }
+
+    fn exactly(values: &[f64]) -> Vec<Known> {
+        values.iter().copied().map(Known::exactly).collect()
+    }
+
+    #[test]
+    fn a_known_factor_is_found() {
+        let reference = [100.0, 101.0, 99.0, 100.5, 99.5];
+        let other: Vec<f64> = reference.iter().map(|value| value * 0.9).collect();
+        let (reference, other) = (exactly(&reference), exactly(&other));
+        assert!((ratio(&reference, &other).unwrap() - 0.9).abs() < 1e-12);
+        let found = interval(&reference, &other).unwrap();
+        assert!(found.low < 0.9 && 0.9 < found.high && found.high < 0.92, "{found:?}");
+        assert_eq!(interval(&exactly(&[0.0; 5]), &other), None);
+        assert_eq!(interval(&exactly(&[1.0; 3]), &exactly(&[1.0; 3])), None);
+    }
+
+    /// The interval holds every factor that the errors of both samples allow.
+    #[test]
+    fn errors_widen_the_interval() {
+        let known = |value: f64| vec![Known { value, low: value, high: value * 1.01 }; 5];
+        let found = interval(&known(100.0), &known(102.0)).unwrap();
+        assert!((found.low - 1.02 / 1.01).abs() < 1e-12 && (found.high - 1.02 * 1.01).abs() < 1e-12, "{found:?}");
+        let (reference, mut bounded) = ([known(100.0), known(100.0)].concat(), [known(102.0), known(102.0)].concat());
+        bounded[..2].iter_mut().for_each(|known| known.high = f64::INFINITY);
+        assert!(interval(&reference, &bounded).unwrap().high.is_finite(), "two bounds of ten are no end");
+        bounded[2].high = f64::INFINITY;
+        assert_eq!(interval(&reference, &bounded).unwrap().high, f64::INFINITY);
+    }
+
+    /// Over many seeds the interval misses the true factor about as often as its coverage says.
+    #[test]
+    fn the_interval_misses_as_often_as_it_says() {
+        for (n, m, factor) in [(5, 5, 1.0), (10, 10, 0.95), (5, 10, 1.2)] {
+            let (_, coverage) = first_rank(n, m).unwrap();
+            let missed = (0..2_000u64).filter(|&seed| {
+                let mut random = SplitMix(seed);
+                let reference = exactly(&sample(&mut random, n, 1.0));
+                let other = exactly(&sample(&mut random, m, factor));
+                !interval(&reference, &other).unwrap().contains(factor)
+            });
+            let (missed, expected) = (missed.count() as f64 / 2_000.0, 1.0 - coverage);
+            // Four standard deviations of a share of 2,000.
+            let allowed = 4.0 * (expected * coverage / 2_000.0).sqrt();
+            assert!((missed - expected).abs() < allowed, "{n} {m}: missed {missed}, expected {expected}");
+        }
+    }
+
+    /// Values around 1,000 × factor, skewed to the right by up to 10 %.
+    fn sample(random: &mut SplitMix, n: usize, factor: f64) -> Vec<f64> {
+        let mut uniform = || random.unit();
+        (0..n).map(|_| factor * 1_000.0 * (1.0 + 0.1 * uniform() * uniform())).collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! The command lines of commands over several runs: compare, trend, bisect, index.
+
+use super::{Changes, RUNS, Turn};
+use clap::Args;
+use record::compare::threshold::Threshold;
+use std::path::PathBuf;
+
+/// `natmeter compare RUN RUN …`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  natmeter compare runs/nat44-20261120-090000 runs/nat44-20261121-090000 --fail-if-slower \"5 %\"
+  natmeter compare runs/nat44-20261121-090000 --fail-under \"throughput < 3M\"
+
+With --fail-under and --fail-if-slower the exit code is 1 if a condition is met, 3 if a bound
+leaves it undecided, and 6 if a value is missing or has too few repetitions.")]
+pub struct CompareArgs {
+    /// Folders of runs; the first is the reference
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Fail if a value meets this condition: "throughput < 3M" (may be repeated); of several runs, not in the reference
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_under: Vec<Threshold>,
+    /// Fail if a value is worse than in the reference by more than this, with its whole interval: "5 %"
+    #[arg(long, value_name = "PERCENT", value_parser = scenario::quantity::share_ppm)]
+    pub fail_if_slower: Option<u32>,
+}
+
+/// `natmeter trend DIR`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: natmeter trend runs --scenario kernel-nat44")]
+pub struct TrendArgs {
+    /// Folder with the folders of the runs
+    #[arg(default_value = RUNS)]
+    pub dir: PathBuf,
+    /// Runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+}
+
+/// `natmeter index DIR`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: natmeter index runs && sqlite3 runs/index.sqlite \"SELECT * FROM results\"")]
+pub struct IndexArgs {
+    /// Folder with the folders of the runs
+    #[arg(default_value = RUNS)]
+    pub dir: PathBuf,
+    /// SQLite file to write; default: index.sqlite in the folder
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// `natmeter bisect`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:
+  natmeter bisect --good v6.6 --bad v6.12 --git linux --fail-under \"throughput < 3M\" \\
+      nat44.toml -- ./install-kernel
+
+natmeter calls the command with a revision as its last argument, and in NATMETER_REVISION.
+Exit code 0 says that the revision is installed, 125 that it cannot be tested; any other ends
+the bisection. The same command line continues a bisection that was interrupted.")]
+pub struct BisectArgs {
+    /// Revision whose results are good
+    #[arg(long, value_name = "REV")]
+    pub good: String,
+    /// Later revision whose results are bad
+    #[arg(long, value_name = "REV")]
+    pub bad: String,
+    /// Revisions from good to bad, in order, separated by commas
+    #[arg(long, value_name = "REVS", value_delimiter = ',', conflicts_with = "git", required_unless_present = "git")]
+    pub revisions: Vec<String>,
+    /// Git repository with the revisions: those of `git rev-list --first-parent GOOD..BAD`
+    #[arg(long, value_name = "DIR")]
+    pub git: Option<PathBuf>,
+    /// A revision is bad if a value meets this condition: "throughput < 3M" (may be repeated)
+    #[arg(long, value_name = "CONDITION", required = true)]
+    pub fail_under: Vec<Threshold>,
+    /// Runs of a revision at most, if a run is invalid or the interval of a value holds the limit of a condition
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tries: u32,
+    /// Folder for steps and runs
+    #[arg(long, value_name = "DIR", default_value = "bisect")]
+    pub folder: PathBuf,
+    /// Scenario file, or the name of an installed scenario
+    pub scenario: PathBuf,
+    /// Options that change the scenario.
+    #[command(flatten)]
+    pub changes: Changes,
+    /// Options about other runs.
+    #[command(flatten)]
+    pub turn: Turn,
+    /// Command that installs a revision, with its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}

@@ -1,0 +1,129 @@
+//! `natmeter compare`: the differences between runs, and whether values meet conditions that fail.
+
+use super::{failed, report};
+use crate::cli::{CompareArgs, Output};
+use crate::exit::Exit;
+use crate::term::{self, err, err_lines, folded, out};
+use record::compare::threshold::Meets;
+use record::compare::{ComparedValue, Comparison, Difference, Finding, Run, compare, text};
+use record::report::number::significant;
+use std::path::Path;
+
+/// Columns of the text, on every terminal.
+const COLUMNS: usize = 80;
+
+/// `natmeter compare RUN RUN …`.
+pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
+    if args.runs.len() < 2 && args.fail_under.is_empty() {
+        err("error: one run has no other to compare with: name two or more, or give --fail-under CONDITION\n");
+        return Err(Exit::Usage);
+    }
+    if args.runs.len() < 2 && args.fail_if_slower.is_some() {
+        err("error: --fail-if-slower needs a reference: name two runs or more, the reference first\n");
+        return Err(Exit::Usage);
+    }
+    let runs = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<Run>, Exit>>()?;
+    let comparison = compare(&runs);
+    if output.json {
+        term::json(&comparison);
+    } else {
+        out(&format!("{}\n", folded(&text(&comparison), COLUMNS)));
+    }
+    let mut checks = under(args, &runs)?;
+    checks.extend(args.fail_if_slower.iter().flat_map(|ppm| slower(&comparison, *ppm)));
+    let damaged = runs.iter().map(|run| report::verdict(&run.folder, &run.report.audit.findings));
+    Ok(if damaged.fold(false, |any, exit| any | (exit != Exit::Done)) { Exit::Failed } else { conclude(&checks) })
+}
+
+/// Reads a run.
+///
+/// # Errors
+/// The exit code, after printing the error.
+pub(super) fn read(path: &Path) -> Result<Run, Exit> {
+    super::run::is_run(path)?;
+    Run::read(path, tech::ALL).map_err(failed)
+}
+
+/// What is wrong with a value, or leaves it undecided.
+struct Check {
+    exit: Exit,
+    sentence: String,
+}
+
+/// The values that meet a condition, of all runs but the reference.
+fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
+    let judged = if runs.len() > 1 { &runs[1..] } else { runs };
+    let mut checks = Vec::new();
+    for threshold in &args.fail_under {
+        for run in judged {
+            let mut results = run.report.results.iter().filter(|result| threshold.is_about(result)).peekable();
+            if results.peek().is_none() {
+                let folder = run.folder.display();
+                err(&format!("error: {folder} has no value for `{}`: name a metric of its report\n", threshold.text));
+                return Err(Exit::Usage);
+            }
+            for result in results {
+                let meets = threshold.judge(result);
+                let exit = exit_of(meets);
+                let in_run =
+                    |sentence: String| Check { exit, sentence: format!("{sentence} ({})", run.folder.display()) };
+                checks.extend(threshold.sentence(meets, result).map(in_run));
+            }
+        }
+    }
+    Ok(checks)
+}
+
+/// The exit code of a value that meets a condition, or may meet it.
+pub(super) fn exit_of(meets: Meets) -> Exit {
+    match meets {
+        Meets::Yes => Exit::Failed,
+        Meets::No => Exit::Done,
+        Meets::Bounded => Exit::TesterLimit,
+        Meets::NoValue => Exit::Incomplete,
+    }
+}
+
+/// The values that are worse than the reference by more than so many parts per million, and those of which it is unknown.
+fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
+    let percent = f64::from(ppm) / 10_000.0;
+    let limit = significant(percent, 3);
+    let mut checks = Vec::new();
+    for point in &comparison.points {
+        for ComparedValue { run, difference, .. } in &point.values {
+            let Some(difference) = difference else { continue };
+            let place = &point.place;
+            let (exit, sentence) = match difference.finding {
+                _ if difference.is_worse_by(percent, &point.metric) => {
+                    (Exit::Failed, format!("{place} is worse in run {run} by more than {limit} %"))
+                }
+                finding if finding.is_judged() => continue,
+                finding => (exit_of_finding(finding), format!("{place} in run {run}: {}", finding.in_words())),
+            };
+            checks.push(Check { exit, sentence: with_figures(sentence, difference) });
+        }
+    }
+    checks
+}
+
+fn exit_of_finding(finding: Finding) -> Exit {
+    if finding == Finding::Bounded { Exit::TesterLimit } else { Exit::Incomplete }
+}
+
+fn with_figures(sentence: String, difference: &Difference) -> String {
+    let words = |value: f64| significant(value, 3);
+    match (difference.low, difference.high) {
+        (Some(low), Some(high)) => format!("{sentence}: {} to {} %", words(low), words(high)),
+        _ => sentence,
+    }
+}
+
+/// Prints the sentences, and returns the exit code: a failure outweighs a bound, and a bound a missing value.
+fn conclude(checks: &[Check]) -> Exit {
+    for check in checks {
+        let kind = if check.exit == Exit::Failed { "error" } else { "note" };
+        err_lines(&format!("{kind}: {}", check.sentence));
+    }
+    let first = |exit: &Exit| checks.iter().any(|check| check.exit == *exit);
+    [Exit::Failed, Exit::TesterLimit, Exit::Incomplete].into_iter().find(first).unwrap_or(Exit::Done)
+}

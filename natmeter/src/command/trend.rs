@@ -1,0 +1,42 @@
+//! `natmeter trend`: the series of a scenario over many runs, and where their levels changed.
+
+use crate::cli::{Output, TrendArgs};
+use crate::exit::Exit;
+use crate::term::{self, err, folded, out};
+use record::compare::{Run, run_folders};
+use record::trend::{of_one_scenario, text, trend};
+
+/// Columns of the text, on every terminal.
+const COLUMNS: usize = 80;
+
+/// `natmeter trend DIR`.
+pub(super) fn trend_of(args: &TrendArgs, output: Output) -> Result<Exit, Exit> {
+    let folders = run_folders(&args.dir).map_err(|error| {
+        err(&format!("error: {error}\n"));
+        Exit::Usage
+    })?;
+    let mut runs = Vec::new();
+    for folder in folders {
+        // One damaged folder does not hide the others.
+        match Run::read(&folder, tech::ALL) {
+            Ok(run) if run.report.audit.findings.is_empty() => runs.push(run),
+            Ok(run) => skipped(&format!("{}: {}", folder.display(), run.report.audit.findings[0])),
+            Err(error) => skipped(&error.to_string()),
+        }
+    }
+    let runs = of_one_scenario(runs, args.scenario.as_deref()).map_err(|error| {
+        err(&format!("error: {}: {error}\n", args.dir.display()));
+        Exit::Usage
+    })?;
+    let trend = trend(&runs);
+    if output.json {
+        term::json(&trend);
+    } else {
+        out(&format!("{}\n", folded(&text(&trend), COLUMNS)));
+    }
+    Ok(Exit::Done)
+}
+
+fn skipped(why: &str) {
+    err(&format!("note: a run is left out: {why}\n"));
+}

@@ -1,0 +1,72 @@
+//! Which results of several runs belong together.
+
+use super::Run;
+use crate::report::result::PointResult;
+use scenario::Dut;
+
+/// A result of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Number of the run, from 1.
+    pub(crate) number: usize,
+    /// The run.
+    pub(crate) run: &'a Run,
+    /// The result.
+    pub(crate) result: &'a PointResult,
+}
+
+impl Place<'_> {
+    /// Whether the device is simulated, so that no host can slow it down.
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(dut(self.run, self.result), Some(Dut::Simulated { .. }))
+    }
+}
+
+fn dut<'a>(run: &'a Run, result: &PointResult) -> Option<&'a Dut> {
+    run.report.header.scenario.duts.get(result.dut)
+}
+
+/// The technology of a result's device, in words.
+pub(crate) fn technology_of(run: &Run, result: &PointResult) -> &'static str {
+    dut(run, result).map_or("", technology_of_dut)
+}
+
+/// The technology of a device, in words.
+pub(crate) fn technology_of_dut(dut: &Dut) -> &'static str {
+    crate::report::technology(dut)
+}
+
+/// Returns the results of all runs in groups of one metric and point, each run at most once in a group.
+pub(crate) fn groups(runs: &[Run]) -> Vec<Vec<Place<'_>>> {
+    let mut groups: Vec<Vec<Place>> = Vec::new();
+    for (run, number) in runs.iter().zip(1..) {
+        let places: Vec<Place> = run.report.results.iter().map(|result| Place { number, run, result }).collect();
+        let known = groups.len();
+        let by_name = |a: &Place, b: &Place| a.result.dut_name == b.result.dut_name;
+        let mut left: Vec<Place> = Vec::new();
+        for place in places {
+            match groups[..known].iter_mut().find(|group| is_same(&group[0], &place, by_name)) {
+                Some(group) => group.push(place),
+                None => left.push(place),
+            }
+        }
+        for place in &left {
+            let by_technology = |a: &Place, b: &Place| technology_of(a.run, a.result) == technology_of(b.run, b.result);
+            let is_one = left.iter().filter(|other| is_same(other, place, by_technology)).count() == 1;
+            let is_open = |group: &Vec<Place>| {
+                is_same(&group[0], place, by_technology) && group.iter().all(|other| other.number != number)
+            };
+            let open: Vec<usize> = (0..known).filter(|&at| is_open(&groups[at])).collect();
+            match open[..] {
+                [one] if is_one => groups[one].push(*place),
+                _ => groups.push(vec![*place]),
+            }
+        }
+    }
+    groups
+}
+
+fn is_same(a: &Place, b: &Place, of_device: impl Fn(&Place, &Place) -> bool) -> bool {
+    let key = |p: &Place| (p.result.connections, p.result.cores, p.result.axes.clone());
+    a.result.metric == b.result.metric && key(a) == key(b) && of_device(a, b)
+}
