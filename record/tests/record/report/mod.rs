@@ -6,6 +6,7 @@ mod fixture;
 mod memory;
 mod repeated;
 mod schema;
+mod side;
 
 use fixture::{Run, Truth};
 use method::trial::Fault;
