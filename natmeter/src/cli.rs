@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
 use scenario::Options;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
@@ -143,6 +144,8 @@ pub enum Command {
     /// Show the published results that ship with natmeter, and recompute their derived values
     #[command(subcommand)]
     Published(PublishedCommand),
+    /// Show the runs of a folder as web pages, on localhost or with a token
+    Serve(ServeArgs),
     /// Print the JSON Schema of scenario and gateway files, for editors, or of reports and events, for programs
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -247,6 +250,23 @@ pub struct DoctorArgs {
     /// Restore the settings that --fix has changed: of this machine, and with --bed also those of boxes
     #[arg(long)]
     pub undo: bool,
+}
+
+/// `natmeter serve DIR`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter serve
+  natmeter serve campaign/runs --listen 192.0.2.1:8064 --token-file token.txt")]
+pub struct ServeArgs {
+    /// Folder of run folders
+    #[arg(value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+    /// Address and port; port 0 takes a free one. Any address but localhost needs a token in each request
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8064")]
+    pub listen: SocketAddr,
+    /// File with the token; default: a new token, which natmeter prints, and none on localhost
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// `natmeter schema KIND`
@@ -501,6 +521,7 @@ impl Command {
             Command::Plan(_) => "plan",
             Command::List(_) => "list",
             Command::Published(_) => "published",
+            Command::Serve(_) => "serve",
             Command::Schema(_) => "schema",
             Command::Completions(_) => "completions",
             Command::Guest(_) => "guest",
@@ -604,6 +625,7 @@ mod tests {
             ("report", &[]),
             ("clean", &[]),
             ("gateway", &[]),
+            ("serve", &[]),
             ("schema", &[]),
             ("completions", &[]),
             ("man-pages", &[]),

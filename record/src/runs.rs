@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The files from which a report derives.
-const FILES: [&str; 10] =
-    [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
+const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
 /// The files that every run has from its start.
 const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
 /// Largest header in a list, octets.
@@ -229,7 +228,10 @@ fn brief(run: &Path) -> Result<Brief, String> {
         .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;
     if header.record > RECORD {
         let natmeter = header.version;
-        return Err(format!("{HEADER}: version {} of the run folder is unknown; use natmeter {natmeter}", header.record));
+        return Err(format!(
+            "{HEADER}: version {} of the run folder is unknown; use natmeter {natmeter}",
+            header.record
+        ));
     }
     let words: BTreeMap<String, String> =
         header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();

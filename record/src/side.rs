@@ -51,12 +51,7 @@ fn row(result: &PointResult) -> Row {
     Row {
         metric: metric.map_or(result.metric.as_str(), |metric| metric.title).to_owned(),
         unit,
-        point: format!(
-            "{}{connections}, {}{}",
-            result.dut_name,
-            result.cores_in_words(),
-            more_in_words(&result.axes)
-        ),
+        point: format!("{}{connections}, {}{}", result.dut_name, result.cores_in_words(), more_in_words(&result.axes)),
         values: [None, None],
     }
 }

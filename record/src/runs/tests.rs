@@ -78,7 +78,11 @@ fn damaged_runs_are_named_with_the_reason() {
         listed.found.clone().expect_err(name)
     };
     assert_eq!(why("a"), "run.json is missing; restore it from a copy");
-    assert!(why("b").starts_with("run.json, line 2: ") && why("b").ends_with("; restore it from a copy"), "{}", why("b"));
+    assert!(
+        why("b").starts_with("run.json, line 2: ") && why("b").ends_with("; restore it from a copy"),
+        "{}",
+        why("b")
+    );
     assert_eq!(why("c"), "results.jsonl, line 2: it names no measurement; restore the file from a copy");
     assert_eq!(why("d"), "run.json: version 99 of the run folder is unknown; use natmeter 0.1.0");
     assert_eq!(why("e"), "trials.jsonl is not a regular file; replace it by the file itself");
