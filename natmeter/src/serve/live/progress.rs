@@ -66,6 +66,8 @@ struct Told {
     cores: u32,
     number: usize,
     of: usize,
+    measurements: usize,
+    done: usize,
     measurement: serde_json::Value,
     rate: u64,
     verdict: String,
@@ -108,11 +110,15 @@ impl Progress {
         self.is_changed = true;
         self.has_ended = told.event == "finished";
         match told.event.as_str() {
-            "run-started" => Some("the run continues or begins".to_owned()),
+            "run-started" => Some(format!(
+                "{} of {} measurements to do",
+                told.measurements.saturating_sub(told.done),
+                told.measurements
+            )),
             "self-tested" => Some("the self-test has ended".to_owned()),
             "dut-preparing" => {
                 self.fields.device = console::device(&told.dut, told.connections, told.cores);
-                None
+                Some(self.fields.device.clone())
             }
             "measurement-started" => {
                 let metric = told.measurement["metric"].as_str().unwrap_or_default();
@@ -192,7 +198,7 @@ mod tests {
             "{\"event\":\"trial\",\"rate\":4000000,\"verdict\":\"fail\",\"reason\":\"loss\",\"sent\":1000,\"received\":900}",
             "{\"event\":\"trial\",\"rate\":3000000,\"verdict\":\"invalid\",\"sent\":1000,\"received\":1000}",
         ] {
-            assert_eq!(progress.learn(line.as_bytes()), None, "{line}");
+            assert_eq!(progress.learn(line.as_bytes()).is_some(), line.contains("dut-preparing"), "{line}");
             assert!(progress.take_change() && !progress.take_change());
         }
         let texts = progress.fields().texts();

@@ -97,10 +97,9 @@ fn item(main: &mut String, run: &Listed) {
 
 /// The state, with what it says of the results.
 fn in_words(run: &Listed) -> String {
-    match (&run.found, run.state()) {
-        (Ok(brief), State::Complete) => format!("complete: {}", brief.planned),
-        (Ok(brief), state) => format!("{}: {} of {}", state.name(), brief.measured, brief.planned),
-        (Err(_), state) => state.name().to_owned(),
+    match &run.found {
+        Ok(brief) => format!("{}: {} of {}", run.state().name(), brief.measured, brief.planned),
+        Err(_) => run.state().name().to_owned(),
     }
 }
 

@@ -19,6 +19,12 @@ fn e(text: &str) -> String {
     escaped.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
+/// Returns a sentence as HTML; text between backticks becomes code.
+fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 1 { format!("<code>{}</code>", e(part)) } else { e(part) }).collect()
+}
+
 /// A page: `head` is more of its head, `main` its content, both as HTML.
 fn page(title: &str, head: &str, main: &str) -> String {
     format!(
@@ -38,7 +44,7 @@ pub(super) fn body(page: String) -> Body {
 
 /// The page of an error.
 pub(super) fn failure(title: &str, why: &str) -> String {
-    page(title, "", &format!("<h1>{}</h1>\n<p>{}.</p>\n<p><a href=\"/\">All runs</a></p>\n", e(title), e(why)))
+    page(title, "", &format!("<h1>{}</h1>\n<p>{}.</p>\n<p><a href=\"/\">All runs</a></p>\n", e(title), prose(why)))
 }
 
 /// The page for requests without a token.
@@ -57,6 +63,7 @@ mod tests {
     #[test]
     fn foreign_text_is_no_markup() {
         assert_eq!(e("<a href='x' b=\"y\">&\u{202e}"), "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;\u{fffd}");
+        assert_eq!(prose("use `a <b>` now"), "use <code>a &lt;b&gt;</code> now");
         assert!(failure("Not Found", "<script>").contains("<p>&lt;script&gt;.</p>"));
     }
 }

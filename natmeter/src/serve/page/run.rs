@@ -1,6 +1,6 @@
 //! The page of one run, and its live view.
 
-use super::e;
+use super::{e, prose};
 use crate::serve::live::{FIELDS, Progress};
 use crate::serve::query::encoded;
 use record::report::{KNOWN, Report};
@@ -18,7 +18,8 @@ pub(in super::super) fn page(name: &str, report: Result<&Report, &String>) -> St
             files(&mut main);
         }
         Err(why) => {
-            let _ = writeln!(main, "<p class=\"why\">This run cannot be read: {}.</p>", e(why.trim_end_matches('.')));
+            let _ =
+                writeln!(main, "<p class=\"why\">This run cannot be read: {}.</p>", prose(why.trim_end_matches('.')));
         }
     }
     main.push_str("<p><a href=\"/\">All runs</a></p>\n");
@@ -45,7 +46,7 @@ fn results(main: &mut String, report: &Report) {
         report.planned
     );
     for sentence in report.sentences() {
-        let _ = writeln!(main, "<p>{}</p>", e(sentence));
+        let _ = writeln!(main, "<p>{}</p>", prose(sentence));
     }
     if !report.doubts.is_empty() {
         main.push_str("<h2>Doubts</h2>\n<ul>\n");
@@ -56,7 +57,7 @@ fn results(main: &mut String, report: &Report) {
 
 fn list(main: &mut String, items: impl Iterator<Item = String>) {
     items.for_each(|item| {
-        let _ = writeln!(main, "<li>{}</li>", e(&item));
+        let _ = writeln!(main, "<li>{}</li>", prose(&item));
     });
 }
 
@@ -91,7 +92,9 @@ pub(in super::super) fn live(name: &str, progress: &Progress, said: &[String], p
         let _ = writeln!(main, "<div><dt>{heading}</dt><dd id=\"field-{name}\">{}</dd></div>", e(text));
     }
     main.push_str("</dl>\n<h2>Log</h2>\n<ol id=\"log\" class=\"log\">\n");
-    list(&mut main, said[said.len().saturating_sub(LINES)..].iter().cloned());
+    for line in &said[said.len().saturating_sub(LINES)..] {
+        let _ = writeln!(main, "<li>{}</li>", e(line));
+    }
     main.push_str("</ol>\n<p><a href=\"./\">Summary of the run</a></p>\n");
     super::page(&format!("Live: {name}"), &head, &main)
 }
