@@ -61,12 +61,15 @@ impl Console {
     /// Erases the live lines. The terminal may be narrower now: then it has wrapped those that are longer.
     fn wipe(&mut self) {
         let shown = std::mem::take(&mut self.shown);
-        let columns = term::columns();
-        let rows: usize = shown.iter().map(|length| length.div_ceil(columns).max(1)).sum();
-        if rows > 0 {
-            term::erase_lines(rows - 1);
+        if let Some(above) = rows(&shown, term::columns()).checked_sub(1) {
+            term::erase_lines(above);
         }
     }
+}
+
+/// Rows that lines of these lengths take on a terminal of so many columns.
+fn rows(lengths: &[usize], columns: usize) -> usize {
+    lengths.iter().map(|length| length.div_ceil(columns).max(1)).sum()
 }
 
 impl Drop for Console {
@@ -167,6 +170,12 @@ fn repeated(point: &Point, change: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_that_became_narrower_has_wrapped_lines() {
+        assert_eq!([80, 40, 39, 20].map(|columns| rows(&[79, 40, 1], columns)), [3, 4, 6, 7]);
+        assert_eq!(rows(&[], 80), 0);
+    }
 
     #[test]
     fn a_repetition_names_the_change_and_the_point() {

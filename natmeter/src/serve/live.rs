@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 const BLOCK: usize = 64 << 10;
 /// Longest line of events, octets. A longer one ends the stream.
 const LINE: usize = 8 << 20;
+/// Lines of the log on a page.
+const LOG: usize = 100;
 /// A stream without news sends a comment after this time, so that both sides see whether the other is still there.
 const COMMENT: Duration = Duration::from_secs(5);
 /// Streams at one time.
@@ -74,7 +76,7 @@ impl Tail {
     }
 }
 
-/// Reads the events so far.
+/// Reads the events so far. Returns the state, the last lines of the log, and the place after them.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -84,6 +86,7 @@ pub(super) fn so_far(run: &Path, mut progress: Progress) -> io::Result<(Progress
         for (line, _) in tail.next()? {
             said.extend(progress.learn(&line));
         }
+        said.drain(..said.len().saturating_sub(LOG));
     }
     Ok((progress, said, tail.at))
 }

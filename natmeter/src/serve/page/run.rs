@@ -6,9 +6,6 @@ use crate::serve::query::encoded;
 use record::report::{KNOWN, Report};
 use std::fmt::Write;
 
-/// Lines of the log that the live view shows.
-const LINES: usize = 100;
-
 /// Returns the page of a run, or of the reason why it has no report.
 pub(in super::super) fn page(name: &str, report: Result<&Report, &String>) -> String {
     let mut main = format!("<h1>{}</h1>\n", e(name));
@@ -92,7 +89,7 @@ pub(in super::super) fn live(name: &str, progress: &Progress, said: &[String], p
         let _ = writeln!(main, "<div><dt>{heading}</dt><dd id=\"field-{name}\">{}</dd></div>", e(text));
     }
     main.push_str("</dl>\n<h2>Log</h2>\n<ol id=\"log\" class=\"log\">\n");
-    for line in &said[said.len().saturating_sub(LINES)..] {
+    for line in said {
         let _ = writeln!(main, "<li>{}</li>", e(line));
     }
     main.push_str("</ol>\n<p><a href=\"./\">Summary of the run</a></p>\n");
