@@ -9,6 +9,10 @@ use std::collections::HashSet;
 
 const DIM: Style = Style::new().dimmed();
 
+/// Columns that stay free: a character in the last column would move the cursor of some terminals to the next line, and so would
+/// the `^C` that they show on Ctrl-C.
+const FREE: usize = 3;
+
 /// Lines of a terminal below which there is one live line only.
 const FEW: usize = 10;
 
@@ -100,14 +104,13 @@ impl Live {
         (self.measurement, self.step, self.trying, self.last) = (None, 0, None, None);
     }
 
-    /// Returns the lines for a terminal of so many columns and lines. One column stays free: a character in the last column would
-    /// move the cursor of some terminals to the next line.
+    /// Returns the lines for a terminal of so many columns and lines.
     pub(super) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
         let all = if lines < FEW {
             vec![self.line(columns)]
         } else {
             let parts = [self.what(), self.search(), self.last_trial(), self.whole_run()];
-            parts.into_iter().map(|parts| fitted(parts, columns.saturating_sub(1))).collect()
+            parts.into_iter().map(|parts| fitted(parts, columns.saturating_sub(FREE))).collect()
         };
         all.into_iter().filter(|line| !line.is_empty()).collect()
     }
@@ -192,7 +195,7 @@ impl Live {
             let eta = seconds(*eta_s);
             parts.push(Part::new(4, format!("{eta} left")).or(eta));
         }
-        fitted(parts, columns.saturating_sub(1))
+        fitted(parts, columns.saturating_sub(FREE))
     }
 }
 
@@ -253,7 +256,7 @@ pub(super) fn of_self_test(number: usize, of: usize, name: &str, verdict: &str, 
         Part::new(0, name.to_owned()),
         Part::new(1, verdict.to_owned()),
     ];
-    fitted(parts, columns.saturating_sub(1))
+    fitted(parts, columns.saturating_sub(FREE))
 }
 
 #[cfg(test)]

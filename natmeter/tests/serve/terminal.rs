@@ -2,6 +2,7 @@
 //! natmeter writes. Every screen in between is one that a user could have seen.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use vt100::Parser;
@@ -10,13 +11,14 @@ const SCENARIO: &str = "name = \"sim\"\n[dut.simulated]\ncapacity = \"3 Mfps\"\n
                         connections = [\"100k\"]\n[measure]\nmetrics = [\"max_conn_est_rate\", \"throughput\"]\n\
                         duration = \"100 ms\"\nerror = \"1 %\"\n";
 
-/// `natmeter run` on a terminal of this size.
+/// `natmeter run` on a terminal of this size. On Ctrl-C the terminal keeps what it has not shown yet (`noflsh`), so that the screen
+/// depends on natmeter alone.
 fn run(runs: &Path, (lines, columns): (u16, u16), options: &str, environment: &[(&str, &str)]) -> Child {
     let scenario = runs.join("sim.toml");
     std::fs::write(&scenario, SCENARIO).unwrap();
     let natmeter = env!("CARGO_BIN_EXE_natmeter");
     let line = format!(
-        "stty rows {lines} cols {columns}; exec '{natmeter}' run --beside --runs '{}' {options} '{}'",
+        "stty rows {lines} cols {columns} noflsh; exec '{natmeter}' run --beside --runs '{}' {options} '{}'",
         runs.join("runs").display(),
         scenario.display()
     );
@@ -35,9 +37,15 @@ fn written(mut child: Child) -> Vec<u8> {
     all
 }
 
+/// A terminal of this size.
+fn terminal((lines, columns): (u16, u16)) -> Parser {
+    let [lines, columns] = [lines, columns].map(|n| NonZero::new(n).unwrap());
+    Parser::new(lines, columns, 0)
+}
+
 /// The screens before each erased line, and the last one.
-fn screens(octets: &[u8], (lines, columns): (u16, u16)) -> Vec<String> {
-    let mut parser = Parser::new(lines, columns, 0);
+fn screens(octets: &[u8], size: (u16, u16)) -> Vec<String> {
+    let mut parser = terminal(size);
     let mut screens = Vec::new();
     for part in octets.split_inclusive(|octet| *octet == b'\x1b') {
         let (text, escape) = part.split_at(part.len() - usize::from(part.ends_with(b"\x1b")));
@@ -53,12 +61,17 @@ fn has_live_lines(screen: &str) -> bool {
     screen.lines().any(|line| line.contains("last: "))
 }
 
+/// The last screen with all live lines: the last of them names the time left.
+fn with_live_lines(screens: &[String]) -> &str {
+    screens.iter().rfind(|screen| has_live_lines(screen) && screen.contains(" left")).expect("a screen with live lines")
+}
+
 #[test]
 fn a_terminal_shows_four_live_lines_and_keeps_none() {
     let dir = tempfile::tempdir().unwrap();
     let size = (24, 80);
     let screens = screens(&written(run(dir.path(), size, "--set repetitions=2", &[])), size);
-    let live = screens.iter().rfind(|screen| has_live_lines(screen)).expect("a screen with live lines");
+    let live = with_live_lines(&screens);
     for part in [
         "/4]  ",
         "throughput  repetition 2  ",
@@ -83,7 +96,7 @@ fn a_narrow_terminal_shows_shorter_lines() {
     let dir = tempfile::tempdir().unwrap();
     let size = (24, 40);
     let screens = screens(&written(run(dir.path(), size, "--set repetitions=1", &[])), size);
-    let live = screens.iter().rfind(|screen| has_live_lines(screen)).expect("a screen with live lines");
+    let live = with_live_lines(&screens);
     let lines: Vec<&str> = live.trim_end().lines().collect();
     assert!(lines[lines.len() - 4].starts_with("[2/2] throughput"), "{live}");
     assert!(!has_live_lines(screens.last().unwrap()));
@@ -109,7 +122,7 @@ fn ctrl_c_leaves_a_clean_terminal() {
         }
     }
     assert_eq!(child.wait().unwrap().code(), Some(5));
-    let mut parser = Parser::new(size.0, size.1, 0);
+    let mut parser = terminal(size);
     parser.process(&octets);
     let screen = parser.screen();
     let text = screen.contents();
