@@ -9,9 +9,10 @@ use std::collections::HashSet;
 
 const DIM: Style = Style::new().dimmed();
 
-/// Columns that stay free: a character in the last column would move the cursor of some terminals to the next line, and so would
-/// the `^C` that they show on Ctrl-C.
-const FREE: usize = 3;
+/// Columns that stay free: a character in the last column would move the cursor of some terminals to the next line.
+const FREE: usize = 1;
+/// Columns of the `^C` that a terminal shows behind the last of several lines on Ctrl-C. On one line, room is worth more.
+const CTRL_C: usize = 2;
 
 /// Lines of a terminal below which there is one live line only.
 const FEW: usize = 10;
@@ -110,7 +111,7 @@ impl Live {
             vec![self.line(columns)]
         } else {
             let parts = [self.what(), self.search(), self.last_trial(), self.whole_run()];
-            parts.into_iter().map(|parts| fitted(parts, columns.saturating_sub(FREE))).collect()
+            parts.into_iter().map(|parts| fitted(parts, columns.saturating_sub(FREE + CTRL_C))).collect()
         };
         all.into_iter().filter(|line| !line.is_empty()).collect()
     }
@@ -361,7 +362,7 @@ mod tests {
             [
                 "[5/18] throughput repetition 1",
                 "  rate 3.12 M/s 2.5 M–4.1 M 4/11",
-                "  last: fail, 0.12 % lost table 1 M",
+                "  0.12 % lost table 1 M CPU 98 %",
                 "  4 of 18 done about 6 min left",
             ]
         );
