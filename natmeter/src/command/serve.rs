@@ -37,6 +37,8 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
         Access::Local => String::new(),
         Access::Token(token) => format!("?token={token}"),
     };
+    let site = Site::new(&folder, access)
+        .map_err(|error| failed(format!("{} cannot be read: {error}; make it readable", folder.display())))?;
     let url = format!("http://{address}/{token}");
     if output.json {
         term::json(&Serving { url });
@@ -51,8 +53,7 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
             "note: pages and token cross the network without encryption: use a network that you trust, or a tunnel of ssh\n",
         );
     }
-    let site = Arc::new(Site::new(&folder, access));
-    server.run(&site, &stop).map_err(failed)?;
+    server.run(&Arc::new(site), &stop).map_err(failed)?;
     Ok(Exit::Done)
 }
 

@@ -133,11 +133,7 @@ impl Live {
         let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return Vec::new() };
         let bracket = Part::new(3, format!("between {} and {}", short(*lo), short(*hi)));
         let bracket = bracket.or(format!("{}–{}", short(*lo), short(*hi)));
-        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), self.rate(*rate), bracket, self.steps()]
-    }
-
-    fn rate(&self, rate: u64) -> Part {
-        Part::new(0, format!("{}/s", short(rate)))
+        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
     }
 
     fn steps(&self) -> Part {
@@ -187,7 +183,7 @@ impl Live {
         }
         if let Some(Trying { rate, lo, hi, eta_s, .. }) = &self.trying {
             parts.push(self.steps());
-            parts.push(self.rate(*rate));
+            parts.push(of_rate(*rate));
             parts.push(Part::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
             if let Some(last) = &self.last {
                 let loss = loss(last.sent, last.lost);
@@ -198,6 +194,10 @@ impl Live {
         }
         fitted(parts, columns.saturating_sub(FREE))
     }
+}
+
+fn of_rate(rate: u64) -> Part {
+    Part::new(0, format!("{}/s", short(rate)))
 }
 
 /// Least rank of a part that a narrow terminal does not need.

@@ -43,7 +43,7 @@ struct Tail {
 impl Tail {
     fn open(run: &Path) -> io::Result<Tail> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-        let file = OpenOptions::new().read(true).custom_flags(flags as i32).open(run.join(EVENTS))?;
+        let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(run.join(EVENTS))?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -150,8 +150,8 @@ impl Events {
             }
             for (line, place) in lines {
                 let said = self.progress.learn(&line);
-                if place > self.seen {
-                    said.iter().for_each(|line| message(&mut text, place, "line", line));
+                if let Some(line) = said.filter(|_| place > self.seen) {
+                    message(&mut text, place, "line", &line);
                 }
             }
             if self.is_told {

@@ -30,14 +30,12 @@ impl Reports {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(run);
         let found = kept.iter().position(|(path, then, _)| path == run && *then == stamp);
-        let entry = match found {
-            Some(at) => kept.remove(at),
-            None => {
-                check_files(run, RUN_AT_MOST)?;
-                let report =
-                    Report::from_folder(run, tech::ALL).map_err(|error| without_path(&error.to_string(), run))?;
-                (run.to_path_buf(), stamp, Arc::new(report))
-            }
+        let entry = if let Some(at) = found {
+            kept.remove(at)
+        } else {
+            check_files(run, RUN_AT_MOST)?;
+            let report = Report::from_folder(run, tech::ALL).map_err(|error| without_path(&error.to_string(), run))?;
+            (run.to_path_buf(), stamp, Arc::new(report))
         };
         let report = Arc::clone(&entry.2);
         kept.retain(|(path, ..)| path != run);

@@ -13,6 +13,7 @@ use record::report::KNOWN;
 use record::runs::{Runs, check_files};
 use record::store::SCENARIO;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -33,16 +34,21 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site over the runs directly below a folder.
-    pub fn new(folder: &Path, access: Access) -> Site {
+    /// The site over the runs directly below a folder. It lists them once, so that the first request is as fast as later ones.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn new(folder: &Path, access: Access) -> io::Result<Site> {
+        let mut runs = Runs::of(folder);
+        runs.list()?;
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        Site {
+        Ok(Site {
             name: name.unwrap_or_else(|| folder.display().to_string()),
-            runs: Mutex::new(Runs::of(folder)),
+            runs: Mutex::new(runs),
             reports: Reports::default(),
             streams: Streams::default(),
             access,
-        }
+        })
     }
 
     /// Answers a request.

@@ -14,8 +14,8 @@ fn write(folder: &Path, name: &str, results: usize, ended: bool) -> PathBuf {
     );
     fs::write(path.join(HEADER), header).unwrap();
     fs::write(path.join(SCENARIO), "").unwrap();
-    let lines: String =
-        (1..=results).map(|n| format!("{{\"measurement\":{},\"rate\":{n}}}\n", measurement(n))).collect();
+    let line = |n| format!("{{\"measurement\":{},\"rate\":{n}}}\n", measurement(n));
+    let lines = (1..=results).map(line).collect::<Vec<_>>().concat();
     // The first result is replaced by a later line; the last line is incomplete.
     let again = lines.lines().next().map(|line| format!("{line}\n")).unwrap_or_default();
     fs::write(path.join(RESULTS), lines + &again + "{\"measurement\":{\"met").unwrap();

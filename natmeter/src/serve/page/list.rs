@@ -44,7 +44,9 @@ pub(in super::super) fn page(folder: &str, runs: &[Listed], query: &Query) -> St
     let _ = writeln!(main, "<p class=\"soft\">{}</p>", count(runs.len(), selected.len(), first, shown.len()));
     if !shown.is_empty() {
         main.push_str("<form method=\"get\" action=\"/compare\">\n<ul class=\"runs\">\n");
-        shown.iter().for_each(|run| item(&mut main, run));
+        for run in shown {
+            item(&mut main, run);
+        }
         main.push_str("</ul>\n<p class=\"bar\"><button>Compare two selected runs</button></p>\n</form>\n");
     }
     turn(&mut main, query, first, selected.len());

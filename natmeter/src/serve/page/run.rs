@@ -53,9 +53,9 @@ fn results(main: &mut String, report: &Report) {
 }
 
 fn list(main: &mut String, items: impl Iterator<Item = String>) {
-    items.for_each(|item| {
+    for item in items {
         let _ = writeln!(main, "<li>{}</li>", prose(&item));
-    });
+    }
 }
 
 fn files(main: &mut String) {
