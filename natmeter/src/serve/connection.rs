@@ -51,7 +51,7 @@ pub(super) fn serve(stream: &TcpStream, site: &Arc<Site>, stop: &AtomicBool) {
     let mut connection = pin!(builder.serve_connection(Socket { stream, watch: Rc::clone(&watch) }, service));
     let woken = Arc::new(Woken(AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&woken));
-    while !stop.load(Ordering::Relaxed) && !watch.is_over() {
+    while !stop.load(Ordering::Relaxed) && !watch.is_over(Instant::now()) {
         woken.0.store(false, Ordering::Relaxed);
         watch.waits_for.set(PollFlags::empty());
         if connection.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
@@ -98,10 +98,11 @@ impl Watch {
         self.streams.set(is_stream(response));
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether the time of the connection has passed.
+    fn is_over(&self, now: Instant) -> bool {
         // A stream of events writes at least a comment within half of this time.
         let (idle, longest) = if self.streams.get() { (IDLE * 2, LONGEST_STREAM) } else { (IDLE, LONGEST) };
-        self.active.get().elapsed() > idle || self.opened.elapsed() > longest
+        now.duration_since(self.active.get()) > idle || now.duration_since(self.opened) > longest
     }
 
     /// The result of an operation on the socket, as hyper wants it.
@@ -150,5 +151,24 @@ impl Write for Socket<'_> {
         // The client may have closed it already.
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_client_loses_its_connection() {
+        let watch = Watch::new();
+        let after = |seconds| watch.opened + Duration::from_secs(seconds);
+        assert!(!watch.is_over(after(9)) && watch.is_over(after(11)));
+        // An answer that makes progress has more time, but not for ever.
+        watch.active.set(after(299));
+        assert!(!watch.is_over(after(299)) && watch.is_over(after(301)));
+        watch.streams.set(true);
+        assert!(!watch.is_over(after(318)) && watch.is_over(after(320)));
+        watch.active.set(after(3600));
+        assert!(watch.is_over(after(3601)));
     }
 }
