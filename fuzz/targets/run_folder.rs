@@ -8,6 +8,7 @@ use method::{Criteria, Replay, TrialRecord, judge};
 use record::audit::check_resumable;
 use record::read::Record;
 use record::report::{KNOWN, Report};
+use record::runs::Runs;
 use record::store::RunFolder;
 use std::fs;
 use std::path::Path;
@@ -45,8 +46,11 @@ fn unpack(bundle: &[u8], to: &Path) {
 }
 
 fuzz_target!(|bundle: &[u8]| {
-    let path = FOLDER.path();
+    let path = &FOLDER.path().join("run");
+    fs::create_dir_all(path).expect("room for a folder");
     unpack(bundle, path);
+    let listed = Runs::of(FOLDER.path()).list().expect("a folder that can be read");
+    assert!(listed.iter().all(|run| run.name == "run"), "{listed:?}");
     if let Ok(report) = Report::from_folder(path, tech::ALL) {
         let again = Report::from_folder(path, tech::ALL).expect("it was there a moment ago");
         for format in KNOWN {

@@ -19,6 +19,7 @@ use record::report;
 use record::report::sizing::SIZING_FORMATS;
 use record::size::demand::{number_of, share_of};
 use scenario::{Cell, Options};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// natmeter benchmarks NAT and IPv4-as-a-service gateways: connection establishment rate and throughput, by the
@@ -169,6 +170,8 @@ pub enum Command {
     /// Show the published results that ship with natmeter, and recompute their derived values
     #[command(subcommand)]
     Published(PublishedCommand),
+    /// Show the runs of a folder as web pages, on localhost or with a token
+    Serve(ServeArgs),
     /// Print the JSON Schema of scenario and gateway files, for editors, or of reports and events, for programs
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -332,6 +335,23 @@ pub struct DoctorArgs {
     /// Restore the settings that --fix has changed: of this machine, and with --bed also those of boxes
     #[arg(long)]
     pub undo: bool,
+}
+
+/// `natmeter serve DIR`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter serve
+  natmeter serve campaign/runs --listen 192.0.2.1:8064 --token-file token.txt")]
+pub struct ServeArgs {
+    /// Folder of run folders
+    #[arg(value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+    /// Address and port; port 0 takes a free one. Any address but localhost needs a token in each request
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8064")]
+    pub listen: SocketAddr,
+    /// File with the token; default: a new token, which natmeter prints, and none on localhost
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// `natmeter schema KIND`
@@ -627,6 +647,7 @@ impl Command {
             Command::Plan(_) => "plan",
             Command::List(_) => "list",
             Command::Published(_) => "published",
+            Command::Serve(_) => "serve",
             Command::Schema(_) => "schema",
             Command::Completions(_) => "completions",
             Command::Guest(_) => "guest",
@@ -739,6 +760,7 @@ mod tests {
             ("size", &[]),
             ("clean", &[]),
             ("gateway", &[]),
+            ("serve", &[]),
             ("schema", &[]),
             ("completions", &[]),
             ("man-pages", &[]),

@@ -1,27 +1,29 @@
-//! Progress of a run on the terminal: one line for each finished step, and one live line for the current step.
+//! Progress of a run on the terminal: one line for each finished step, and below them a few live lines on the current step.
+//! Without a terminal there are no live lines.
 
 mod live;
+mod words;
 
 use crate::event::{Event, Listener};
 use crate::term;
 use anstyle::{AnsiColor, Style};
 use live::Live;
-use method::metric::{Unit, by_key};
+use method::Rate;
 use method::trial::of_rate;
-use method::{Rate, ResultKind};
-use record::folder::{Outcome, Over};
-use record::report::number::{percent, si};
+use record::folder::Over;
+use record::report::number::percent;
 use scenario::Point;
 use scenario::axis::more_in_words;
-use std::io::IsTerminal;
+pub(crate) use words::{device, loss, of_result, plain, seconds, short};
 
 /// Listener that prints text for people on stderr; results go to stdout after the run.
 pub struct Console {
     live: bool,
     quiet: bool,
-    /// What the live line shows.
+    /// What the live lines show.
     current: Live,
-    is_shown: bool,
+    /// Columns of each live line on the terminal.
+    shown: Vec<usize>,
 }
 
 const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
@@ -31,64 +33,43 @@ const DIM: Style = Style::new().dimmed();
 impl Console {
     /// Returns a console; a quiet one prints only doubts and repairs.
     pub fn new(quiet: bool) -> Console {
-        Console { live: std::io::stderr().is_terminal(), quiet, current: Live::default(), is_shown: false }
+        Console { live: term::replaces_lines(), quiet, current: Live::default(), shown: Vec::new() }
     }
 
+    /// Prints a line above the live lines.
     fn line(&mut self, text: &str) {
         self.wipe();
         term::err_lines(text);
+        self.show();
     }
 
-    /// Replaces the live line.
-    fn show(&mut self, text: &str) {
-        if self.live && !self.quiet {
-            self.wipe();
-            term::err(text);
-            self.is_shown = !text.is_empty();
+    /// Replaces the live lines by those of now.
+    fn show(&mut self) {
+        let lines = self.current.lines(term::columns(), term::lines());
+        self.replace(&lines);
+    }
+
+    fn replace(&mut self, lines: &[String]) {
+        if !self.live || self.quiet {
+            return;
         }
+        self.wipe();
+        term::err(&lines.join("\n"));
+        self.shown = lines.iter().map(|line| plain(line).chars().count()).collect();
     }
 
+    /// Erases the live lines. The terminal may be narrower now: then it has wrapped those that are longer.
     fn wipe(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
-            term::erase_line();
+        let shown = std::mem::take(&mut self.shown);
+        if let Some(above) = rows(&shown, term::columns()).checked_sub(1) {
+            term::erase_lines(above);
         }
     }
+}
 
-    fn done(&mut self, o: &Outcome) {
-        let result = &o.result;
-        let bound = match result.kind {
-            ResultKind::Exact if result.tester_limit.is_some() => {
-                format!("  {BAD}+ {} at most, every trial in between was invalid{BAD:#}", short(result.error.0))
-            }
-            ResultKind::Exact | ResultKind::Observed => String::new(),
-            ResultKind::TesterLimit => format!("  {BAD}tester limit{BAD:#}"),
-            ResultKind::AtUpperLimit => format!("  {BAD}upper end of the search{BAD:#}"),
-            ResultKind::Between => {
-                let above = short(result.rate.0 + result.error.0);
-                format!("  {BAD}below {above}, every trial in between was invalid{BAD:#}")
-            }
-            ResultKind::Strict => format!("  {BAD}host too busy for validity{BAD:#}"),
-            ResultKind::HostLimit => format!("  {BAD}host limit{BAD:#}"),
-            ResultKind::NothingPassed => format!("  {BAD}no rate passed{BAD:#}"),
-            ResultKind::Below => format!("  {BAD}every trial below was invalid{BAD:#}"),
-            ResultKind::NothingMeasured => format!("  {BAD}not measured: every trial was invalid{BAD:#}"),
-        };
-        let (sign, figure) = match result.kind {
-            ResultKind::Below => ("< ", short(result.error.0)),
-            ResultKind::NothingMeasured => ("", "–".to_owned()),
-            _ if result.at_least() => ("≥ ", short(result.rate.0)),
-            _ => ("", short(result.rate.0)),
-        };
-        let unit = match by_key(&o.measurement.metric).map(|metric| metric.unit) {
-            None | Some(Unit::FramesPerSecond) => format!("frames/s {}", of_rate(o.direction_ratio)),
-            Some(unit) => unit.symbol().to_owned(),
-        };
-        let m = &o.measurement;
-        self.line(&format!(
-            "  {GOOD}{}{GOOD:#} {:<18} {sign:2}{figure:>7} {unit}{bound}  {DIM}{} trials, {} repeated{DIM:#}",
-            m.repetition, m.metric, result.trials, result.invalid_repeats
-        ));
-    }
+/// Rows that lines of these lengths take on a terminal of so many columns.
+fn rows(lengths: &[usize], columns: usize) -> usize {
+    lengths.iter().map(|length| length.div_ceil(columns).max(1)).sum()
 }
 
 impl Drop for Console {
@@ -102,6 +83,7 @@ impl Listener for Console {
         if self.quiet && !matches!(event, Event::Doubt { .. } | Event::Repaired { .. }) {
             return;
         }
+        let is_live = self.current.learn(event);
         match event {
             Event::RunStarted { folder, measurements, done, predicted_s } => {
                 let left = measurements - done;
@@ -111,7 +93,8 @@ impl Listener for Console {
                 ));
             }
             Event::SelfTesting { number, of, check } => {
-                self.show(&live::of_self_test(*number, *of, &check.name, check.verdict(), term::columns()));
+                let line = live::of_self_test(*number, *of, &check.name, check.verdict(), term::columns());
+                self.replace(&[line]);
             }
             Event::SelfTested(s) => {
                 let bad: Vec<&str> = s.checks.iter().filter(|c| !c.passed).map(|c| c.name.as_str()).collect();
@@ -152,12 +135,15 @@ impl Listener for Console {
             }
             Event::PointRepeated { point, change } => self.line(&repeated(point, *change)),
             Event::Repaired { text } => self.line(&format!("{BAD}repaired{BAD:#}: {text}")),
-            Event::MeasurementStarted { .. } | Event::Trying { .. } | Event::Trial { .. } => {
-                if self.live && self.current.learn(event) {
-                    self.show(&self.current.line(term::columns()));
+            Event::MeasurementStarted { .. }
+            | Event::Trying { .. }
+            | Event::Trial { .. }
+            | Event::NullMeasured { .. } => {
+                if is_live {
+                    self.show();
                 }
             }
-            Event::MeasurementDone(outcome) => self.done(outcome),
+            Event::MeasurementDone(outcome) => self.line(&of_result(outcome)),
             Event::Finished { folder, seconds: s } => self.line(&format!("{folder}: done in {}", seconds(*s))),
         }
     }
@@ -181,22 +167,15 @@ fn repeated(point: &Point, change: f64) -> String {
     format!("the null device changed by {}; repeating {what}", percent(change * 100.0))
 }
 
-fn seconds(s: u64) -> String {
-    match s {
-        0..120 => format!("{s} s"),
-        120..7200 => format!("{} min", s.div_ceil(60)),
-        _ => format!("{:.1} h", s as f64 / 3600.0),
-    }
-}
-
-/// A number in three digits with its unit prefix.
-fn short(n: u64) -> String {
-    si(n as f64, 3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_that_became_narrower_has_wrapped_lines() {
+        assert_eq!([80, 40, 39, 20].map(|columns| rows(&[79, 40, 1], columns)), [3, 4, 6, 7]);
+        assert_eq!(rows(&[], 80), 0);
+    }
 
     #[test]
     fn a_repetition_names_the_change_and_the_point() {

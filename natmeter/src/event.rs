@@ -105,6 +105,23 @@ pub enum Event {
         sent: u64,
         /// Frames received correctly, all directions.
         received: u64,
+        /// Entries of the device's connection tracking table after the trial, or else the connections that the tester saw
+        /// set up; absent without a table.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entries: Option<u64>,
+        /// Mean CPU time that the device's cores were not idle in phase 2, in percent; absent unless the trial samples it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cpu_percent: Option<f64>,
+    },
+    /// The null device was measured at a point.
+    NullMeasured {
+        /// Before the trials of the visit, else after them.
+        before: bool,
+        /// Frames per second per direction.
+        frames: Rate,
+        /// Connections per second of phase 1; absent without connections.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        set_up: Option<Rate>,
     },
     /// A measurement has a result, which replaces an earlier result of it.
     MeasurementDone(Box<Outcome>),

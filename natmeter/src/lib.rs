@@ -22,6 +22,7 @@ pub mod priority;
 pub mod rig;
 pub mod run;
 pub mod selftest;
+pub mod serve;
 pub mod signals;
 pub mod steps;
 pub mod term;

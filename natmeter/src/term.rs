@@ -45,10 +45,24 @@ pub fn err(text: &str) {
 /// Columns of a terminal that does not tell them.
 const USUAL_COLUMNS: usize = 80;
 
+/// Lines of a terminal that does not tell them.
+const USUAL_LINES: usize = 24;
+
 /// Returns the columns of the terminal on stderr.
 pub fn columns() -> usize {
     let size = tcgetwinsize(io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
+}
+
+/// Returns the lines of the terminal on stderr.
+pub fn lines() -> usize {
+    let size = tcgetwinsize(io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_row)).filter(|lines| *lines > 0).unwrap_or(USUAL_LINES)
+}
+
+/// Whether stderr is a terminal on which lines can be replaced.
+pub fn replaces_lines() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Prints a line to stderr; on a terminal, as several lines that end between words.
@@ -86,9 +100,10 @@ pub fn folded(text: &str, columns: usize) -> String {
     shown
 }
 
-/// Erases the line of the cursor on stderr.
-pub fn erase_line() {
-    let _ = io::stderr().write_all(b"\r\x1b[2K");
+/// Erases the line of the cursor on stderr, and lines above it.
+pub fn erase_lines(above: usize) {
+    let text = format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(above));
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Returns the exit code, changed to a failure if output was lost.

@@ -24,6 +24,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod serve;
 mod size;
 mod trend;
 mod turn;
@@ -71,6 +72,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Plan(args)) => plan::plan(&args, output),
         Some(Command::List(args)) => Ok(list::list(args.what.as_deref(), output)),
         Some(Command::Published(command)) => Ok(published::published(&command, output)),
+        Some(Command::Serve(args)) => serve::serve(&args, output),
         Some(Command::Schema(args)) => Ok(schema::schema(args.kind)),
         Some(Command::Completions(args)) => Ok(completions::completions(args.shell)),
         Some(Command::ManPages(args)) => Ok(man_pages::man_pages(&args.dir)),

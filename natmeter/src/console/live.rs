@@ -1,24 +1,45 @@
-//! The live line: where a run is, in one line that is never longer than the terminal is wide.
+//! The live lines: where a run is, in at most four lines that are never longer than the terminal is wide, and in one line on a
+//! terminal with few lines.
 
-use super::{seconds, short};
+use super::{device, loss, seconds, short};
 use crate::event::Event;
 use anstyle::Style;
-use record::report::number::significant;
+use method::Rate;
+use std::collections::HashSet;
 
 const DIM: Style = Style::new().dimmed();
 
-/// What the live line shows. It changes with the events of a run.
+/// Columns that stay free: a character in the last column would move the cursor of some terminals to the next line.
+const FREE: usize = 1;
+/// Columns of the `^C` that a terminal shows behind the last of several lines on Ctrl-C. On one line, room is worth more.
+const CTRL_C: usize = 2;
+
+/// Lines of a terminal below which there is one live line only.
+const FEW: usize = 10;
+
+/// What the live lines show. It changes with the events of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live {
     /// The measurement in progress and the number of all, from 1.
     measurement: Option<(usize, usize)>,
     metric: String,
+    repetition: u32,
+    /// The device at the point.
+    device: String,
+    /// Connections of the point.
+    connections: u64,
     /// Decisions of the search so far, this one included.
     step: u32,
     /// The rate being tried.
     trying: Option<Trying>,
     /// The last trial.
     last: Option<Last>,
+    /// Rate of the null device at the point.
+    null: Option<u64>,
+    /// Measurements of the run, and of these: done before this part of the run.
+    planned: (usize, usize),
+    /// Keys of those that were done since then.
+    done: HashSet<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,63 +56,148 @@ struct Last {
     verdict: String,
     sent: u64,
     lost: u64,
+    entries: Option<u64>,
+    cpu_percent: Option<f64>,
 }
 
 impl Live {
-    /// Learns from an event. Returns whether the line changes.
+    /// Learns from an event. Returns whether the lines change.
     pub(super) fn learn(&mut self, event: &Event) -> bool {
         match event {
+            Event::RunStarted { measurements, done, .. } => {
+                *self = Live { planned: (*measurements, *done), ..Live::default() };
+            }
+            Event::DutPreparing { dut, connections, cores, .. } => {
+                self.end_measurement();
+                self.device = device(dut, *connections, *cores);
+                (self.connections, self.null) = (*connections, None);
+            }
+            Event::NullMeasured { frames, .. } => self.null = Some(frames.0),
             Event::MeasurementStarted { number, of, measurement } => {
-                let metric = measurement.metric.clone();
-                *self = Live { measurement: Some((*number, *of)), metric, ..Live::default() };
+                self.end_measurement();
+                self.measurement = Some((*number, *of));
+                (self.metric, self.repetition) = (measurement.metric.clone(), measurement.repetition);
             }
             Event::Trying { rate, lo, hi, steps_left, eta_s } => {
                 self.step += 1;
-                let [rate, lo, hi] = [rate, lo, hi].map(|rate| rate.0);
+                let [rate, lo, hi] = [rate, lo, hi].map(|Rate(rate)| *rate);
                 self.trying = Some(Trying { rate, lo, hi, steps_left: *steps_left, eta_s: *eta_s });
             }
-            Event::Trial { verdict, sent, received, .. } => {
-                self.last = Some(Last { verdict: verdict.clone(), sent: *sent, lost: sent.saturating_sub(*received) });
+            Event::Trial { verdict, sent, received, entries, cpu_percent, .. } => {
+                self.last = Some(Last {
+                    verdict: verdict.clone(),
+                    sent: *sent,
+                    lost: sent.saturating_sub(*received),
+                    entries: *entries,
+                    cpu_percent: *cpu_percent,
+                });
             }
+            Event::MeasurementDone(outcome) => {
+                self.done.insert(outcome.measurement.key());
+            }
+            Event::Finished { .. } => *self = Live::default(),
             _ => return false,
         }
         true
     }
 
-    /// Returns the line for a terminal of so many columns, with one column left free: a character in the last column would move
-    /// the cursor of some terminals to the next line.
-    pub(super) fn line(&self, columns: usize) -> String {
+    fn end_measurement(&mut self) {
+        (self.measurement, self.step, self.trying, self.last) = (None, 0, None, None);
+    }
+
+    /// Returns the lines for a terminal of so many columns and lines.
+    pub(super) fn lines(&self, columns: usize, lines: usize) -> Vec<String> {
+        let all = if lines < FEW {
+            vec![self.line(columns)]
+        } else {
+            let parts = [self.what(), self.search(), self.last_trial(), self.whole_run()];
+            parts.into_iter().map(|parts| fitted(parts, columns.saturating_sub(FREE + CTRL_C))).collect()
+        };
+        all.into_iter().filter(|line| !line.is_empty()).collect()
+    }
+
+    /// The measurement in progress.
+    fn what(&self) -> Vec<Part> {
+        let Some((number, of)) = self.measurement else { return Vec::new() };
+        let repetition = format!("repetition {}", self.repetition);
+        vec![
+            Part::new(2, format!("[{number}/{of}]")).dim(),
+            Part::new(0, self.metric.clone()),
+            Part::new(6, repetition).or(format!("#{}", self.repetition)),
+            Part::new(8, self.device.clone()),
+        ]
+    }
+
+    /// The step of its search, and the bracket.
+    fn search(&self) -> Vec<Part> {
+        let Some(Trying { rate, lo, hi, .. }) = &self.trying else { return Vec::new() };
+        let bracket = Part::new(3, format!("between {} and {}", short(*lo), short(*hi)));
+        let bracket = bracket.or(format!("{}–{}", short(*lo), short(*hi)));
+        vec![Part::new(0, "  rate".to_owned()).or(" ".to_owned()), of_rate(*rate), bracket, self.steps()]
+    }
+
+    fn steps(&self) -> Part {
+        let left = self.trying.as_ref().map_or(0, |trying| trying.steps_left);
+        let steps = format!("{} of {}", self.step, (self.step + left).saturating_sub(1));
+        Part::new(5, format!("step {steps}")).or(steps.replace(" of ", "/"))
+    }
+
+    /// The last trial, with table and CPU.
+    fn last_trial(&self) -> Vec<Part> {
+        let Some(last) = &self.last else { return Vec::new() };
+        let loss = loss(last.sent, last.lost);
+        let mut parts = vec![Part::new(0, format!("  last: {}, {loss}", last.verdict)).or(format!("  {loss}"))];
+        if let Some(entries) = last.entries.filter(|_| self.connections > 0) {
+            let share = format!("{} of {}", short(entries), short(self.connections));
+            parts.push(Part::new(5, format!("table {share}")).or(format!("table {}", short(entries))));
+        }
+        if let Some(percent) = last.cpu_percent {
+            parts.push(Part::new(4, format!("CPU of the device {percent:.0} %")).or(format!("CPU {percent:.0} %")));
+        }
+        parts
+    }
+
+    /// What is done and left.
+    fn whole_run(&self) -> Vec<Part> {
+        let (all, before) = self.planned;
+        let done = (before + self.done.len()).min(all);
+        let mut parts = Vec::new();
+        if all > 0 && self.measurement.is_some() {
+            parts.push(Part::new(3, format!("  {done} of {all} done")).or(format!("  {done}/{all} done")));
+        }
+        if let Some(Trying { eta_s, .. }) = self.trying {
+            parts.push(Part::new(1, format!("about {} left", seconds(eta_s))).or(format!("{} left", seconds(eta_s))));
+        }
+        if let Some(null) = self.null.filter(|_| self.measurement.is_some()) {
+            parts.push(Part::new(7, format!("null device {}/s", short(null))).dim());
+        }
+        parts
+    }
+
+    /// Returns the one line for a terminal with few lines.
+    fn line(&self, columns: usize) -> String {
         let mut parts = Vec::new();
         if let Some((number, of)) = self.measurement {
             parts.push(Part::new(2, format!("[{number}/{of}]")).dim());
             parts.push(Part::new(7, self.metric.clone()));
         }
-        if let Some(Trying { rate, lo, hi, steps_left, eta_s }) = &self.trying {
-            let steps = format!("{} of {}", self.step, self.step - 1 + steps_left);
-            parts.push(Part::new(5, format!("step {steps}")).or(steps.replace(" of ", "/")));
-            parts.push(Part::new(0, format!("{}/s", short(*rate))));
+        if let Some(Trying { rate, lo, hi, eta_s, .. }) = &self.trying {
+            parts.push(self.steps());
+            parts.push(of_rate(*rate));
             parts.push(Part::new(8, format!("between {} and {}", short(*lo), short(*hi))).dim());
             if let Some(last) = &self.last {
-                let loss = last.loss();
+                let loss = loss(last.sent, last.lost);
                 parts.push(Part::new(1, format!("last: {}, {loss}", last.verdict)).or(loss));
             }
             let eta = seconds(*eta_s);
             parts.push(Part::new(4, format!("{eta} left")).or(eta));
         }
-        fitted(parts, columns.saturating_sub(1))
+        fitted(parts, columns.saturating_sub(FREE))
     }
 }
 
-impl Last {
-    fn loss(&self) -> String {
-        match (self.lost, self.sent) {
-            (0, _) | (_, 0) => "no loss".to_owned(),
-            (lost, sent) => match 100.0 * lost as f64 / sent as f64 {
-                percent if percent < 0.01 => "<0.01 % lost".to_owned(),
-                percent => format!("{} % lost", significant(percent, 3)),
-            },
-        }
-    }
+fn of_rate(rate: u64) -> Part {
+    Part::new(0, format!("{}/s", short(rate)))
 }
 
 /// Least rank of a part that a narrow terminal does not need.
@@ -151,21 +257,26 @@ pub(super) fn of_self_test(number: usize, of: usize, name: &str, verdict: &str, 
         Part::new(0, name.to_owned()),
         Part::new(1, verdict.to_owned()),
     ];
-    fitted(parts, columns.saturating_sub(1))
+    fitted(parts, columns.saturating_sub(FREE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::Rate;
+    use crate::console::plain;
 
     /// A run with numbers as long as they get.
     fn live(large: bool) -> Live {
         let mut live = Live::default();
+        let of = if large { 360 } else { 18 };
+        live.learn(&Event::RunStarted { folder: String::new(), measurements: of, done: 4, predicted_s: 1 });
+        let axes = scenario::axis::AxisValues::new();
+        live.learn(&Event::DutPreparing { dut: "nftables".to_owned(), connections: 1_000_000, cores: 2, axes });
+        live.learn(&Event::NullMeasured { before: true, frames: Rate(9_100_000), set_up: None });
         let point = serde_json::json!({ "dut": 0, "dut_name": "x", "connections": 0, "cores": 1 });
         let metric = if large { "max_conn_est_rate_validated" } else { "throughput" };
         let measurement = serde_json::json!({ "point": point, "metric": metric, "repetition": 1, "predicted": 0 });
-        let (number, of) = if large { (180, 360) } else { (5, 18) };
+        let number = if large { 180 } else { 5 };
         let measurement = serde_json::from_value(measurement).unwrap();
         live.learn(&Event::MeasurementStarted { number, of, measurement });
         let (lost, sent) = if large { (1, 1_000_000_000) } else { (1_200, 1_000_000) };
@@ -177,6 +288,8 @@ mod tests {
             reason: String::new(),
             sent,
             received: sent - lost,
+            entries: Some(1_000_000),
+            cpu_percent: Some(97.6),
         };
         live.learn(&trial);
         let (rate, eta_s) = if large { (99_900_000, 52_000) } else { (3_120_000, 350) };
@@ -185,10 +298,6 @@ mod tests {
             live.learn(&trying);
         }
         live
-    }
-
-    fn plain(line: &str) -> String {
-        anstream::adapter::strip_str(line).to_string()
     }
 
     #[test]
@@ -221,6 +330,50 @@ mod tests {
                 "[5/18]  throughput  step 4 of 11  3.12 M/s  between 2.5 M and 4.1 M  last: fail, 0.12 % lost  6 min left",
             ]
         );
+    }
+
+    #[test]
+    fn the_lines_fit_every_terminal() {
+        for large in [false, true] {
+            for columns in 1..=300 {
+                let lines = live(large).lines(columns, 24);
+                assert!(lines.len() <= 4, "{lines:?}");
+                for line in lines.iter().map(|line| plain(line)) {
+                    assert!(line.chars().count() < columns && !line.contains('\n'), "{columns}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_have_all_facts_at_80_columns_and_the_main_ones_at_40() {
+        let lines = |columns| live(false).lines(columns, 24).iter().map(|line| plain(line)).collect::<Vec<_>>();
+        assert_eq!(
+            lines(80),
+            [
+                "[5/18]  throughput  repetition 1  nftables, 1 M connections, 2 cores",
+                "  rate  3.12 M/s  between 2.5 M and 4.1 M  step 4 of 11",
+                "  last: fail, 0.12 % lost  table 1 M of 1 M  CPU of the device 98 %",
+                "  4 of 18 done  about 6 min left  null device 9.1 M/s",
+            ]
+        );
+        assert_eq!(
+            lines(40),
+            [
+                "[5/18] throughput repetition 1",
+                "  rate 3.12 M/s 2.5 M–4.1 M 4/11",
+                "  0.12 % lost table 1 M CPU 98 %",
+                "  4 of 18 done about 6 min left",
+            ]
+        );
+    }
+
+    #[test]
+    fn few_lines_have_one_live_line_and_an_ended_run_has_none() {
+        let mut live = live(false);
+        assert_eq!(live.lines(80, 5), [live.line(80)]);
+        live.learn(&Event::Finished { folder: String::new(), seconds: 1 });
+        assert_eq!(live.lines(80, 24), [""; 0]);
     }
 
     #[test]

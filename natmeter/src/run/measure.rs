@@ -1,7 +1,7 @@
 //! One measurement: runs its search on a rig, and records and reports every trial.
 
 use super::recorded::Recorded;
-use super::until::Until;
+use super::until::{Until, UntilInterrupted};
 use crate::event::{Event, Listener};
 use crate::rig::Rig;
 use method::procedure::Progress;
@@ -11,6 +11,7 @@ use record::plan::Measurement;
 use record::search::Search;
 use record::store::RunFolder;
 use scenario::Scenario;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// The context of one search.
@@ -23,6 +24,8 @@ pub(super) struct Searcher<'a> {
     pub outcomes: &'a [Outcome],
     /// Time after which no trial begins.
     pub end: Option<Instant>,
+    /// Set by Ctrl-C.
+    pub interrupted: &'a AtomicBool,
     /// The run folder, to which trials are written.
     pub folder: &'a mut RunFolder,
     /// Receives the events.
@@ -71,7 +74,7 @@ impl Searcher<'_> {
         };
         let mut tell = Tell(&listener);
         let record = Recorded {
-            inner: Until { inner: rig, end: self.end },
+            inner: Until { inner: UntilInterrupted { inner: rig, interrupted: self.interrupted }, end: self.end },
             measurement: filed_under,
             criteria: search.settings.criteria,
             next_seq: self.next_seq,

@@ -432,6 +432,7 @@ impl<'a> Run<'a> {
             calibration: &self.calibration,
             outcomes: &known,
             end: self.end,
+            interrupted: &self.process.interrupted,
             folder: &mut self.folder,
             listener: &mut *self.listener,
             predicted: measurement.predicted,

@@ -3,6 +3,7 @@
 
 use super::calibrate::{addressed_to_sender, cable};
 use super::{Run, RunError};
+use crate::event::Event;
 use crate::rig::embedded::Cores;
 use crate::rig::null::NullRates;
 use crate::rig::{Process, Rig, technology};
@@ -49,7 +50,7 @@ impl Run<'_> {
         };
         self.folder.append_null(&null)?;
         self.nulls.push(null);
-        Ok(())
+        self.tell(&Event::NullMeasured { before, frames, set_up })
     }
 
     fn no_null(&mut self, point: &Point, error: RunError) -> Result<(), RunError> {

@@ -1,6 +1,7 @@
 //! Records trials: judges each outcome, writes it to the run folder and reports it to the listener before the search sees it.
 
 use crate::event::{Event, Listener};
+use method::trial::CpuIdle;
 use method::validity::{Criteria, Verdict, judge};
 use method::{TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials};
 use record::store::RunFolder;
@@ -60,5 +61,39 @@ fn event_of(record: &TrialRecord) -> Event {
         reason,
         sent: sum(|l| l.sent),
         received: sum(|l| l.received),
+        entries: record
+            .outcome
+            .store
+            .as_ref()
+            .map(|store| store.dut_entries_after.or(store.dut_entries).unwrap_or(store.learned)),
+        cpu_percent: cpu_percent(&record.outcome.observed.cpu),
+    }
+}
+
+/// Mean share of the time in which the sampled cores were not idle, in percent; `None` without samples.
+fn cpu_percent(sampled: &[CpuIdle]) -> Option<f64> {
+    let idle: Vec<u32> = sampled.iter().flat_map(|of| of.in_phase2().flat_map(|(_, shares)| shares)).collect();
+    let mean = idle.iter().map(|share| f64::from(*share)).sum::<f64>() / idle.len() as f64;
+    (!idle.is_empty()).then_some(100.0 - mean / 1e4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::Nanos;
+
+    #[test]
+    fn cpu_time_is_the_mean_of_cores_and_samples_in_phase_2() {
+        let second = Nanos::SECOND.0;
+        let idle = CpuIdle {
+            ends: [1, 2, 3].map(|n| Nanos(n * second)).to_vec(),
+            phase2: [Nanos(second), Nanos(3 * second)],
+            cores: [("core 0", vec![0, 100_000, 300_000]), ("core 1", vec![0, 0, 0])]
+                .map(|(name, shares)| (name.to_owned(), shares))
+                .into(),
+            ..CpuIdle::default()
+        };
+        assert_eq!(cpu_percent(&[idle]), Some(90.0));
+        assert_eq!(cpu_percent(&[]), None);
     }
 }

@@ -54,6 +54,7 @@ fn other_events_are_valid() {
         Event::SelfTested(SelfTest { passed: false, checks: vec![check] }),
         Event::Calibrated(record::folder::Ceiling::default()),
         Event::Doubt { text: "a".into() },
+        Event::NullMeasured { before: true, frames: method::Rate(1), set_up: None },
         Event::LeftOut { measurement: "a".into() },
         Event::PointRepeated { point: simulated::header().plan.measurements[0].point.clone(), change: 0.33 },
         Event::Repaired { text: "a".into() },

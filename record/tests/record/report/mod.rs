@@ -13,6 +13,7 @@ mod openmetrics;
 mod page;
 mod repeated;
 mod schema;
+mod side;
 mod size;
 mod trend;
 

@@ -1,0 +1,90 @@
+//! `natmeter serve`: web pages over a folder of runs.
+
+use super::failed;
+use crate::cli::{Output, ServeArgs};
+use crate::exit::Exit;
+use crate::serve::{Access, Server, Site, confine, new_token, token_of};
+use crate::signals::end_on;
+use crate::term::{self, err, out};
+use record::store::HEADER;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The line of `--json`.
+#[derive(Serialize)]
+#[serde(tag = "event", rename = "serving")]
+struct Serving {
+    /// Address of the list of runs, with the token.
+    url: String,
+}
+
+/// `natmeter serve [DIR]`.
+pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
+    let folder = folder_of(&args.runs)?;
+    let access = access(args)?;
+    let server = Server::bind(args.listen).map_err(|error| {
+        usage(&format!("{} cannot be used: {error}; name another address or port with --listen", args.listen))
+    })?;
+    let stop = Arc::new(AtomicBool::new(false));
+    end_on(&stop).map_err(|error| failed(format!("signals cannot be handled: {error}")))?;
+    if let Err(error) = confine(&folder) {
+        err(&format!("note: the server is not confined to {} by the kernel: {error}\n", folder.display()));
+    }
+    let address = server.address();
+    let token = match &access {
+        Access::Local => String::new(),
+        Access::Token(token) => format!("?token={token}"),
+    };
+    let site = Site::new(&folder, access)
+        .map_err(|error| failed(format!("{} cannot be read: {error}; make it readable", folder.display())))?;
+    let url = format!("http://{address}/{token}");
+    if output.json {
+        term::json(&Serving { url });
+    } else {
+        out(&format!("Runs in {}: {url}\n", args.runs.display()));
+        if !output.quiet {
+            err("Ctrl-C ends the server.\n");
+        }
+    }
+    if !address.ip().is_loopback() && !output.quiet {
+        err(
+            "note: pages and token cross the network without encryption: use a network that you trust, or a tunnel of ssh\n",
+        );
+    }
+    server.run(&Arc::new(site), &stop).map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+/// The folder of runs.
+fn folder_of(runs: &Path) -> Result<std::path::PathBuf, Exit> {
+    let folder = runs
+        .canonicalize()
+        .map_err(|error| usage(&format!("{}: {error}; name the folder in which run folders are", runs.display())))?;
+    if !folder.is_dir() {
+        return Err(usage(&format!("{} is not a folder; name the folder in which run folders are", runs.display())));
+    }
+    if folder.join(HEADER).exists() {
+        let parent = folder.parent().unwrap_or(&folder);
+        return Err(usage(&format!("{} is one run; name the folder of runs: {}", runs.display(), parent.display())));
+    }
+    Ok(folder)
+}
+
+/// Who may read: with a token from a file, or at an address that is not localhost, only requests with a token.
+fn access(args: &ServeArgs) -> Result<Access, Exit> {
+    match &args.token_file {
+        Some(file) => {
+            let token = token_of(file).map_err(|error| usage(&format!("{}: {error}", file.display())))?;
+            Ok(Access::Token(token))
+        }
+        None if args.listen.ip().is_loopback() => Ok(Access::Local),
+        None => Ok(Access::Token(new_token().map_err(|error| failed(format!("/dev/urandom: {error}")))?)),
+    }
+}
+
+fn usage(text: &str) -> Exit {
+    err(&format!("error: {text}\n"));
+    Exit::Usage
+}

@@ -1,0 +1,232 @@
+//! The state of a run, learned from its events line by line.
+
+use crate::console;
+use record::folder::Outcome;
+use record::plan::Plan;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// The names of the fields, in the order of pages: name in messages, heading.
+pub(crate) const FIELDS: [(&str, &str); 9] = [
+    ("done", "Measurements done"),
+    ("left", "Predicted time left"),
+    ("device", "Device"),
+    ("measurement", "Measurement"),
+    ("rate", "Rate of the last trial"),
+    ("bracket", "Bracket of the search"),
+    ("verdict", "Verdict and loss"),
+    ("table", "Connection tracking table"),
+    ("null", "Null device"),
+];
+
+/// What the live view shows of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Progress {
+    /// Keys of the plan with their predicted nanoseconds.
+    plan: Vec<(String, u64)>,
+    done: HashSet<String>,
+    fields: Fields,
+    /// Bounds of the search in progress: highest rate that passed, lowest that failed.
+    passed: u64,
+    failed: Option<u64>,
+    has_ended: bool,
+    is_changed: bool,
+}
+
+/// The text of each field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Fields {
+    done: String,
+    left: String,
+    device: String,
+    measurement: String,
+    rate: String,
+    bracket: String,
+    verdict: String,
+    table: String,
+    null: String,
+}
+
+impl Fields {
+    /// Returns the texts in the order of [`FIELDS`].
+    pub(crate) fn texts(&self) -> [&str; FIELDS.len()] {
+        let Fields { done, left, device, measurement, rate, bracket, verdict, table, null } = self;
+        [done, left, device, measurement, rate, bracket, verdict, table, null].map(String::as_str)
+    }
+}
+
+/// The fields of all events that the view uses.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    event: String,
+    text: String,
+    dut: String,
+    connections: u64,
+    cores: u32,
+    number: usize,
+    of: usize,
+    measurements: usize,
+    done: usize,
+    measurement: serde_json::Value,
+    rate: u64,
+    verdict: String,
+    reason: String,
+    sent: u64,
+    received: u64,
+    entries: Option<u64>,
+    frames: u64,
+    seconds: u64,
+}
+
+impl Progress {
+    /// The state of a run with this plan, before its first event.
+    pub(crate) fn of(plan: &Plan) -> Progress {
+        let plan = plan.measurements.iter().map(|m| (m.key(), m.predicted.0)).collect();
+        let mut progress = Progress { plan, ..Progress::default() };
+        progress.count();
+        progress
+    }
+
+    /// Returns the fields.
+    pub(crate) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// Whether the last event was the end of the run.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Whether a field has changed since the last call.
+    pub(crate) fn take_change(&mut self) -> bool {
+        std::mem::take(&mut self.is_changed)
+    }
+
+    /// Learns from a line of events. Returns what a log says of it; nothing for events that only change fields, and for lines
+    /// that this natmeter does not know.
+    pub(crate) fn learn(&mut self, line: &[u8]) -> Option<String> {
+        let told: Told = serde_json::from_slice(line).ok()?;
+        self.is_changed = true;
+        self.has_ended = told.event == "finished";
+        match told.event.as_str() {
+            "run-started" => Some(format!(
+                "{} of {} measurements to do",
+                told.measurements.saturating_sub(told.done),
+                told.measurements
+            )),
+            "self-tested" => Some("the self-test has ended".to_owned()),
+            "dut-preparing" => {
+                self.fields.device = console::device(&told.dut, told.connections, told.cores);
+                Some(self.fields.device.clone())
+            }
+            "measurement-started" => {
+                let metric = told.measurement["metric"].as_str().unwrap_or_default();
+                let repetition = told.measurement["repetition"].as_u64().unwrap_or_default();
+                self.fields.measurement = format!("{} of {}: {metric}, repetition {repetition}", told.number, told.of);
+                (self.passed, self.failed) = (0, None);
+                let Fields { rate, bracket, verdict, .. } = &mut self.fields;
+                [rate, bracket, verdict].into_iter().for_each(String::clear);
+                None
+            }
+            "trial" => {
+                self.trial(&told);
+                None
+            }
+            "null-measured" => {
+                self.fields.null = format!("{} frames/s per direction", console::short(told.frames));
+                None
+            }
+            "measurement-done" => {
+                let outcome: Outcome = serde_json::from_slice(line).ok()?;
+                self.done.insert(outcome.measurement.key());
+                self.count();
+                Some(console::plain(&console::of_result(&outcome)))
+            }
+            "doubt" => Some(format!("note: {}", told.text)),
+            "repaired" => Some(format!("repaired: {}", told.text)),
+            "left-out" => Some(format!("{}: skipped, time limit reached", told.measurement.as_str()?)),
+            "finished" => Some(format!("done in {}", console::seconds(told.seconds))),
+            _ => None,
+        }
+    }
+
+    fn trial(&mut self, told: &Told) {
+        match told.verdict.as_str() {
+            "pass" => self.passed = self.passed.max(told.rate),
+            "fail" => self.failed = Some(self.failed.map_or(told.rate, |failed| failed.min(told.rate))),
+            _ => {}
+        }
+        let above =
+            self.failed.map_or_else(|| "no rate failed yet".to_owned(), |rate| console::short(rate) + "/s failed");
+        let below = match self.passed {
+            0 => "no rate passed yet".to_owned(),
+            rate => console::short(rate) + "/s passed",
+        };
+        self.fields.bracket = format!("{below}, {above}");
+        self.fields.rate = format!("{}/s", console::short(told.rate));
+        let loss = console::loss(told.sent, told.sent.saturating_sub(told.received));
+        let reason = if told.reason.is_empty() { String::new() } else { format!(": {}", told.reason) };
+        self.fields.verdict = format!("{}, {loss}{reason}", told.verdict);
+        if let Some(entries) = told.entries {
+            self.fields.table = format!("{} entries", console::short(entries));
+        }
+    }
+
+    /// Counts what is done and what is left.
+    fn count(&mut self) {
+        self.is_changed = true;
+        let left: u64 = self.plan.iter().filter(|(key, _)| !self.done.contains(key)).map(|(_, time)| *time).sum();
+        let done = self.plan.iter().filter(|(key, _)| self.done.contains(key)).count();
+        self.fields.done = format!("{done} of {}", self.plan.len());
+        self.fields.left = console::seconds(left / 1_000_000_000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_follow_the_events() {
+        let mut progress = Progress::default();
+        for line in [
+            "{\"event\":\"dut-preparing\",\"dut\":\"nat\",\"connections\":1000,\"cores\":2}",
+            "{\"event\":\"null-measured\",\"frames\":9000000}",
+            "{\"event\":\"measurement-started\",\"number\":3,\"of\":8,\"measurement\":{\"metric\":\"throughput\",\"repetition\":1}}",
+            "{\"event\":\"trial\",\"rate\":2000000,\"verdict\":\"pass\",\"sent\":10,\"received\":10,\"entries\":1000}",
+            "{\"event\":\"trial\",\"rate\":4000000,\"verdict\":\"fail\",\"reason\":\"loss\",\"sent\":1000,\"received\":900}",
+            "{\"event\":\"trial\",\"rate\":3000000,\"verdict\":\"invalid\",\"sent\":1000,\"received\":1000}",
+        ] {
+            assert_eq!(progress.learn(line.as_bytes()).is_some(), line.contains("dut-preparing"), "{line}");
+            assert!(progress.take_change() && !progress.take_change());
+        }
+        let texts = progress.fields().texts();
+        assert_eq!(
+            texts[2..],
+            [
+                "nat, 1 k connections, 2 cores",
+                "3 of 8: throughput, repetition 1",
+                "3 M/s",
+                "2 M/s passed, 4 M/s failed",
+                "invalid, no loss",
+                "1 k entries",
+                "9 M frames/s per direction",
+            ]
+        );
+        assert_eq!(progress.learn(b"not JSON"), None);
+        assert_eq!(progress.learn(b"{\"event\":\"of a later version\"}"), None);
+        assert_eq!(progress.learn(b"{\"event\":\"finished\",\"seconds\":7}").as_deref(), Some("done in 7 s"));
+        assert!(progress.has_ended());
+    }
+
+    #[test]
+    fn headings_and_texts_have_one_order() {
+        let fields = serde_json::to_value(Fields { null: "x".into(), ..Fields::default() }).unwrap();
+        assert!(
+            FIELDS.iter().all(|(name, _)| fields.get(name).is_some())
+                && fields.as_object().unwrap().len() == FIELDS.len()
+        );
+        assert_eq!(Fields { null: "x".into(), ..Fields::default() }.texts()[FIELDS.len() - 1], "x");
+    }
+}

@@ -1,0 +1,115 @@
+//! `natmeter serve`: a read-only web page over a folder of runs. Each connection has a thread; hyper speaks HTTP/1 on it. The
+//! number of connections, the size of requests and every wait are limited. Pages need no script, except to follow a run live.
+
+mod access;
+mod answer;
+mod confine;
+mod connection;
+mod live;
+mod page;
+mod query;
+mod reports;
+mod site;
+
+pub use access::{Access, TokenError, new_token, token_of};
+pub use confine::{ConfineError, confine};
+pub use site::Site;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Open connections; the server answers further ones with 503.
+const CONNECTIONS: usize = 64;
+/// Longest wait before the server looks whether it is to stop.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+/// Wait after a connection that could not be accepted, such as for lack of file descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The answer to a connection beyond [`CONNECTIONS`].
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens at an address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// If the address cannot be used.
+    pub fn bind(address: SocketAddr) -> io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Server { address: listener.local_addr()?, listener })
+    }
+
+    /// Returns the address with its port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers requests until `stop` is set.
+    ///
+    /// # Errors
+    /// If the server cannot wait for connections.
+    pub fn run(&self, site: &Arc<Site>, stop: &Arc<AtomicBool>) -> io::Result<()> {
+        let open = Arc::new(AtomicUsize::new(0));
+        while !stop.load(Ordering::Relaxed) {
+            wait(&self.listener, PollFlags::IN)?;
+            match self.listener.accept() {
+                Ok((stream, _)) => Server::serve(stream, site, stop, &open),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the thread of a connection, or refuses the connection.
+    fn serve(mut stream: TcpStream, site: &Arc<Site>, stop: &Arc<AtomicBool>, open: &Arc<AtomicUsize>) {
+        let place = Place::take(open);
+        if open.load(Ordering::Relaxed) > CONNECTIONS {
+            let _ = stream.set_nonblocking(true).and_then(|()| stream.write_all(BUSY));
+            return;
+        }
+        let (site, stop) = (Arc::clone(site), Arc::clone(stop));
+        let started = thread::Builder::new().name("http".into()).spawn(move || {
+            let _place = place;
+            connection::serve(&stream, &site, &stop);
+        });
+        // Without a thread, the stream is dropped, which closes the connection.
+        drop(started);
+    }
+}
+
+/// A place among the open connections.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(open: &Arc<AtomicUsize>) -> Place {
+        open.fetch_add(1, Ordering::Relaxed);
+        Place(Arc::clone(open))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits until a socket is ready, at most a tick.
+fn wait(socket: &impl std::os::fd::AsFd, flags: PollFlags) -> io::Result<()> {
+    match poll(&mut [PollFd::new(socket, flags)], Some(&TICK)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,67 @@
+//! The path and the query of a request, decoded.
+
+use hyper::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What a path segment has in plain: all that natmeter gives to names of runs.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+/// Parameters of a query; further ones are ignored.
+const PARAMETERS: usize = 32;
+
+/// Returns a name as a segment of a path or as a value of a query.
+pub(super) fn encoded(name: &str) -> String {
+    utf8_percent_encode(name, PLAIN).to_string()
+}
+
+/// Returns the segments of a path; `None` if one is not UTF-8.
+pub(super) fn segments(uri: &Uri) -> Option<Vec<String>> {
+    let path = uri.path().strip_prefix('/').unwrap_or_default();
+    path.split('/').map(|part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned())).collect()
+}
+
+/// The parameters of a query, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Parses the query of a request.
+    pub(super) fn of(uri: &Uri) -> Query {
+        let text = uri.query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(text.as_bytes()).take(PARAMETERS);
+        Query(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// Returns the first value of a parameter.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns all values of a parameter.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the query without a parameter, with its question mark; empty without parameters.
+    pub(super) fn without(&self, name: &str) -> String {
+        let kept = self.0.iter().filter(|(known, _)| known != name);
+        let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();
+        if text.is_empty() { text } else { format!("?{text}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_queries_are_decoded_once() {
+        let uri: Uri = "/run/a%2Fb/%252e?q=x+y%26&run=a&run=b&token=t".parse().unwrap();
+        assert_eq!(segments(&uri).unwrap(), ["run", "a/b", "%2e"]);
+        let query = Query::of(&uri);
+        assert_eq!((query.get("q"), query.get("none")), (Some("x y&"), None));
+        assert_eq!(query.all("run").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(query.without("token"), "?q=x+y%26&run=a&run=b");
+        assert_eq!(segments(&"/%ff".parse().unwrap()), None);
+        assert_eq!(encoded("a/b ü.c-d_e"), "a%2Fb%20%C3%BC.c-d_e");
+    }
+}

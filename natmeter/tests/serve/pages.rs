@@ -1,0 +1,179 @@
+//! The pages, and what lies outside the folder.
+
+use crate::server::{Server, copy, two_runs};
+use record::report::KNOWN;
+use record::store::{HEADER, TRIALS};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+#[test]
+fn the_list_names_runs_and_damage() {
+    let runs = two_runs();
+    fs::write(copy("version1/map-t", runs.path(), "damaged <b>").join(HEADER), "{").unwrap();
+    let server = Server::over(runs.path());
+    let list = server.get("/");
+    assert_eq!((list.status, list.header("content-type")), (200, Some("text/html; charset=utf-8")), "{list:?}");
+    for part in ["href=\"/run/map-t/\"", "href=\"/run/simulated/\"", "damaged &lt;b&gt;", "run.json, line 1", "3 runs."]
+    {
+        assert!(list.body.contains(part), "{part}: {}", list.body);
+    }
+    let some = server.get("/?q=%3CB&state=damaged");
+    assert!(some.body.contains("1 of 3 runs.") && !some.body.contains("/run/simulated/"), "{}", some.body);
+    let json: serde_json::Value = serde_json::from_str(&server.get("/runs.json?q=map-t").body).unwrap();
+    assert_eq!((json["format_version"].as_u64(), json["runs"].as_array().unwrap().len()), (Some(1), 1));
+    // A run that appears later is in the next list.
+    copy("version1/map-t", runs.path(), "later");
+    assert!(server.get("/").body.contains("/run/later/"));
+}
+
+#[test]
+fn a_run_has_its_page_and_every_format() {
+    let runs = two_runs();
+    let server = Server::over(runs.path());
+    let page = server.get("/run/simulated/");
+    assert_eq!(page.status, 200, "{page:?}");
+    assert_eq!(server.get("/run/simulated").header("location"), Some("/run/simulated/"));
+    for format in KNOWN {
+        assert!(page.body.contains(&format!("href=\"report/{}\"", format.name)), "{}", format.name);
+        let report = server.get(&format!("/run/simulated/report/{}", format.name));
+        assert_eq!(report.status, 200, "{}", format.name);
+        let file = format!("simulated.{}\"", format.extension);
+        assert!(report.header("content-disposition").unwrap().ends_with(&file), "{}", report.head);
+        let run = crate::server::recorded("rules2/simulated");
+        let expected = record::report::Report::from_folder(&run, tech::ALL).unwrap().render(format.name).unwrap();
+        assert!(report.body == expected, "{}", format.name);
+    }
+    assert!(server.get("/run/simulated/scenario.toml").body.contains("name ="));
+    assert_eq!(server.get("/run/simulated/report/pdf").status, 404);
+}
+
+#[test]
+fn a_damaged_run_is_named_on_its_page() {
+    let runs = two_runs();
+    let path = copy("rules2/simulated", runs.path(), "torn");
+    let trials = fs::read_to_string(path.join(TRIALS)).unwrap();
+    let lines: Vec<&str> = trials.lines().collect();
+    fs::write(path.join(TRIALS), lines[..2].iter().chain(&lines[3..]).flat_map(|l| [*l, "\n"]).collect::<String>())
+        .unwrap();
+    let server = Server::over(runs.path());
+    assert!(server.get("/run/torn/").body.contains("1 trial is missing before trial 3"));
+    fs::write(path.join(TRIALS), "{}\n").unwrap();
+    let page = server.get("/run/torn/").body;
+    assert!(page.contains("This run cannot be read: trials.jsonl, line 1"), "{page}");
+    assert!(!page.contains(runs.path().to_str().unwrap()), "the page tells where the folder is: {page}");
+}
+
+#[test]
+fn two_runs_stand_side_by_side() {
+    let runs = two_runs();
+    copy("rules2/simulated", runs.path(), "again");
+    let server = Server::over(runs.path());
+    let page = server.get("/compare?run=simulated&run=again");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("<th scope=\"col\">simulated</th><th scope=\"col\">again</th>"), "{}", page.body);
+    assert!(!page.body.contains("not in this run") && !page.body.contains("scenarios of these runs differ"));
+    let unlike = server.get("/compare?run=simulated&run=map-t").body;
+    assert!(unlike.contains("not in this run") && unlike.contains("scenarios of these runs differ"), "{unlike}");
+    for wrong in ["/compare", "/compare?run=simulated", "/compare?run=a&run=b&run=c"] {
+        assert_eq!(server.get(wrong).status, 400, "{wrong}");
+    }
+    assert_eq!(server.get("/compare?run=simulated&run=..%2Fetc").status, 404);
+}
+
+#[test]
+fn every_answer_forbids_foreign_scripts() {
+    let runs = two_runs();
+    let server = Server::over(runs.path());
+    for path in ["/", "/run/simulated/", "/run/simulated/live", "/run/simulated/report/html", "/nowhere", "/style.css"]
+    {
+        let answer = server.get(path);
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{path}: {policy}"
+        );
+        assert!(!policy.contains("script-src 'unsafe"), "{path}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
+    }
+}
+
+#[test]
+fn nothing_outside_the_folder_is_answered() {
+    let (runs, outside) = (two_runs(), two_runs());
+    symlink(outside.path().join("simulated"), runs.path().join("link")).unwrap();
+    let with_link = copy("rules2/simulated", runs.path(), "with-link");
+    fs::remove_file(with_link.join(TRIALS)).unwrap();
+    symlink("/etc/passwd", with_link.join(TRIALS)).unwrap();
+    fs::create_dir(runs.path().join(".hidden")).unwrap();
+    let server = Server::over(runs.path());
+    let back = runs.path().file_name().unwrap().to_str().unwrap();
+    for path in [
+        "/../../../../etc/passwd",
+        "/run/../../../../etc/passwd",
+        "/run/%2e%2e/",
+        "/run/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "/run/..%2f..%2f..%2fetc/report/text",
+        "/run//etc/passwd",
+        "/run/%2fetc/",
+        "/run/simulated%00/",
+        "/run/simulated/../../../etc/passwd",
+        "/run/simulated/run.json",
+        "/run/simulated/report/..%2ftrials.jsonl",
+        "/run/simulated/scenario.toml/",
+        "/run/link/",
+        "/run/link/report/text",
+        "/run/link/events",
+        "/run/.hidden/",
+        "/run/./",
+        "/run/simulated/%2e%2e/map-t/run.json",
+        "//etc/passwd",
+        &format!("/run/..%2f{back}%2fsimulated/"),
+        "/run/%ff/",
+    ] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 404, "{path}: {answer:?}");
+        assert!(!answer.body.contains("root:"), "{path}");
+    }
+    let page = server.get("/run/with-link/").body;
+    assert!(page.contains("trials.jsonl is not a regular file") && !page.contains("root:"), "{page}");
+    assert_eq!(server.get("/run/with-link/report/text").status, 404);
+    assert!(server.get("/").body.contains("trials.jsonl is not a regular file"));
+}
+
+#[test]
+fn other_methods_hosts_and_sizes_are_refused() {
+    let runs = two_runs();
+    let server = Server::over(runs.path());
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"] {
+        let request = format!("{method} / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        assert_eq!(server.send(&request).status, 405, "{method}");
+    }
+    let head = server.send("HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert!(head.status == 200 && head.body.is_empty(), "{head:?}");
+    let foreign = server.send("GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n");
+    assert_eq!(foreign.status, 421, "{foreign:?}");
+    let long = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(100_000));
+    assert!(matches!(server.send(&long).status, 0 | 400 | 414 | 431));
+    let many = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "a: b\r\n".repeat(200));
+    assert!(matches!(server.send(&many).status, 0 | 400 | 431));
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn wrong_arguments_are_explained() {
+    let runs = two_runs();
+    let serve = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        let output = command.arg("serve").args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let run = runs.path().join("simulated");
+    let (code, said) = serve(&[run.to_str().unwrap()]);
+    assert!(code == Some(2) && said.contains("is one run; name the folder of runs"), "{said}");
+    let (code, said) = serve(&["/nowhere"]);
+    assert!(code == Some(2) && said.contains("name the folder in which run folders are"), "{said}");
+    let taken = Server::over(runs.path());
+    let (code, said) = serve(&[runs.path().to_str().unwrap(), "--listen", &taken.address.to_string()]);
+    assert!(code == Some(2) && said.contains("name another address or port with --listen"), "{said}");
+}

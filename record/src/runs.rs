@@ -1,0 +1,335 @@
+//! The runs of a folder as a list: headers and numbers of results, without their trials. The list does not follow symbolic
+//! links, and it names damaged runs with the reason.
+
+use crate::folder::{RECORD, RECORD_WITHOUT_VERSION};
+use crate::printable::printable;
+use crate::store::{CALIBRATION, COMMANDS, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, TRIALS};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The files from which a report derives.
+const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
+/// The files that every run has from its start.
+const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
+/// Largest header in a list, octets.
+const HEADER_AT_MOST: u64 = 64 << 20;
+/// Octets at the end of the events in which the last event is searched. The event at the end of a run is a short line with a path.
+const LAST_EVENT: u64 = 8 << 10;
+
+/// One run of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Name of its folder.
+    pub name: String,
+    /// When one of its files was last written.
+    pub written: Option<SystemTime>,
+    /// Its summary, or the reason why there is none.
+    pub found: Result<Brief, String>,
+}
+
+/// What header and results say of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brief {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The scenario in words, by the name of each property.
+    pub words: BTreeMap<String, String>,
+    /// Version of the natmeter that began it.
+    pub version: String,
+    /// Start of the run, RFC 3339, UTC.
+    pub started: String,
+    /// Planned measurements.
+    pub planned: usize,
+    /// Of these: measurements with a result.
+    pub measured: usize,
+    /// Whether its last event is its end.
+    pub has_ended: bool,
+}
+
+/// The state of a run, as far as the list knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Every measurement has a result.
+    Complete,
+    /// The run has ended without a result of each measurement.
+    Partial,
+    /// The run has not ended: it is in progress or was interrupted.
+    Unfinished,
+    /// Its header or its results cannot be read.
+    Damaged,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [State; 4] = [State::Complete, State::Partial, State::Unfinished, State::Damaged];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Partial => "partial",
+            State::Unfinished => "unfinished",
+            State::Damaged => "damaged",
+        }
+    }
+}
+
+impl Listed {
+    /// Returns its state.
+    pub fn state(&self) -> State {
+        match &self.found {
+            Err(_) => State::Damaged,
+            Ok(brief) if !brief.has_ended => State::Unfinished,
+            Ok(brief) if brief.measured < brief.planned => State::Partial,
+            Ok(_) => State::Complete,
+        }
+    }
+
+    /// Whether each of these words, in lower case, is part of its name or of its scenario in words.
+    pub fn has(&self, words: &[String]) -> bool {
+        let mut text = self.name.to_lowercase();
+        if let Ok(brief) = &self.found {
+            for part in brief.words.values().chain([&brief.version, &brief.started]) {
+                text.push('\n');
+                text.push_str(&part.to_lowercase());
+            }
+        }
+        words.iter().all(|word| text.contains(word))
+    }
+}
+
+/// Size and time of the files that a summary depends on; `None` for a missing file. Every trial is an event, too.
+type Stamp = [Option<(u64, SystemTime)>; 3];
+
+/// The runs of a folder. It keeps each summary until the files of that run change.
+#[derive(Debug)]
+pub struct Runs {
+    folder: PathBuf,
+    known: HashMap<String, (Stamp, Listed)>,
+}
+
+impl Runs {
+    /// The runs directly below a folder.
+    pub fn of(folder: &Path) -> Runs {
+        Runs { folder: folder.to_path_buf(), known: HashMap::new() }
+    }
+
+    /// Lists the runs, the latest start first; damaged runs come first. Other files and folders are not listed.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn list(&mut self) -> io::Result<Vec<Listed>> {
+        let mut known = HashMap::with_capacity(self.known.len());
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !is_plain(&name) || !entry.file_type()?.is_dir() {
+                continue;
+            }
+            let path = entry.path();
+            let stamp = stamp(&path);
+            if stamp.iter().all(Option::is_none) {
+                continue;
+            }
+            let kept = self.known.remove(&name).filter(|(then, _)| *then == stamp);
+            let listed = kept.map_or_else(|| listed(&path, &name, &stamp), |(_, listed)| listed);
+            known.insert(name, (stamp, listed));
+        }
+        self.known = known;
+        let mut all: Vec<Listed> = self.known.values().map(|(_, listed)| listed.clone()).collect();
+        all.sort_by(|a, b| {
+            let started = |listed: &Listed| listed.found.as_ref().map(|brief| brief.started.clone()).ok();
+            let order = |listed: &Listed| (listed.found.is_err(), started(listed));
+            order(b).cmp(&order(a)).then_with(|| b.name.cmp(&a.name))
+        });
+        Ok(all)
+    }
+
+    /// Returns the path of a run with this name; `None` if the name is not that of a folder directly below, or if it is a
+    /// symbolic link.
+    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
+        let path = self.folder.join(name);
+        (is_plain(name) && fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir())).then_some(path)
+    }
+}
+
+/// Whether a name can be that of a run.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
+/// Checks that a report can be made of a run without leaving its folder: each file is a regular one, and all together have
+/// at most so many octets.
+///
+/// # Errors
+/// The reason against it, as a sentence without a full stop.
+pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
+    let mut octets = 0;
+    for name in FILES {
+        match regular(&run.join(name)) {
+            Ok(Some(metadata)) => octets += metadata.len(),
+            Ok(None) if REQUIRED.contains(&name) => return Err(is_missing(name)),
+            Ok(None) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    if octets > at_most {
+        return Err(format!("its files have {octets} octets, more than {at_most}; use `natmeter report`"));
+    }
+    Ok(())
+}
+
+/// Checks the kinds of the files of a run, with fewer system calls than [`check_files`].
+fn check_kinds(run: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(run).map_err(|error| format!("the folder cannot be read: {error}"))?;
+    let mut missing = REQUIRED.to_vec();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = FILES.into_iter().find(|known| name == *known) else { continue };
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            return Err(not_regular(name));
+        }
+        missing.retain(|other| *other != name);
+    }
+    missing.first().map_or(Ok(()), |name| Err(is_missing(name)))
+}
+
+fn not_regular(name: &str) -> String {
+    format!("{name} is not a regular file; replace it by the file itself")
+}
+
+fn is_missing(name: &str) -> String {
+    format!("{name} is missing; restore it from a copy")
+}
+
+/// Metadata of a regular file; `None` if it does not exist.
+fn regular(path: &Path) -> Result<Option<Metadata>, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(_) => Err(not_regular(&name)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{name} cannot be read: {error}")),
+    }
+}
+
+fn stamp(run: &Path) -> Stamp {
+    [HEADER, RESULTS, EVENTS].map(|name| {
+        let metadata = fs::symlink_metadata(run.join(name)).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    })
+}
+
+fn listed(path: &Path, name: &str, stamp: &Stamp) -> Listed {
+    let found = brief(path).map_err(|why| printable(&why).into_owned());
+    Listed { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
+}
+
+/// The fields of every header, with the scenario in words.
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default = "without_version")]
+    record: u32,
+    version: String,
+    started: String,
+    scenario: BTreeMap<String, Value>,
+    plan: Planned,
+}
+
+#[derive(Deserialize)]
+struct Planned {
+    measurements: Vec<IgnoredAny>,
+}
+
+fn without_version() -> u32 {
+    RECORD_WITHOUT_VERSION
+}
+
+fn brief(run: &Path) -> Result<Brief, String> {
+    check_kinds(run)?;
+    let text = read_at_most(&run.join(HEADER), HEADER_AT_MOST)?;
+    let header: Header = serde_json::from_slice(&text)
+        .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;
+    if header.record > RECORD {
+        let natmeter = header.version;
+        return Err(format!(
+            "{HEADER}: version {} of the run folder is unknown; use natmeter {natmeter}",
+            header.record
+        ));
+    }
+    let words: BTreeMap<String, String> =
+        header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();
+    Ok(Brief {
+        scenario: words.get("name").cloned().unwrap_or_default(),
+        words,
+        version: header.version,
+        started: header.started,
+        planned: header.plan.measurements.len(),
+        measured: measured(&run.join(RESULTS))?,
+        has_ended: has_ended(&run.join(EVENTS)),
+    })
+}
+
+/// Counts the measurements with a result. Of each line it reads the first field, which names the measurement.
+fn measured(results: &Path) -> Result<usize, String> {
+    /// What a line begins with.
+    const BEGIN: &[u8] = b"{\"measurement\":";
+    let text = match fs::read(results) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(format!("{RESULTS} cannot be read: {error}")),
+    };
+    let mut found = HashSet::new();
+    let mut rest = text.as_slice();
+    for at in 1.. {
+        let begin = rest;
+        let length = rest.skip_until(b'\n').unwrap_or(0);
+        // A kill leaves an incomplete last line, which `resume` removes.
+        let Some(line) = begin[..length].strip_suffix(b"\n") else { break };
+        let wrong = |why: &str| format!("{RESULTS}, line {at}: {why}; restore the file from a copy");
+        let fields = line.strip_prefix(BEGIN).ok_or_else(|| wrong("it names no measurement"))?;
+        let mut values = Deserializer::from_slice(fields).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => found.insert(&fields[..values.byte_offset()]),
+            Some(Err(error)) => return Err(wrong(&error.to_string())),
+            None => return Err(wrong("it ends too early")),
+        };
+    }
+    Ok(found.len())
+}
+
+/// Whether the last complete line of the events is the end of the run.
+fn has_ended(events: &Path) -> bool {
+    let last = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(events)?;
+        let from = file.metadata()?.len().saturating_sub(LAST_EVENT);
+        file.seek(SeekFrom::Start(from))?;
+        let mut text = Vec::new();
+        file.take(LAST_EVENT).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let text = last().unwrap_or_default();
+    let mut lines = text.split_inclusive(|&octet| octet == b'\n').filter(|line| line.ends_with(b"\n"));
+    let event = lines.next_back().and_then(|line| serde_json::from_slice::<Value>(line).ok());
+    event.is_some_and(|event| event["event"] == "finished")
+}
+
+fn read_at_most(path: &Path, at_most: u64) -> Result<Vec<u8>, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let read = || -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        File::open(path)?.take(at_most + 1).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    let text = read().map_err(|error| format!("{name} cannot be read: {error}"))?;
+    if text.len() as u64 > at_most { Err(format!("{name} has more than {at_most} octets")) } else { Ok(text) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use super::*;
+use std::os::unix::fs::symlink;
+
+/// Writes a run with so many results of four planned measurements.
+fn write(folder: &Path, name: &str, results: usize, ended: bool) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir(&path).unwrap();
+    let measurement = |n: usize| format!("{{\"metric\":\"throughput\",\"repetition\":{n}}}");
+    let plan = [1, 2, 3, 4].map(measurement).join(",");
+    let header = format!(
+        "{{\"record\":3,\"version\":\"0.1.0\",\"started\":\"2026-01-0{}T00:00:00Z\",\
+         \"scenario\":{{\"name\":\"{name}\",\"devices\":\"nftables\"}},\"plan\":{{\"measurements\":[{plan}]}}}}",
+        results + 1
+    );
+    fs::write(path.join(HEADER), header).unwrap();
+    fs::write(path.join(SCENARIO), "").unwrap();
+    let line = |n| format!("{{\"measurement\":{},\"rate\":{n}}}\n", measurement(n));
+    let lines = (1..=results).map(line).collect::<Vec<_>>().concat();
+    // The first result is replaced by a later line; the last line is incomplete.
+    let again = lines.lines().next().map(|line| format!("{line}\n")).unwrap_or_default();
+    fs::write(path.join(RESULTS), lines + &again + "{\"measurement\":{\"met").unwrap();
+    let last = if ended { "{\"event\":\"finished\"}\n" } else { "{\"event\":\"trial\"}\n" };
+    fs::write(path.join(EVENTS), format!("{{\"event\":\"finished\"}}\n{last}{{\"ev")).unwrap();
+    path
+}
+
+fn states(runs: &mut Runs) -> Vec<(String, State)> {
+    runs.list().unwrap().iter().map(|listed| (listed.name.clone(), listed.state())).collect()
+}
+
+#[test]
+fn runs_are_listed_by_their_start_with_their_state() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "a", 4, true);
+    write(dir.path(), "b", 3, true);
+    write(dir.path(), "c", 2, false);
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    fs::create_dir(dir.path().join(".d.draft")).unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    let mut runs = Runs::of(dir.path());
+    let named = |name: &str, state| (name.to_owned(), state);
+    let expected = [named("a", State::Complete), named("b", State::Partial), named("c", State::Unfinished)];
+    assert_eq!(states(&mut runs), expected);
+    let all = runs.list().unwrap();
+    let brief = all[1].found.as_ref().unwrap();
+    assert_eq!((brief.planned, brief.measured, brief.scenario.as_str()), (4, 3, "b"));
+    assert!(all[1].has(&["nftab".to_owned(), "2026-01-04".to_owned()]) && !all[1].has(&["jool".to_owned()]));
+}
+
+#[test]
+fn a_summary_follows_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), "a", 3, false);
+    let mut runs = Runs::of(dir.path());
+    assert_eq!(states(&mut runs)[0].1, State::Unfinished);
+    fs::write(path.join(EVENTS), "{\"event\":\"doubt\"}\n{\"event\":\"finished\"}\n").unwrap();
+    assert_eq!(states(&mut runs)[0].1, State::Partial);
+    fs::remove_dir_all(path).unwrap();
+    assert_eq!(states(&mut runs), []);
+}
+
+#[test]
+fn damaged_runs_are_named_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name| write(dir.path(), name, 2, true);
+    fs::remove_file(path("a").join(HEADER)).unwrap();
+    fs::write(path("b").join(HEADER), "{\n\"version\": 1").unwrap();
+    fs::write(path("c").join(RESULTS), "{\"measurement\":{}}\n{\"rate\":3}\n").unwrap();
+    let later = path("d").join(HEADER);
+    let text = fs::read_to_string(&later).unwrap().replace("\"record\":3", "\"record\":99");
+    fs::write(&later, text).unwrap();
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let trials = path("e").join(TRIALS);
+    symlink(outside.path(), trials).unwrap();
+    let all = Runs::of(dir.path()).list().unwrap();
+    let why = |name: &str| {
+        let listed = all.iter().find(|listed| listed.name == name).unwrap();
+        listed.found.clone().expect_err(name)
+    };
+    assert_eq!(why("a"), "run.json is missing; restore it from a copy");
+    assert!(
+        why("b").starts_with("run.json, line 2: ") && why("b").ends_with("; restore it from a copy"),
+        "{}",
+        why("b")
+    );
+    assert_eq!(why("c"), "results.jsonl, line 2: it names no measurement; restore the file from a copy");
+    assert_eq!(why("d"), "run.json: version 99 of the run folder is unknown; use natmeter 0.1.0");
+    assert_eq!(why("e"), "trials.jsonl is not a regular file; replace it by the file itself");
+    assert!(all.iter().all(|listed| listed.state() == State::Damaged));
+}
+
+#[test]
+fn a_name_leads_to_a_folder_directly_below_and_nowhere_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = write(dir.path(), "a", 1, true);
+    symlink(&run, dir.path().join("link")).unwrap();
+    fs::create_dir(dir.path().join(".hidden")).unwrap();
+    let runs = Runs::of(dir.path());
+    assert_eq!(runs.path_of("a"), Some(run));
+    for name in ["", ".", "..", "link", ".hidden", "a/..", "a/run.json", "/etc", "\0", "b"] {
+        assert_eq!(runs.path_of(name), None, "{name:?}");
+    }
+    assert_eq!(Runs::of(dir.path()).list().unwrap().len(), 1);
+}
+
+#[test]
+fn files_beyond_a_limit_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = write(dir.path(), "a", 1, true);
+    assert_eq!(check_files(&run, 1 << 20), Ok(()));
+    assert!(check_files(&run, 10).unwrap_err().contains("more than 10; use `natmeter report`"));
+}
