@@ -402,15 +402,27 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// The upper end of a search whose highest rate passed, in words.
-fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+/// Whether the upper end of the searches follows from the tester ceiling and not from the scenario.
+fn is_testers_limit(report: &Report, result: &super::PointResult) -> bool {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
-    match is_upper_end_the_testers(here.max_rate(), ceiling) {
+    is_upper_end_the_testers(here.max_rate(), ceiling)
+}
+
+/// The upper end of a search whose highest rate passed, in words.
+fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+    match is_testers_limit(report, result) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
     }
+}
+
+/// Whether the highest rate that passed is that of the scenario, so that the device reaches all that was asked of it.
+pub(super) fn is_scenarios_limit(report: &Report, result: &super::PointResult) -> bool {
+    let measured = super::parts::measured(&result.metric);
+    let is_rate = ![CONN_TEAR_DOWN_RATE.key, RESET.key, FAILOVER.key, SYSTEM_RECOVERY_TIME.key].contains(&measured);
+    is_rate && !is_testers_limit(report, result)
 }
 
 /// Why a result that no upper end bounds is a lower bound: what passed, or what was not seen.

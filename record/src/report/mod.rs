@@ -1,17 +1,23 @@
 //! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
+mod ascii;
 mod bottleneck;
 mod brief;
 mod conformance;
 mod csv;
+mod csv_long;
+mod document;
 mod evidence;
 mod facts;
 mod figure;
 mod flame;
 mod html;
 mod json;
+mod junit;
+mod latex;
 mod limits;
+mod markdown;
 mod named;
 pub mod number;
 mod parts;
@@ -19,6 +25,7 @@ mod plain;
 pub mod published;
 mod remarks;
 pub mod result;
+mod rfc_text;
 mod saved;
 mod scale;
 mod section;
@@ -27,6 +34,8 @@ mod svg;
 mod table;
 mod terms;
 mod text;
+mod xml;
+mod xml2rfc;
 
 use crate::audit::{Audit, audit};
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
@@ -57,7 +66,19 @@ pub struct Format {
 }
 
 /// The known formats.
-pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT];
+pub const KNOWN: &[Format] = &[
+    text::FORMAT,
+    csv::FORMAT,
+    csv_long::FORMAT,
+    json::FORMAT,
+    html::FORMAT,
+    markdown::FORMAT,
+    latex::FORMAT,
+    xml2rfc::DRAFT,
+    xml2rfc::SECTION,
+    rfc_text::FORMAT,
+    junit::FORMAT,
+];
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
