@@ -3,6 +3,7 @@
 mod bottleneck;
 mod bounds;
 mod fixture;
+mod formats;
 mod memory;
 mod repeated;
 mod schema;
