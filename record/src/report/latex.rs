@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format =
 const PREAMBLE: &str = r"\documentclass{article}
 \usepackage[utf8]{inputenc}
 \usepackage[margin=2.5cm]{geometry}
-\usepackage{array,booktabs,longtable}
+\usepackage{array,booktabs,caption,longtable}
 \emergencystretch=3em
 \begin{document}
 ";
