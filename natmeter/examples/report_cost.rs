@@ -48,7 +48,8 @@ fn make(parent: &Path, trials: usize) -> std::path::PathBuf {
     let text = include_str!("report_cost.toml");
     let repetitions = trials.div_ceil(TRIALS_OF_A_REPETITION);
     let options = Options { set: vec![format!("repetitions={repetitions}")], ..Options::default() };
-    let scenario = parse("report_cost.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
+    let scenario =
+        parse("report_cost.toml", text, &options, tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let scenario = scenario.scenario;
     let plan = natmeter::forecast::plan(&scenario);
     let header = Header::new("2026-01-01T00:00:00Z".to_owned(), scenario, options, plan);

@@ -192,23 +192,28 @@ pub(super) struct Block {
     pub widths: Vec<usize>,
 }
 
-/// Widths of words that wrap.
-const NARROWEST_WORDS: usize = 20;
-/// A longer cell holds words, which are left-aligned and wrap; others hold numbers.
+/// A longer text wraps before its table is split.
+const NARROWEST: usize = 15;
+/// A longer cell holds words, which are left-aligned; others hold numbers.
 const LONGEST_NUMBER: usize = 30;
 
 impl Block {
     /// Splits the columns of a table into blocks of at most `room` characters; each column takes `between` further ones.
     pub(super) fn split(table: &Table, room: usize, between: usize) -> Vec<Block> {
         let count = |text: &str| text.chars().count();
+        let longest_word = |text: &str| text.split_whitespace().map(count).max().unwrap_or(0);
         let label = rows(table).map(|row| count(&row.label)).max().unwrap_or(0).max(count(table.axis)).min(room / 3);
         let rest = room - label - between;
-        let natural = |i: usize| rows(table).map(|row| count(&row.cells[i])).max().unwrap_or(0);
-        let naturals: Vec<usize> = (0..table.columns.len()).map(|i| natural(i).max(count(&table.columns[i]))).collect();
-        let least = |i: usize| match is_words(table, i) {
-            true => naturals[i].min(NARROWEST_WORDS),
-            false => naturals[i].min(rest - between),
+        // A head wraps between its words, and so do long cells.
+        let widths = |column: usize| {
+            let longest = rows(table).map(|row| count(&row.cells[column])).max().unwrap_or(0);
+            let head = &table.columns[column];
+            let word = rows(table).map(|row| longest_word(&row.cells[column])).max().unwrap_or(0).min(LONGEST_NUMBER);
+            let least = longest.min(NARROWEST).max(word).max(longest_word(head));
+            (least.min(rest - between), longest.max(count(head)).min(rest - between))
         };
+        let (leasts, naturals): (Vec<usize>, Vec<usize>) = (0..table.columns.len()).map(widths).unzip();
+        let least = |column: usize| leasts[column];
         let mut blocks = Vec::new();
         let mut first = 0;
         while first < naturals.len() {

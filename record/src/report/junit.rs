@@ -63,7 +63,7 @@ fn attributes(suites: &[&Suite]) -> String {
         count(|outcome| matches!(outcome, Outcome::Failure(_))),
         count(|outcome| matches!(outcome, Outcome::Error(_))),
         count(|outcome| matches!(outcome, Outcome::Skipped(_))),
-        cases().filter_map(|case| case.seconds).sum::<f64>()
+        cases().filter_map(|case| case.seconds).fold(0.0, |sum, seconds| sum + seconds)
     )
 }
 

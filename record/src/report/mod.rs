@@ -145,7 +145,18 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn, missing: _ } = record;
+        let Record {
+            header,
+            mut facts,
+            calibration,
+            mut self_test,
+            outcomes,
+            trials,
+            nulls,
+            commands,
+            torn,
+            missing: _,
+        } = record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
         let repeated_points = visit::repeated_points(&outcomes);

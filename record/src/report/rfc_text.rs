@@ -93,7 +93,8 @@ impl Page {
         self.rule(block, '-');
         self.line("");
         self.wrap(INDENT, &format!("Table {number}: {}", block.title(table)));
-        if block.is_last(table) {
+        if block.is_last(table) && !table.notes.is_empty() {
+            self.line("");
             for (i, note) in table.notes.iter().enumerate() {
                 self.wrap(&format!("{INDENT}[{}] ", i + 1), note);
             }

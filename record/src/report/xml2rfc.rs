@@ -155,11 +155,10 @@ fn aligned(table: &Table, column: usize) -> &'static str {
 }
 
 fn print_row(out: &mut String, table: &Table, block: &Block, row: &Row) {
-    let _ = write!(out, "<tr><th>{}</th>", e(&row.label));
+    // Row heads as `th` would draw a double line between all rows of the plain text.
+    let _ = write!(out, "<tr><td>{}</td>", e(&row.label));
     for column in block.columns.clone() {
-        let text = prose(&row.cells[column]);
-        let text = if row.strong { format!("<strong>{text}</strong>") } else { text };
-        let _ = write!(out, "<td{}>{text}</td>", aligned(table, column));
+        let _ = write!(out, "<td{}>{}</td>", aligned(table, column), prose(&row.cells[column]));
     }
     out.push_str("</tr>\n");
 }
