@@ -157,12 +157,11 @@ fn beside(report: &Report) -> Part {
 fn self_test(report: &Report) -> Vec<Table> {
     let checks = report.self_test.iter().flat_map(|test| &test.checks);
     let rows = checks.map(|check| {
-        let error = check.error.clone().unwrap_or_default();
-        let verdict = check.verdict().to_owned();
-        (check.name.clone(), vec![check.truth.clone(), check.measured.clone(), error, verdict])
+        // Few checks have an error, which needs no column.
+        let measured = check.error.iter().fold(check.measured.clone(), |all, error| format!("{all}, error {error}"));
+        (check.name.clone(), vec![check.truth.clone(), measured, check.verdict().to_owned()])
     });
-    let columns = ["injected", "measured", "error", "verdict"];
-    listed("Self-test against known truth", "check", &columns, rows.collect())
+    listed("Self-test against known truth", "check", &["injected", "measured", "verdict"], rows.collect())
 }
 
 fn fact_tables(report: &Report) -> Vec<Table> {
@@ -192,44 +191,36 @@ pub(super) struct Block {
     pub widths: Vec<usize>,
 }
 
-/// A longer text wraps before its table is split.
-const NARROWEST: usize = 15;
+/// Longer cells of words wrap before their table is split.
+const NARROWEST_WORDS: usize = 15;
+/// Longer cells of numbers do so.
+const NARROWEST_NUMBERS: usize = 11;
 /// A longer cell holds words, which are left-aligned; others hold numbers.
 const LONGEST_NUMBER: usize = 30;
 
 impl Block {
     /// Splits the columns of a table into blocks of at most `room` characters; each column takes `between` further ones.
     pub(super) fn split(table: &Table, room: usize, between: usize) -> Vec<Block> {
-        let count = |text: &str| text.chars().count();
-        let longest_word = |text: &str| text.split_whitespace().map(count).max().unwrap_or(0);
         let label = rows(table).map(|row| count(&row.label)).max().unwrap_or(0).max(count(table.axis)).min(room / 3);
         let rest = room - label - between;
-        // A head wraps between its words, and so do long cells.
-        let widths = |column: usize| {
-            let longest = rows(table).map(|row| count(&row.cells[column])).max().unwrap_or(0);
-            let head = &table.columns[column];
-            let word = rows(table).map(|row| longest_word(&row.cells[column])).max().unwrap_or(0).min(LONGEST_NUMBER);
-            let least = longest.min(NARROWEST).max(word).max(longest_word(head));
-            (least.min(rest - between), longest.max(count(head)).min(rest - between))
-        };
-        let (leasts, naturals): (Vec<usize>, Vec<usize>) = (0..table.columns.len()).map(widths).unzip();
-        let least = |column: usize| leasts[column];
+        let within = |width: usize| width.min(rest - between);
+        let widths = (0..table.columns.len()).map(|column| widths(table, column));
+        let widths: Vec<(usize, usize)> = widths.map(|(least, whole)| (within(least), within(whole))).collect();
         let mut blocks = Vec::new();
         let mut first = 0;
-        while first < naturals.len() {
+        while first < widths.len() {
             let (mut used, mut end) = (0, first);
-            while end < naturals.len() && (end == first || used + least(end) + between <= rest) {
-                used += least(end) + between;
+            while end < widths.len() && (end == first || used + widths[end].0 + between <= rest) {
+                used += widths[end].0 + between;
                 end += 1;
             }
-            let mut widths: Vec<usize> = (first..end).map(least).collect();
             let mut spare = rest.saturating_sub(used);
-            for (width, natural) in widths.iter_mut().zip(&naturals[first..end]) {
-                let more = spare.min(natural - *width);
-                *width += more;
+            let given = widths[first..end].iter().map(|(least, whole)| {
+                let more = spare.min(whole - least);
                 spare -= more;
-            }
-            blocks.push(Block { label, columns: first..end, widths });
+                least + more
+            });
+            blocks.push(Block { label, columns: first..end, widths: given.collect() });
             first = end;
         }
         blocks
@@ -268,6 +259,22 @@ impl Block {
     }
 }
 
+fn count(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The least width of a column, at which its head and long cells wrap between their words, and the width at which nothing wraps.
+fn widths(table: &Table, column: usize) -> (usize, usize) {
+    let longest_word = |text: &str| text.split_whitespace().map(count).max().unwrap_or(0);
+    let head = &table.columns[column];
+    let longest = |of: &dyn Fn(&str) -> usize| rows(table).map(|row| of(&row.cells[column])).max().unwrap_or(0);
+    let longest_cell = longest(&count);
+    let narrowest = if is_words(table, column) { NARROWEST_WORDS } else { NARROWEST_NUMBERS };
+    let word = longest(&longest_word).min(LONGEST_NUMBER);
+    let least = longest_cell.min(narrowest).max(word).max(longest_word(head));
+    (least, longest_cell.max(count(head)))
+}
+
 fn rows(table: &Table) -> impl Iterator<Item = &Row> {
     table.groups.iter().flat_map(|group| &group.rows).chain(&table.parameters)
 }
@@ -275,7 +282,7 @@ fn rows(table: &Table) -> impl Iterator<Item = &Row> {
 /// Whether a column holds words instead of numbers.
 pub(super) fn is_words(table: &Table, column: usize) -> bool {
     ["doubt", "departure", "value", "meaning", "conditions"].contains(&table.columns[column].as_str())
-        || rows(table).any(|row| row.cells[column].chars().count() > LONGEST_NUMBER)
+        || rows(table).any(|row| count(&row.cells[column]) > LONGEST_NUMBER)
 }
 
 /// The parts of a text between backticks, alternately outside and inside; the last one is outside. An unpaired backtick is text.
@@ -289,4 +296,37 @@ pub(super) fn spans(text: &str) -> Vec<(bool, &str)> {
 /// A text on one line, with single blanks.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The columns of each block, and their widths.
+    fn split(columns: &[&str], cells: &[&str], room: usize) -> Vec<(Range<usize>, Vec<usize>)> {
+        let cells = cells.iter().map(|&cell| cell.to_owned()).collect();
+        let table = listed("t", "label", columns, vec![("label".to_owned(), cells)]).remove(0);
+        Block::split(&table, room, 3).into_iter().map(|block| (block.columns, block.widths)).collect()
+    }
+
+    #[test]
+    fn columns_that_fit_stay_together_and_long_cells_wrap_first() {
+        assert_eq!(split(&["a", "b"], &["1,000", "2"], 30), [(0..2, vec![5, 1])]);
+        // 5 + 3 for the row heads; each column takes 12 + 3.
+        let digits = ["123456789012"; 3];
+        assert_eq!(split(&["a", "b", "c"], &digits, 38), [(0..2, vec![12, 12]), (2..3, vec![12])]);
+        // "14.7 M, 14.4 M" wraps at 11.
+        assert_eq!(split(&["a", "b"], &["14.7 M, 14.4 M"; 2], 40), [(0..2, vec![14, 12])]);
+        assert_eq!(split(&["a", "b"], &["14.7 M, 14.4 M"; 2], 35), [(0..1, vec![14]), (1..2, vec![14])]);
+        // Words get the room that numbers leave, and a long word does not make a table wider than a page.
+        let words = "some words that need more than one line";
+        assert_eq!(split(&["n", "value"], &["1", words], 40), [(0..2, vec![1, 25])]);
+        assert_eq!(split(&["value"], &[&"x".repeat(90)], 40), [(0..1, vec![29])]);
+    }
+
+    #[test]
+    fn code_is_between_paired_backticks() {
+        assert_eq!(spans("a `b` c"), [(false, "a "), (true, "b"), (false, " c")]);
+        assert_eq!(spans("a ` b"), [(false, "a ` b")]);
+    }
 }

@@ -92,7 +92,7 @@ fn specification(table: &Table, block: &Block) -> String {
 }
 
 fn paragraph_column(characters: usize) -> String {
-    format!(">{{\\raggedright\\arraybackslash}}p{{{:.1}em}}", characters as f64 * EM)
+    format!(">{{\\raggedright\\arraybackslash}}p{{{:.1}em}}", (characters + 1) as f64 * EM)
 }
 
 fn print_row(out: &mut String, block: &Block, row: &Row) {
