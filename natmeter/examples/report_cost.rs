@@ -59,7 +59,13 @@ fn make(parent: &Path, trials: usize) -> std::path::PathBuf {
     path
 }
 
-/// Reads and renders a folder, and prints both times and the peak of this process's memory.
+/// CPU seconds of this process, which has one thread; other programs do not lengthen them.
+fn cpu() -> f64 {
+    let statistics = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    statistics.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9
+}
+
+/// Reads and renders a folder, and prints both times, CPU time and the peak of this process's memory.
 fn report(folder: &Path, format: &str) {
     let began = Instant::now();
     let report = Report::from_folder(folder, tech::ALL).expect("a run folder");
@@ -68,9 +74,10 @@ fn report(folder: &Path, format: &str) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
     println!(
-        "{format:16} read {:.3} s, rendered {:.3} s, {} bytes; peak memory {peak}",
+        "{format:16} read {:.3} s, rendered {:.3} s, CPU {:.3} s; {} bytes; peak memory {peak}",
         read.as_secs_f64(),
         (began.elapsed() - read).as_secs_f64(),
+        cpu(),
         text.len()
     );
     assert!(report.audit.findings.is_empty(), "{:?}", report.audit.findings);

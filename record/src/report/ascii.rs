@@ -1,5 +1,7 @@
 //! Texts in ASCII, as plain text of an RFC needs them: signs and letters of reports become those that RFCs print instead.
 
+use std::fmt::Write;
+
 /// Signs and letters, and what stands for each of them.
 const REPLACED: [(&str, &str); 26] = [
     ("–—−·", "-"),
@@ -37,7 +39,9 @@ pub(super) fn ascii(text: &str) -> String {
         match REPLACED.iter().find(|(from, _)| from.contains(c)) {
             Some((_, to)) => out.push_str(to),
             None if c.is_ascii() && !c.is_ascii_control() => out.push(c),
-            None => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            None => {
+                let _ = write!(out, "<U+{:04X}>", u32::from(c));
+            }
         }
     }
     out

@@ -22,8 +22,9 @@ const FIRST: &str = "run,started,natmeter,build,conformance,verdicts,device,tech
 const LAST: &str = "repetition,quantity,unit,value,bound";
 
 fn render(report: &Report) -> String {
-    let axes: String = AXES.iter().map(|axis| format!("{},", axis.name().replace('-', "_"))).collect();
-    let mut out = format!("{FIRST},{axes}{LAST}\n");
+    let axes = AXES.iter().map(|axis| axis.name().replace('-', "_"));
+    let columns = [FIRST.to_owned()].into_iter().chain(axes).chain([LAST.to_owned()]);
+    let mut out = columns.collect::<Vec<_>>().join(",") + "\n";
     for result in &report.results {
         let place = place(report, result);
         for repetition in &result.repetitions {

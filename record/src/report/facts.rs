@@ -7,7 +7,7 @@ use super::{Report, evidence};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
-use crate::store::Torn;
+use crate::store::{RESULTS, TRIALS, Torn};
 use method::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
@@ -437,7 +437,7 @@ pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> Strin
 }
 
 /// All doubts: those recorded with the facts, and those that follow from the results.
-pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
+pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'static str]) -> Vec<String> {
     let mut doubts: Vec<String> =
         report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
     doubts.extend(rules_of_another_version(report));
@@ -516,6 +516,10 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
             "{file} ends in an incomplete line of {} bytes, which this report ignores: the run was killed.",
             torn.bytes
         ));
+    }
+    // The audit has the others.
+    for file in missing.iter().filter(|file| ![TRIALS, RESULTS].contains(file)) {
+        doubts.push(format!("{file} is missing, so this report lacks its content: restore the file from a copy."));
     }
     doubts
 }

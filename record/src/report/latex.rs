@@ -15,11 +15,13 @@ const PREAMBLE: &str = r"\documentclass{article}
 \usepackage[margin=2.5cm]{geometry}
 \usepackage{array,booktabs,caption,longtable}
 \emergencystretch=3em
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{0.5em}
 \begin{document}
 ";
 
 /// Characters of a table in the size of its text, and those between two columns.
-const ROOM: usize = 92;
+const ROOM: usize = 104;
 const BETWEEN: usize = 3;
 /// Width of a character in em, with some room.
 const EM: f64 = 0.52;
@@ -77,7 +79,7 @@ fn print(out: &mut String, table: &Table, block: &Block) {
     out.push_str("\\end{longtable}}\n");
     if block.is_last(table) {
         for (i, note) in table.notes.iter().enumerate() {
-            let _ = write!(out, "\n\\noindent{{\\footnotesize {{[}}{}] {}\\par}}\n", i + 1, prose(note));
+            let _ = write!(out, "\n{{\\footnotesize {{[}}{}] {}\\par}}\n", i + 1, prose(note));
         }
     }
 }
@@ -104,9 +106,9 @@ fn print_row(out: &mut String, block: &Block, row: &Row) {
 
 /// A text with its code.
 fn prose(text: &str) -> String {
-    let code = |(is_code, part): (bool, &str)| match is_code {
-        true => format!("\\texttt{{{}}}", escaped(part)),
-        false => escaped(part),
+    let code = |(is_code, part): (bool, &str)| {
+        let part = escaped(part);
+        if is_code { format!("\\texttt{{{part}}}") } else { part }
     };
     spans(text).into_iter().map(code).collect()
 }

@@ -145,18 +145,8 @@ impl Report {
 
     /// Returns the report of an audited record.
     pub fn of(record: Record, audit: Audit) -> Report {
-        let Record {
-            header,
-            mut facts,
-            calibration,
-            mut self_test,
-            outcomes,
-            trials,
-            nulls,
-            commands,
-            torn,
-            missing: _,
-        } = record;
+        let Record { header, mut facts, calibration, mut self_test, outcomes, trials, nulls, commands, torn, missing } =
+            record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
         let repeated_points = visit::repeated_points(&outcomes);
@@ -183,7 +173,7 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
-        report.doubts = facts::doubts(&report, &torn);
+        report.doubts = facts::doubts(&report, &torn, &missing);
         let sentences = sentences::of(&report);
         report.short = sentences.short();
         report.sentences = sentences.all();

@@ -5,6 +5,7 @@ use super::ascii::ascii;
 use super::document::{Block, Document, Line, is_words};
 use super::table::{Row, Table};
 use super::{Format, Report};
+use std::fmt::Write;
 
 /// Plain text of an RFC.
 pub(super) const FORMAT: Format = Format {
@@ -103,8 +104,8 @@ impl Page {
 
     fn rule(&mut self, block: &Block, sign: char) {
         let widths = std::iter::once(&block.label).chain(&block.widths);
-        let columns: String = widths.map(|width| format!("+{}", sign.to_string().repeat(width + 2))).collect();
-        self.line(&format!("{INDENT}{columns}+"));
+        let columns: Vec<String> = widths.map(|width| sign.to_string().repeat(width + 2)).collect();
+        self.line(&format!("{INDENT}+{}+", columns.join("+")));
     }
 
     fn row(&mut self, table: &Table, block: &Block, row: &Row) {
@@ -121,7 +122,7 @@ impl Page {
             let mut line = format!("{INDENT}| {:width$} |", text(&label), width = block.label);
             for (is_words, width, lines) in &cells {
                 let text = text(lines);
-                line += &if *is_words { format!(" {text:width$} |") } else { format!(" {text:>width$} |") };
+                let _ = if *is_words { write!(line, " {text:width$} |") } else { write!(line, " {text:>width$} |") };
             }
             self.line(&line);
         }

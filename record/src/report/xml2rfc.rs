@@ -113,9 +113,9 @@ fn paragraphs(out: &mut String, paragraphs: &[String]) {
 
 /// A text with its code.
 fn prose(text: &str) -> String {
-    let code = |(is_code, part): (bool, &str)| match is_code {
-        true if !part.is_empty() => format!("<tt>{}</tt>", e(part)),
-        _ => e(part),
+    let code = |(is_code, part): (bool, &str)| {
+        let text = e(part);
+        if is_code && !part.is_empty() { format!("<tt>{text}</tt>") } else { text }
     };
     spans(text).into_iter().map(code).collect()
 }

@@ -6,6 +6,7 @@ use method::ResultKind;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use record::folder::SelfTestCheck;
 use record::report::number::grouped_f64;
+use record::report::result::PointResult;
 use record::report::{KNOWN, Report};
 use roxmltree::{Document, Node};
 use scenario::parse;
@@ -17,13 +18,13 @@ const HOSTILE: &str = "<&>\"' | a_b*c `d` $x$ ~ ^ # % {e} \\f [g]\nh,\t-- é 中
 /// A run whose names and texts are hostile.
 fn hostile() -> Run {
     let mut run = fixture::kernel();
-    run.header.scenario.about = HOSTILE.to_owned();
-    run.header.scenario.name = HOSTILE.to_owned();
+    run.header.scenario.about = HOSTILE.into();
+    run.header.scenario.name = HOSTILE.into();
     for measurement in &mut run.header.plan.measurements {
-        measurement.point.dut_name = HOSTILE.to_owned();
+        measurement.point.dut_name = HOSTILE.into();
     }
     for outcome in &mut run.outcomes {
-        outcome.measurement.point.dut_name = HOSTILE.to_owned();
+        outcome.measurement.point.dut_name = HOSTILE.into();
         outcome.figures.insert(HOSTILE.to_owned(), 1.0);
     }
     run.facts.doubts = vec![HOSTILE.to_owned(), format!("[1] {HOSTILE}"), format!("*{HOSTILE}"), "1. a".to_owned()];
@@ -61,7 +62,7 @@ fn medians(report: &Report) -> Vec<String> {
         .results
         .iter()
         .filter(|result| !result.nothing_passed())
-        .filter_map(|r| r.median())
+        .filter_map(PointResult::median)
         .map(grouped_f64)
         .collect()
 }
