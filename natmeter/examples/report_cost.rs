@@ -69,14 +69,15 @@ fn cpu() -> f64 {
 fn report(folder: &Path, format: &str) {
     let began = Instant::now();
     let report = Report::from_folder(folder, tech::ALL).expect("a run folder");
-    let read = began.elapsed();
+    let (read, rendering) = (began.elapsed(), Instant::now());
     let text = report.render(format).expect("a known format");
+    let rendered = rendering.elapsed();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
     println!(
         "{format:16} read {:.3} s, rendered {:.3} s, CPU {:.3} s; {} bytes; peak memory {peak}",
         read.as_secs_f64(),
-        (began.elapsed() - read).as_secs_f64(),
+        rendered.as_secs_f64(),
         cpu(),
         text.len()
     );
