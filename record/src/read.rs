@@ -70,6 +70,8 @@ pub struct Record {
     pub commands: Vec<CommandLine>,
     /// Files that end in an incomplete line.
     pub torn: Vec<(&'static str, Torn)>,
+    /// Files that a run writes before its first trial, and that are missing although it has trials or results.
+    pub missing: Vec<&'static str>,
 }
 
 impl Record {
@@ -96,8 +98,12 @@ impl Record {
             (store::NULLS, nulls.torn),
             (store::COMMANDS, commands.torn),
         ];
+        let begun = !(trials.values.is_empty() && outcomes.values.is_empty());
+        let missing = [store::TRIALS, store::RESULTS, store::COMMANDS, store::EVENTS, store::FACTS];
+        let missing = missing.into_iter().filter(|file| begun && !folder.join(file).exists());
         Ok(Record {
             scenario_text: read_text(&folder.join(store::SCENARIO))?,
+            missing: missing.collect(),
             facts: read_document(&folder.join(store::FACTS))?.unwrap_or_default(),
             calibration: read_document(&folder.join(store::CALIBRATION))?,
             self_test: read_document(&folder.join(store::SELF_TEST))?,
@@ -163,6 +169,10 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
 }
 
 fn scenario_of(path: &Path, stored: &Stored, technologies: Technologies) -> Result<(Scenario, Options), RecordError> {
+    let folder = path.parent().unwrap_or(path);
+    if !path.exists() {
+        return Err(StoreError::NotARun { path: folder.to_path_buf(), missing: store::SCENARIO }.into());
+    }
     let text = read_text(path)?;
     let name = path.display().to_string();
     let Some(options) = &stored.options else {

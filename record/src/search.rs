@@ -359,11 +359,23 @@ pub fn last_trials(records: &[TrialRecord]) -> BTreeMap<&str, u64> {
     last
 }
 
-/// Returns the results that stood before trial `first` of a search; those that stand now if it has no trial yet. A later
-/// result would change the rate of its phase 1.
-pub fn known_before(first: Option<u64>, outcomes: &[Outcome], last: &BTreeMap<&str, u64>) -> Vec<Outcome> {
+/// Returns the results that a search of this measurement uses and that stood before its trial `first`; those that stand now if
+/// it has no trial yet. A later result would change the rate of its phase 1.
+pub fn known_before(
+    m: &Measurement,
+    scenario: &Scenario,
+    first: Option<u64>,
+    outcomes: &[Outcome],
+    last: &BTreeMap<&str, u64>,
+) -> Vec<Outcome> {
     let of = |o: &Outcome| last.get(o.filed_under(|key| last.contains_key(key)).as_str()).copied();
-    let before: Vec<Outcome> = outcomes.iter().filter(|o| first.is_none() || of(o) < first).cloned().collect();
+    let elsewhere = scenario.measure.warm_start == WarmStart::Points;
+    let is_used = |o: &&Outcome| {
+        let (own, other) = (m, &o.measurement);
+        own.point == other.point || elsewhere && own.point.dut == other.point.dut && own.metric == other.metric
+    };
+    let used = outcomes.iter().filter(is_used);
+    let before: Vec<Outcome> = used.filter(|o| first.is_none() || of(o) < first).cloned().collect();
     standing(&before).cloned().collect()
 }
 

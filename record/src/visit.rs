@@ -7,6 +7,7 @@ use crate::plan::Measurement;
 use method::Rate;
 use method::stats;
 use scenario::Point;
+use std::collections::HashSet;
 
 /// Change of the null device above which results are doubtful.
 pub const CHANGE: f64 = 0.15;
@@ -56,8 +57,10 @@ pub fn rest_of(begun: &Outcome, outcomes: &[Outcome], has_later: impl Fn(&Outcom
 
 /// Returns the results that stand: the last one of each measurement.
 pub fn standing(outcomes: &[Outcome]) -> impl Iterator<Item = &Outcome> {
-    let is_last = |(at, one): &(usize, &Outcome)| !outcomes[at + 1..].iter().any(|o| o.measurement == one.measurement);
-    outcomes.iter().enumerate().filter(is_last).map(|(_, outcome)| outcome)
+    let mut later = HashSet::new();
+    let mut standing: Vec<&Outcome> = outcomes.iter().rev().filter(|o| later.insert(&o.measurement)).collect();
+    standing.reverse();
+    standing.into_iter()
 }
 
 /// Returns the measurements of the null device that belong to standing results: all but those of visits of which every result
@@ -71,13 +74,9 @@ pub fn evidence<'a>(nulls: &'a [NullDevice], outcomes: &[Outcome]) -> impl Itera
 
 /// Returns the number of points with a result that was replaced.
 pub fn repeated_points(outcomes: &[Outcome]) -> usize {
-    let mut points: Vec<&Point> = Vec::new();
-    for point in outcomes.iter().filter(|o| !is_only(o, outcomes)).map(|o| &o.measurement.point) {
-        if !points.contains(&point) {
-            points.push(point);
-        }
-    }
-    points.len()
+    let mut seen = HashSet::new();
+    let again = outcomes.iter().filter(|o| !seen.insert(&o.measurement));
+    again.map(|o| &o.measurement.point).collect::<HashSet<_>>().len()
 }
 
 /// Whether its measurement has no other result.

@@ -425,7 +425,8 @@ impl<'a> Run<'a> {
         let recorded: Vec<TrialRecord> = self.records.iter().filter(|r| r.measurement == key).cloned().collect();
         let replays = !recorded.is_empty();
         let next_seq = self.records.iter().map(|r| r.seq.saturating_add(1)).max().unwrap_or(0);
-        let known = known_before(recorded.first().map(|r| r.seq), &self.outcomes, &last_trials(&self.records));
+        let (first, last) = (recorded.first().map(|r| r.seq), last_trials(&self.records));
+        let known = known_before(measurement, &self.scenario, first, &self.outcomes, &last);
         let after = self.left().filter(|m| *m != measurement).map(|m| m.predicted.0).sum::<u64>();
         let mut searcher = Searcher {
             scenario: &self.scenario,

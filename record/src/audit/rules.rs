@@ -88,8 +88,9 @@ impl<'a> Again<'a> {
     /// Repeats the search of a measurement over the trials that are filed under `key`.
     fn search(&self, measurement: &Measurement, key: &str) -> Result<Found, TrialError> {
         let trials = filed_under(key, &self.by_key);
-        let known = known_before(trials.first().map(|t| t.seq), &self.record.outcomes, &self.last);
-        let search = Search::new(measurement, &self.record.header.scenario, &self.calibration, &known)?;
+        let (scenario, first) = (&self.record.header.scenario, trials.first().map(|t| t.seq));
+        let known = known_before(measurement, scenario, first, &self.record.outcomes, &self.last);
+        let search = Search::new(measurement, scenario, &self.calibration, &known)?;
         let mut replay = Replay::new(trials.iter().copied().cloned(), NoMore)?;
         let result = search.run(&mut replay, &mut |_| ())?;
         Ok(Found { result, directions: search.direction().count() as u32, pending: replay.pending() })

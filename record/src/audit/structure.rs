@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// All disagreements.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut findings: Vec<Finding> = version(&record.header).into_iter().chain(plan(&record.header)).collect();
+    // No result follows from the other files.
+    let missing = record.missing.iter().filter(|file| [TRIALS, RESULTS].contains(file));
+    findings.extend(missing.map(|file| Finding::new(file, None, "the file is missing".to_owned())));
     findings.extend(numbers(&record.trials));
     findings.extend(unplanned(record));
     findings.extend(results(record));

@@ -194,6 +194,8 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
     joined.nulls.append(&mut part.nulls);
     joined.trials.append(&mut part.trials);
     joined.commands.append(&mut part.commands);
+    part.missing.retain(|file| !joined.missing.contains(file));
+    joined.missing.append(&mut part.missing);
     joined.header.plan.measurements.append(&mut part.header.plan.measurements);
     joined.header.started = std::mem::take(&mut joined.header.started).min(part.header.started);
     joined.calibration = calibrations(joined.calibration.take(), part.calibration);

@@ -77,6 +77,21 @@ fn of_directions(result: &PointResult) -> (&'static str, &'static [&'static str]
     }
 }
 
+/// The unit of the values of a result, and those of other values that follow from them.
+fn units(result: &PointResult) -> (&'static str, &'static [&'static str]) {
+    match metric::by_key(&result.metric).map(|m| m.unit) {
+        Some(Unit::FramesPerSecond) => of_directions(result),
+        Some(Unit::ConnectionsPerSecond) => ("cps", &[]),
+        Some(unit) => (unit.symbol(), &[]),
+        None => ("", &[]),
+    }
+}
+
+/// The unit of the values of a result.
+pub(super) fn unit(result: &PointResult) -> &'static str {
+    units(result).0
+}
+
 /// A rate in this unit divided by the searched rate.
 fn factor(result: &PointResult, unit: &str) -> f64 {
     match (unit, result.direction_ratio) {
@@ -89,13 +104,7 @@ fn factor(result: &PointResult, unit: &str) -> f64 {
 impl Line<'_> {
     fn statistics(&self, out: &mut String) {
         let result = self.result;
-        let unit = metric::by_key(&result.metric).map(|m| m.unit);
-        let (single, others) = match unit {
-            Some(Unit::FramesPerSecond) => of_directions(result),
-            Some(Unit::ConnectionsPerSecond) => ("cps", &[] as &[_]),
-            Some(unit) => (unit.symbol(), &[] as &[_]),
-            None => ("", &[] as &[_]),
-        };
+        let (single, others) = units(result);
         for r in &result.repetitions {
             // Without a valid trial there is no value. If only a failure is known, its rate is the upper bound.
             let known = match r.bound {

@@ -7,7 +7,7 @@ use super::{Report, evidence};
 use crate::audit::Basis;
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
-use crate::store::Torn;
+use crate::store::{RESULTS, TRIALS, Torn};
 use method::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
@@ -402,15 +402,27 @@ pub(super) fn missing(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// The upper end of a search whose highest rate passed, in words.
-fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+/// Whether the upper end of the searches follows from the tester ceiling and not from the scenario.
+fn is_testers_limit(report: &Report, result: &super::PointResult) -> bool {
     let ceiling = ceiling(report, result).map(|c| Rate(c as u64));
     let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
-    match is_upper_end_the_testers(here.max_rate(), ceiling) {
+    is_upper_end_the_testers(here.max_rate(), ceiling)
+}
+
+/// The upper end of a search whose highest rate passed, in words.
+fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
+    match is_testers_limit(report, result) {
         false => "the scenario's highest rate",
         true if ceiling_is_whole(report) => "90 % of the tester ceiling, the highest rate that natmeter tries,",
         true => "90 % of the tester ceiling, measured without the kernel's end of the link,",
     }
+}
+
+/// Whether the highest rate that passed is that of the scenario, so that the device reaches all that was asked of it.
+pub(super) fn is_scenarios_limit(report: &Report, result: &super::PointResult) -> bool {
+    let measured = super::parts::measured(&result.metric);
+    let is_rate = ![CONN_TEAR_DOWN_RATE.key, RESET.key, FAILOVER.key, SYSTEM_RECOVERY_TIME.key].contains(&measured);
+    is_rate && !is_testers_limit(report, result)
 }
 
 /// Why a result that no upper end bounds is a lower bound: what passed, or what was not seen.
@@ -425,7 +437,7 @@ pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> Strin
 }
 
 /// All doubts: those recorded with the facts, and those that follow from the results.
-pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<String> {
+pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'static str]) -> Vec<String> {
     let mut doubts: Vec<String> =
         report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
     doubts.extend(rules_of_another_version(report));
@@ -504,6 +516,10 @@ pub(super) fn doubts(report: &Report, torn: &[(&'static str, Torn)]) -> Vec<Stri
             "{file} ends in an incomplete line of {} bytes, which this report ignores: the run was killed.",
             torn.bytes
         ));
+    }
+    // The audit has the others.
+    for file in missing.iter().filter(|file| ![TRIALS, RESULTS].contains(file)) {
+        doubts.push(format!("{file} is missing, so this report lacks its content: restore the file from a copy."));
     }
     doubts
 }

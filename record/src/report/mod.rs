@@ -1,17 +1,23 @@
 //! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
+mod ascii;
 mod bottleneck;
 mod brief;
 mod conformance;
 mod csv;
+mod csv_long;
+mod document;
 mod evidence;
 mod facts;
 mod figure;
 mod flame;
 mod html;
 mod json;
+mod junit;
+mod latex;
 mod limits;
+mod markdown;
 pub mod model;
 mod named;
 pub mod number;
@@ -21,6 +27,7 @@ mod plain;
 pub mod published;
 mod remarks;
 pub mod result;
+mod rfc_text;
 mod saved;
 mod scale;
 mod section;
@@ -30,6 +37,8 @@ mod svg;
 mod table;
 mod terms;
 mod text;
+mod xml;
+mod xml2rfc;
 
 use crate::audit::{Audit, audit};
 use crate::enough::is_enough;
@@ -78,7 +87,20 @@ pub struct Format {
 }
 
 /// The known formats.
-pub const KNOWN: &[Format] = &[text::FORMAT, csv::FORMAT, json::FORMAT, html::FORMAT, openmetrics::FORMAT];
+pub const KNOWN: &[Format] = &[
+    text::FORMAT,
+    csv::FORMAT,
+    csv_long::FORMAT,
+    json::FORMAT,
+    html::FORMAT,
+    markdown::FORMAT,
+    latex::FORMAT,
+    xml2rfc::DRAFT,
+    xml2rfc::SECTION,
+    rfc_text::FORMAT,
+    junit::FORMAT,
+    openmetrics::FORMAT,
+];
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -169,6 +191,7 @@ impl Report {
             nulls,
             commands,
             torn,
+            missing,
         } = record;
         plain::facts(&mut facts);
         self_test.iter_mut().flat_map(|test| &mut test.checks).for_each(plain::check);
@@ -199,7 +222,7 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
-        report.doubts = facts::doubts(&report, &torn);
+        report.doubts = facts::doubts(&report, &torn, &missing);
         let sentences = sentences::of(&report);
         report.short = sentences.short();
         report.sentences = sentences.all();

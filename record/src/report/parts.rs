@@ -8,8 +8,9 @@ use method::metric::{CONN_TEAR_DOWN_RATE, METRICS, Metric, Origin, Unit, by_key}
 
 /// Returns plan and outcomes with a measurement for each part. A metric without a value of its own is left out.
 pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Vec<Outcome>) {
+    let with_parts: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.result.parts.is_empty()).collect();
     let planned = plan.measurements.iter().flat_map(|m| {
-        let keys = own(&m.metric).into_iter().chain(parts(m, outcomes));
+        let keys = own(&m.metric).into_iter().chain(parts(m, &with_parts));
         keys.map(|metric| Measurement { metric, ..m.clone() })
     });
     let found = outcomes.iter().flat_map(|outcome| {
@@ -58,8 +59,8 @@ fn own(metric: &str) -> Option<String> {
     by_key(metric).is_none_or(|known| known.unit != Unit::Parts).then(|| metric.to_owned())
 }
 
-/// The parts of a measurement: those of its outcomes, or all of its metric before there is one.
-fn parts(m: &Measurement, outcomes: &[Outcome]) -> Vec<String> {
+/// The parts of a measurement: those of its outcomes, or all of its metric before there is one. `outcomes` are those with parts.
+fn parts(m: &Measurement, outcomes: &[&Outcome]) -> Vec<String> {
     let mut found: Vec<String> = outcomes
         .iter()
         .filter(|outcome| outcome.measurement.is_of_the_value_of(m))

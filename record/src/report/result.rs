@@ -9,8 +9,7 @@ use method::procedure::Evidence;
 use method::procedure::capacity::CapacityRates;
 use method::procedure::mlr::GoalResult;
 use method::stats::{self, Interval, Summary};
-use method::trial::Leg;
-use method::trial::Observed;
+use method::trial::{Leg, Observed, TrialOutcome};
 use method::{
     Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
     Strict, TrialRecord, Verdict, scaling,
@@ -19,7 +18,7 @@ use scenario::axis::{AxisValues, in_order};
 use scenario::{Dut, Point, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One metric at one point of the matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -115,6 +114,9 @@ pub struct PointResult {
     pub cost: Option<Cost>,
     /// Every trial: offered rate and loss.
     pub loss: Vec<LossPoint>,
+    /// Seconds for which its trials sent frames.
+    #[serde(skip)]
+    pub sending_s: f64,
 }
 
 /// One repetition of a search.
@@ -370,8 +372,9 @@ pub fn group(
 ) -> Vec<PointResult> {
     let mut results: Vec<PointResult> = Vec::new();
     let (planned, outcomes) = parts::spread(plan, outcomes);
+    let mut known = BTreeSet::new();
     for m in planned.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
-        if !results.iter().any(|c| c.key() == key(m)) {
+        if known.insert(key(m)) {
             results.push(empty(m));
         }
     }
@@ -391,21 +394,14 @@ pub fn group(
             |c: &PointResult| (c.dut, c.cores, in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>(), c.connections);
         (place(a), rank(&a.metric), &a.metric).cmp(&(place(b), rank(&b.metric), &b.metric))
     });
-    let keys: BTreeMap<String, Key> = plan.measurements.iter().map(|m| (m.key(), key(m))).collect();
-    let given = |o: &Outcome| Some((o.measurement.key(), o.measurement.attempt_key(o.attempt?)));
-    let given: BTreeMap<String, String> = outcomes.iter().filter_map(given).collect();
-    // The trials of other attempts than the one that gave the result do not belong to it.
-    let is_of_result = |trial: &&TrialRecord, of: &Key| {
-        let measurement = without_attempt(&trial.measurement);
-        keys.get(measurement) == Some(of) && given.get(measurement).is_none_or(|filed| *filed == trial.measurement)
-    };
-    for result in &mut results {
+    let trials = trials_of(&results, plan, &outcomes, trials);
+    for (result, own) in results.iter_mut().zip(trials) {
         result.planned = planned.iter().filter(|m| key(m) == result.key()).count();
-        let mut own: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
-        own.sort_by_key(|o| o.measurement.repetition);
-        fill(result, &own);
+        let mut searches: Vec<&Outcome> = outcomes.iter().filter(|o| key(&o.measurement) == result.key()).collect();
+        searches.sort_by_key(|o| o.measurement.repetition);
+        fill(result, &searches);
         result.null = nulls.iter().filter(|null| result.is_at(&null.point)).cloned().collect();
-        let own = || trials.iter().filter(|t| is_of_result(t, &result.key()));
+        let own = || own.iter().copied();
         let queued =
             own().filter(|t| t.outcome.dut_loop != Loop::Inline).filter_map(|t| t.outcome.host.dut_queue).max();
         // Every core has queues of its own, from each worker of the tester.
@@ -413,6 +409,7 @@ pub fn group(
         let in_closed_loop = result.closed_loop > 0 || own().any(|t| t.outcome.dut_loop.is_closed());
         let (queued, loss) = (queued.map(|q| q * queues), own().filter_map(loss_point).collect());
         (result.queued, result.loss, result.in_closed_loop) = (queued, loss, in_closed_loop);
+        result.sending_s = own().map(|t| sending(&t.outcome)).sum();
         if result.repetitions.is_empty() {
             // Trials of a search that has not ended.
             result.trials = result.loss.len() as u64;
@@ -421,6 +418,35 @@ pub fn group(
     }
     relate(&mut results, scenario);
     results
+}
+
+/// The trials of each result, in the order of both. Trials of other attempts than the one that gave the result do not belong to it.
+fn trials_of<'t>(
+    results: &[PointResult],
+    plan: &Plan,
+    outcomes: &[Outcome],
+    trials: &'t [TrialRecord],
+) -> Vec<Vec<&'t TrialRecord>> {
+    let places: BTreeMap<Key, usize> = results.iter().enumerate().map(|(at, result)| (result.key(), at)).collect();
+    let place = |m: &Measurement| Some((m.key(), *places.get(&key(m))?));
+    let measured: BTreeMap<String, usize> = plan.measurements.iter().filter_map(place).collect();
+    let given = |o: &Outcome| Some((o.measurement.key(), o.measurement.attempt_key(o.attempt?)));
+    let given: BTreeMap<String, String> = outcomes.iter().filter_map(given).collect();
+    let mut all = vec![Vec::new(); results.len()];
+    for trial in trials {
+        let measurement = without_attempt(&trial.measurement);
+        let Some(&place) = measured.get(measurement) else { continue };
+        if given.get(measurement).is_none_or(|filed| *filed == trial.measurement) {
+            all[place].push(trial);
+        }
+    }
+    all
+}
+
+/// Seconds for which a trial sent frames.
+fn sending(outcome: &TrialOutcome) -> f64 {
+    let phase2 = [&outcome.forward, &outcome.reverse].map(|leg| leg.send_time.as_secs_f64());
+    phase2.into_iter().fold(0.0, f64::max) + outcome.validation.as_ref().map_or(0.0, |leg| leg.send_time.as_secs_f64())
 }
 
 fn empty(m: &Measurement) -> PointResult {
@@ -464,6 +490,7 @@ fn empty(m: &Measurement) -> PointResult {
         null: Vec::new(),
         cost: None,
         loss: Vec::new(),
+        sending_s: 0.0,
     }
 }
 

@@ -1,5 +1,6 @@
-//! Run folders after kills and on full disks, and reports.
+//! Run folders after kills, on full disks and damaged, and reports.
 
+mod damaged_folder;
 mod report;
 mod store_full;
 mod store_kill;

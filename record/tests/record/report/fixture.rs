@@ -215,6 +215,7 @@ impl Run {
             nulls: run.nulls,
             commands: run.commands,
             torn: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod browser;
 mod compare;
 mod compared_runs;
 mod fixture;
+mod formats;
 mod index;
 mod memory;
 mod model;
@@ -518,6 +519,8 @@ fn a_wrong_folder_or_format_is_refused_with_a_remedy() {
     assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
     assert_eq!(error.to_string(), "`pdf` is not a report format: use one of text, csv, json, html, openmetrics");
+    let known: Vec<&str> = KNOWN.iter().map(|format| format.name).collect();
+    assert_eq!(error.to_string(), format!("`pdf` is not a report format: use one of {}", known.join(", ")));
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! The report as JUnit XML, for continuous integration: one test case a metric and point, one a check of the self-test, and one for
+//! the record.
+//!
+//! | test case | outcome |
+//! | --- | --- |
+//! | the value is the device's, or the highest rate of the scenario passed | passed |
+//! | no rate passed | `failure` |
+//! | the value is a bound because of tester or host | `skipped`, with the reason |
+//! | there is no value | `error` |
+//!
+//! The names of elements and attributes are those that Ant, Jenkins and GitLab read.
+
+use super::remarks::{remarks, short};
+use super::result::PointResult;
+use super::xml::escaped as e;
+use super::{Format, Report, facts};
+use crate::folder::SelfTestCheck;
+use method::ResultKind;
+use method::metric;
+use std::fmt::Write;
+
+/// JUnit XML.
+pub(super) const FORMAT: Format =
+    Format { name: "junit", extension: "xml", about: "a test case a value, for continuous integration", render };
+
+/// The outcome of a test case that did not pass, with its reason.
+enum Outcome {
+    Failure(String),
+    Error(String),
+    Skipped(String),
+}
+
+/// A test case.
+struct Case {
+    class: String,
+    name: String,
+    /// Seconds; `None` if not known.
+    seconds: Option<f64>,
+    outcome: Option<Outcome>,
+    /// Value and remarks, one a line.
+    out: Vec<String>,
+}
+
+/// Test cases of one kind.
+struct Suite {
+    name: &'static str,
+    cases: Vec<Case>,
+}
+
+impl Suite {
+    fn attributes(&self) -> String {
+        attributes(&[self])
+    }
+}
+
+/// Counts of test cases, as attributes.
+fn attributes(suites: &[&Suite]) -> String {
+    let cases = || suites.iter().flat_map(|suite| &suite.cases);
+    let count = |of: fn(&Outcome) -> bool| cases().filter(|case| case.outcome.as_ref().is_some_and(of)).count();
+    format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        cases().count(),
+        count(|outcome| matches!(outcome, Outcome::Failure(_))),
+        count(|outcome| matches!(outcome, Outcome::Error(_))),
+        count(|outcome| matches!(outcome, Outcome::Skipped(_))),
+        cases().filter_map(|case| case.seconds).fold(0.0, |sum, seconds| sum + seconds)
+    )
+}
+
+fn render(report: &Report) -> String {
+    let name = report.run_name();
+    let suites = [of_results(report), of_self_test(report), of_record(report)];
+    let suites: Vec<&Suite> = suites.iter().filter(|suite| !suite.cases.is_empty()).collect();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n",
+        e(&name),
+        attributes(&suites)
+    );
+    // Without its zone, because the schemas of Ant and Jenkins have none.
+    let timestamp = report.header.started.trim_end_matches('Z');
+    for suite in suites {
+        let _ = write!(
+            out,
+            "<testsuite name=\"{}\" timestamp=\"{}\" {}>\n{}",
+            suite.name,
+            e(timestamp),
+            suite.attributes(),
+            properties(report)
+        );
+        suite.cases.iter().for_each(|case| print(&mut out, case));
+        out.push_str("</testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn properties(report: &Report) -> String {
+    let header = &report.header;
+    let mut properties = vec![
+        ("scenario".to_owned(), header.scenario.name.clone()),
+        ("natmeter".to_owned(), header.version.clone()),
+        ("conformance".to_owned(), report.conformance.label.clone()),
+    ];
+    properties.extend(report.facts.build().map(|build| ("build".to_owned(), build.to_owned())));
+    properties.extend(report.doubts.iter().enumerate().map(|(i, doubt)| (format!("doubt {}", i + 1), doubt.clone())));
+    let each =
+        properties.iter().map(|(name, value)| format!("<property name=\"{}\" value=\"{}\"/>\n", e(name), e(value)));
+    format!("<properties>\n{}</properties>\n", each.collect::<String>())
+}
+
+fn print(out: &mut String, case: &Case) {
+    let time = case.seconds.map_or_else(String::new, |seconds| format!(" time=\"{seconds:.3}\""));
+    let _ = writeln!(out, "<testcase classname=\"{}\" name=\"{}\"{time}>", e(&case.class), e(&case.name));
+    match &case.outcome {
+        None => {}
+        Some(Outcome::Skipped(why)) => {
+            let _ = writeln!(out, "<skipped message=\"{}\"/>", e(why));
+        }
+        Some(Outcome::Failure(why)) => {
+            let _ = writeln!(out, "<failure type=\"nothing-passed\" message=\"{0}\">{0}</failure>", e(why));
+        }
+        Some(Outcome::Error(why)) => {
+            let _ = writeln!(out, "<error type=\"no-result\" message=\"{0}\">{0}</error>", e(why));
+        }
+    }
+    if !case.out.is_empty() {
+        let _ = writeln!(out, "<system-out>{}</system-out>", e(&case.out.join("\n")));
+    }
+    out.push_str("</testcase>\n");
+}
+
+/// The class of test cases: the scenario as a package, and a name in it. Dots separate packages.
+fn class(report: &Report, name: &str) -> String {
+    [&report.header.scenario.name, name].map(|part| part.replace('.', "_")).join(".")
+}
+
+fn of_results(report: &Report) -> Suite {
+    let case = |result: &PointResult| {
+        let mut out: Vec<String> = result
+            .median()
+            .filter(|_| !result.nothing_passed())
+            .map(|median| format!("median: {}", short(metric::by_key(&result.metric), result, median)))
+            .into_iter()
+            .collect();
+        out.extend(remarks(report, result));
+        Case {
+            class: class(report, &result.dut_name),
+            name: format!("{}: {}", result.metric, facts::device_at(result)),
+            seconds: Some(result.sending_s),
+            outcome: of_result(report, result),
+            out,
+        }
+    };
+    Suite { name: "results", cases: report.results.iter().map(case).collect() }
+}
+
+/// The outcome of a result; `None` if the value is the device's.
+fn of_result(report: &Report, result: &PointResult) -> Option<Outcome> {
+    let reason = || remarks(report, result).into_iter().next().unwrap_or_else(|| result.bound.name().to_owned());
+    if result.repetitions.is_empty() {
+        return Some(Outcome::Error("no result: the measurement is not finished, or the doubts say why".to_owned()));
+    }
+    match result.bound {
+        ResultKind::Exact | ResultKind::Observed => None,
+        ResultKind::AtUpperLimit if facts::is_scenarios_limit(report, result) => None,
+        ResultKind::NothingPassed => Some(Outcome::Failure(reason())),
+        ResultKind::NothingMeasured => Some(Outcome::Error(reason())),
+        ResultKind::AtUpperLimit
+        | ResultKind::TesterLimit
+        | ResultKind::HostLimit
+        | ResultKind::Strict
+        | ResultKind::Between
+        | ResultKind::Below => Some(Outcome::Skipped(reason())),
+    }
+}
+
+fn of_self_test(report: &Report) -> Suite {
+    let case = |check: &SelfTestCheck| {
+        let said = format!("injected {}, measured {}", check.truth, check.measured);
+        let outcome = match (check.passed, check.inconclusive) {
+            (true, _) => None,
+            (false, true) => Some(Outcome::Skipped(format!("the host was too busy: {said}"))),
+            (false, false) => Some(Outcome::Error(format!("the tester's self-test failed: {said}"))),
+        };
+        Case { class: class(report, "self-test"), name: check.name.clone(), seconds: None, outcome, out: vec![said] }
+    };
+    Suite { name: "self-test", cases: report.self_test.iter().flat_map(|test| &test.checks).map(case).collect() }
+}
+
+fn of_record(report: &Report) -> Suite {
+    let findings: Vec<String> = report.audit.findings.iter().map(ToString::to_string).collect();
+    let outcome =
+        (!findings.is_empty()).then(|| Outcome::Error(format!("the record is damaged: {}", findings.join("; "))));
+    let name = "the record of the run is intact".to_owned();
+    let case = Case { class: class(report, "record"), name, seconds: None, outcome, out: Vec::new() };
+    Suite { name: "record", cases: vec![case] }
+}
