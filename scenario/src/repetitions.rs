@@ -23,6 +23,13 @@ pub struct Until {
     pub width_ppm: u32,
 }
 
+impl From<u32> for Repetitions {
+    /// This number of repetitions.
+    fn from(most: u32) -> Repetitions {
+        Repetitions { most, until: None }
+    }
+}
+
 impl Repetitions {
     /// The fewest that are made.
     pub fn least(self) -> u32 {
@@ -86,7 +93,7 @@ impl Kind for RepetitionsOf {
 
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Repetitions> {
         let Value::Table(table) = &node.value else {
-            return times().read(node, path, refuse).map(|most| Repetitions { most, until: None });
+            return times().read(node, path, refuse).map(Repetitions::from);
         };
         let known = table.entries().iter().find(|entry| !KEYS.contains(&entry.name.as_str()));
         if let Some(unknown) = known {

@@ -107,7 +107,7 @@ mod tests {
         let laptop = load(TEXT, "laptop", &[]).unwrap();
         assert!(matches!(&laptop.duts[..], [Dut::Gateway { name: "nat64", .. }]), "{:?}", laptop.duts);
         assert_eq!((laptop.sweep.connections, laptop.sweep.cores.values), (vec![20_000], vec![1, 2, 4]));
-        assert_eq!((laptop.measure.repetitions, laptop.measure.error), (2, SearchError::Share(10_000)));
+        assert_eq!((laptop.measure.repetitions.most, laptop.measure.error), (2, SearchError::Share(10_000)));
         let kernel = load(TEXT, "kernel", &[]).unwrap();
         assert!(matches!(&kernel.duts[..], [Dut::Kernel { software: "nftables", .. }]));
         assert!(matches!(kernel.link, Link::Veth { .. }));
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(load(TEXT, "laptop", &["connections=15k"]).unwrap().sweep.connections, [15_000]);
         let options = Options { full: true, scale: Some("laptop".to_owned()), ..Options::default() };
         let full = parse("x.toml", TEXT, &options, tech::ALL).unwrap().scenario;
-        assert_eq!((full.measure.repetitions, full.sweep.connections), (11, vec![20_000]));
+        assert_eq!((full.measure.repetitions.most, full.sweep.connections), (11, vec![20_000]));
         let error = load(TEXT, "laptop", &["scale.laptop.sweep.connections=30k"]).unwrap_err();
         assert!(error.contains("write sweep.connections=…"), "{error}");
     }

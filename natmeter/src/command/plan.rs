@@ -37,7 +37,9 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
             out(&format!("changed by --set: {}\n", args.changes.set.join("; ")));
         }
         out(&forecast::text(&loaded.scenario, &plan));
-        corrected.iter().for_each(|sentence| out(&format!("{sentence}\n")));
+        if let Some(sentence) = corrected {
+            out(&format!("{sentence}\n"));
+        }
     }
     tell(&advice, output);
     if let Some(how) = args.steps {

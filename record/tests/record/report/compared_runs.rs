@@ -94,7 +94,7 @@ fn the_drift_of_the_null_device_widens_the_interval() {
 #[test]
 fn too_few_repetitions_are_not_judged() {
     let mut scenario = fixture::simulated_scenario();
-    scenario.measure.repetitions = 3;
+    scenario.measure.repetitions = 3.into();
     let runs = [1_000, 500].map(|rate| compared("run", "", &run(scenario.clone(), rate, rate)));
     let comparison = compare(&runs);
     for difference in differences(&comparison) {

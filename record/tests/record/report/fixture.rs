@@ -285,7 +285,7 @@ pub(super) fn kernel() -> Run {
 pub(super) fn cores() -> Run {
     let mut scenario = quickstart_scenario();
     scenario.name = "cores".into();
-    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4].into() };
+    scenario.sweep = Sweep { connections: vec![1_000_000], cores: vec![1, 2, 4].into(), exclude: Vec::new() };
     Run::new(scenario).measure(|m| {
         let one = if m.metric == "throughput" { 3_100_000 } else { 1_900_000 };
         let cores = u64::from(m.point.cores);

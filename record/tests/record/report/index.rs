@@ -1,7 +1,7 @@
 //! The index of runs, read by the library of SQLite.
 
 use super::fixture::Run;
-use super::{compare, report};
+use super::{compared_runs, report};
 use method::metric::THROUGHPUT;
 use record::index::{self, Indexed};
 use record::store::{HEADER, RunFolder, SCENARIO, TRIALS};
@@ -33,7 +33,7 @@ fn folder(runs: u64) -> tempfile::TempDir {
 
 fn write(parent: &Path, number: u64) -> (PathBuf, Run) {
     let scenario = parse("test.toml", TEXT, &Options::default(), tech::ALL).unwrap().scenario;
-    let mut run = compare::run(scenario, number * 5, 1_000 - 10 * number);
+    let mut run = compared_runs::run(scenario, number * 5, 1_000 - 10 * number);
     run.header.started = format!("2026-01-{:02}T10:00:00Z", number + 1);
     run.facts.duts = [("simulated".to_owned(), [("software".to_owned(), format!("1.{number}"))].into())].into();
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(number);

@@ -127,7 +127,7 @@ fn unfinished() -> Run {
 fn conforming() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.full = true;
-    scenario.measure.repetitions = 10;
+    scenario.measure.repetitions = 10.into();
     scenario.measure.duration = Nanos::from_secs(60);
     scenario.measure.drain = Nanos::from_secs(2);
     scenario.measure.settle = Nanos::from_secs(5);
@@ -148,9 +148,9 @@ fn kernel_sweep() -> Run {
 fn matrix() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "matrix".into();
-    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2].into() };
+    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2].into(), exclude: Vec::new() };
     scenario.measure.metrics = vec!["throughput".into()];
-    scenario.measure.repetitions = 1;
+    scenario.measure.repetitions = 1.into();
     Run::new(scenario).measure(|m| {
         let capacity = 5_000_000 * u64::from(m.point.cores) * 9 / (9 + u64::from(m.point.connections.ilog2()));
         Truth { capacity, tester: 40_000_000, noise: 0 }
@@ -194,7 +194,7 @@ fn texts_read_well() {
 fn values_are_listed_like_the_published_ones() {
     let mut scenario = fixture::quickstart_scenario();
     scenario.sweep.connections = vec![100_000, 1_000_000];
-    scenario.measure.repetitions = 2;
+    scenario.measure.repetitions = 2.into();
     let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 40 });
     let csv = report(&run).render("csv").unwrap();
     let mut settings = insta::Settings::clone_current();

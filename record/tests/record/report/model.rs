@@ -12,9 +12,9 @@ use scenario::Sweep;
 fn run(connections: Vec<u64>, cores: Vec<u32>, repetitions: u32, capacity: impl Fn(f64, f64) -> f64) -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "series".into();
-    scenario.sweep = Sweep { connections, cores: cores.into() };
+    scenario.sweep = Sweep { connections, cores: cores.into(), exclude: Vec::new() };
     scenario.measure.metrics = vec!["throughput".into()];
-    scenario.measure.repetitions = repetitions;
+    scenario.measure.repetitions = repetitions.into();
     Run::new(scenario).measure(|m| Truth {
         capacity: capacity(m.point.connections as f64, m.point.cores.into()) as u64,
         tester: 40_000_000,

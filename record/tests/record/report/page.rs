@@ -230,7 +230,7 @@ fn the_command_line_and_the_build_of_a_run_are_in_its_page() {
 pub(super) fn fully_observed() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "observed".into();
-    scenario.sweep = Sweep { connections: vec![100_000, 1_000_000], cores: vec![1, 2].into() };
+    scenario.sweep = Sweep { connections: vec![100_000, 1_000_000], cores: vec![1, 2].into(), exclude: Vec::new() };
     scenario.measure.metrics.extend([LATENCY.key, CPU_IDLE.key, LOCK_WAIT.key].map(str::to_owned));
     let truth =
         |m: &Measurement| Truth { capacity: 1_000_000 * u64::from(m.point.cores), tester: 14_000_000, noise: 20 };

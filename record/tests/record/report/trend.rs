@@ -1,6 +1,6 @@
 //! Trends over runs whose changes are known.
 
-use super::compare::{compared, run};
+use super::compared_runs::{compared, run};
 use super::fixture;
 use record::compare;
 use record::trend::{Trend, TrendError, of_one_scenario, text, trend};
