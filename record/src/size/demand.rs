@@ -1,4 +1,4 @@
-//! The demand of an operator: subscribers, and what each of them needs at the busy hour.
+//! The demand of an operator: subscribers, and the sessions and traffic of each of them at the busy hour.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
