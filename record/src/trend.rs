@@ -239,7 +239,7 @@ fn block(series: &Series, least_runs: usize) -> String {
             let _ = writeln!(text, "    {}", unlike.in_words().replace("; reference: ", "; before: "));
         }
         if unlike.is_empty() {
-            text.push_str("    no version, key or fact that is recorded changed there\n");
+            text.push_str("    no recorded version, key or fact changed there\n");
         }
     }
     if series.changes.is_empty() {

@@ -105,7 +105,7 @@ fn differing(beds: &[Bed], labels: &[String], parts: &[Part], is_apart: bool) ->
     let what = if is_apart {
         "their points are kept apart"
     } else {
-        "their points are taken as those of one bed, as declared"
+        "their points are joined as those of one bed, as declared"
     };
     let doubt = |(bed, label): (&Bed, &String)| {
         let (from, of_first) = (&parts[bed.first].name, &labels[0]);
@@ -155,7 +155,7 @@ impl Renaming<'_> {
 fn torn(part: &Part) -> Vec<String> {
     let doubt = |(file, torn): &(&str, crate::store::Torn)| {
         format!(
-            "{file} of {} ends in an incomplete line of {} bytes: `natmeter resume` of the run goes on behind it; then merge again",
+            "{file} of {} ends in an incomplete line of {} bytes: continue the run with `natmeter resume`, then merge again",
             part.name, torn.bytes
         )
     };
@@ -203,7 +203,7 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
     facts(&mut joined.facts, part.facts);
     let earlier = earlier.join(", ");
     keys.into_iter()
-        .map(|key| format!("{key} was measured in {name}, too: the results are those of the earlier run ({earlier})"))
+        .map(|key| format!("{key} was also measured in {name}: the results are those of the earlier run ({earlier})"))
         .collect()
 }
 
