@@ -209,7 +209,11 @@ impl Book {
         if let Some(meant) = did_you_mean(name, tables()) {
             return fault.instead(format!("did you mean [{}]?", join(path, meant)));
         }
-        if let Some(other) = self.tables_with(name).find(|other| !other.path.contains('.')).filter(|_| !is_table) {
+        let others = || self.tables_with(name).map(|other| other.path.as_str());
+        // An axis may have the name of a key of other devices: it is no place for that key.
+        let is_axis_of_others = others().any(|path| path == "sweep") && others().any(|path| path.starts_with("dut."));
+        let elsewhere = self.tables_with(name).find(|other| !other.path.contains('.'));
+        if let Some(other) = elsewhere.filter(|_| !is_table && !is_axis_of_others) {
             let other = match other.path.as_str() {
                 "" => "the top level, above all tables".to_owned(),
                 path => format!("[{path}]"),

@@ -1,8 +1,7 @@
-//! `natmeter plan --cells`: the points of a matrix as cells, one run each, for a scheduler. The runs of all cells are joined by
-//! `natmeter merge`.
+//! `natmeter plan --cells`: the points of a matrix as cells, one run each, for a scheduler. `natmeter merge` joins the runs.
 //!
-//! Every cell is `natmeter run --continue --cell NUMBER/OF`: a cell that was killed goes on where it stopped. A file lock on the bed
-//! file keeps two cells off one bed, also where a scheduler knows only their number.
+//! Every cell is `natmeter run --continue --cell NUMBER/OF`: a killed cell continues where it stopped. A file lock beside the bed
+//! file prevents two cells from using one bed, also if a scheduler knows only the number of beds.
 
 use crate::cli::{CellFormat, Changes};
 use crate::forecast;
@@ -13,7 +12,7 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What the cells of a plan are made of.
+/// The inputs of the cells of a plan.
 pub struct Cells<'a> {
     /// The scenario file as it is named on the command line.
     pub file: &'a Path,
@@ -27,7 +26,7 @@ pub struct Cells<'a> {
     pub plan: &'a Plan,
 }
 
-/// A cell may take this many times its predicted duration before a scheduler ends it. It goes on later.
+/// Time limit of a cell, as a multiple of its predicted duration. A cell that exceeds it continues later.
 const TIMES_PREDICTED: u64 = 3;
 /// Minutes that every cell gets: start, self-test and calibration.
 const MINUTES: u64 = 10;
@@ -61,10 +60,7 @@ impl Cells<'_> {
     /// The arguments of `natmeter run` that all cells have.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.file.display().to_string()];
-        arguments.extend(self.changes.scale.iter().flat_map(|scale| ["--scale".to_owned(), scale.clone()]));
-        arguments.extend(self.changes.full.then(|| "--full".to_owned()));
-        arguments.extend(self.changes.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
-        arguments.extend(self.changes.bed.iter().flat_map(|bed| ["--bed".to_owned(), bed.display().to_string()]));
+        arguments.extend(self.changes.arguments());
         arguments
     }
 
@@ -88,7 +84,7 @@ impl Cells<'_> {
             return text;
         }
         let beds: Vec<String> = self.beds.iter().map(|bed| quoted(&bed.display().to_string())).collect();
-        // A cell that goes on does so on its bed, for which it waits.
+        // A continued cell waits for its own bed.
         let _ = writeln!(
             text,
             "mkdir -p \"$cell\"\n\

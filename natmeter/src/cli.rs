@@ -58,7 +58,7 @@ pub struct Changes {
     /// Conform to RFC 2544 and RFC 9693: trials of 60 s, 10 repetitions, the values of the table `full`
     #[arg(long)]
     pub full: bool,
-    /// Use the values of the scenario's table `scale.NAME`, for example of a smaller machine
+    /// Use the values of the scenario's table `scale.NAME`, for example for a smaller machine
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
     /// File of a test bed: measure the box between two ports of this machine instead of the scenario's device
@@ -74,6 +74,17 @@ impl Changes {
     pub fn options(&self) -> Options {
         let (full, scale, set) = (self.full, self.scale.clone(), self.set.clone());
         Options { full, scale, set, cell: self.cell, ..Options::default() }
+    }
+
+    /// Returns the arguments of a command line that has these options.
+    pub fn arguments(&self) -> Vec<String> {
+        let valued = |option: &str, value: String| [option.to_owned(), value];
+        let scale = self.scale.iter().flat_map(|scale| valued("--scale", scale.clone()));
+        let full = self.full.then(|| "--full".to_owned());
+        let set = self.set.iter().flat_map(|set| valued("--set", set.clone()));
+        let bed = self.bed.iter().flat_map(|bed| valued("--bed", bed.display().to_string()));
+        let cell = self.cell.iter().flat_map(|cell| valued("--cell", cell.to_string()));
+        scale.chain(full).chain(set).chain(bed).chain(cell).collect()
     }
 }
 
@@ -132,17 +143,17 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Print the report of a run
     Report(ReportArgs),
-    /// Join runs of one scenario, such as the cells of its matrix, in a new folder
+    /// Join runs of one scenario, such as the cells of its matrix, into a new folder
     Merge(MergeArgs),
     /// Size measured gateways for subscribers, their sessions and their traffic
     Size(SizeArgs),
-    /// Compare runs: per value the difference to the first run, with its interval; or check values against limits
+    /// Compare values of runs with the first run, with intervals, or check them against limits
     Compare(CompareArgs),
-    /// Print the series of a scenario over many runs, and where their levels changed
+    /// Print the series of each value over many runs of a scenario, and where its level changed
     Trend(TrendArgs),
     /// Find the first revision of a device whose values meet a condition
     Bisect(BisectArgs),
-    /// Write a SQLite file of many runs, for questions in SQL
+    /// Write a SQLite file of the runs in a folder, for questions in SQL
     Index(IndexArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
@@ -172,7 +183,7 @@ pub enum Command {
     Published(PublishedCommand),
     /// Show the runs of a folder as web pages, on localhost or with a token
     Serve(ServeArgs),
-    /// Print the JSON Schema of scenario and gateway files, for editors, or of reports and events, for programs
+    /// Print the JSON Schema of scenario, gateway and bed files, for editors, or of JSON output, for programs
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
@@ -196,7 +207,7 @@ pub enum PublishedCommand {
     /// Print results of siitperf (rate.csv, ratetest.log) and CSIT (JSON); `natmeter report --compare-with` prints them beside a run
     #[command(after_help = "Example: natmeter published import results/*/rate.csv")]
     Import {
-        /// Files; those of the same tester and metric are one series
+        /// Result files; those of the same tester and metric are one series
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
@@ -233,7 +244,7 @@ pub struct MergeArgs {
     /// Folders of the runs
     #[arg(required = true, num_args = 1..)]
     pub runs: Vec<PathBuf>,
-    /// The test beds are equal: compare their points. Otherwise the points of beds that differ are kept apart
+    /// Treat all test beds as equal; default: keep the results of beds that differ apart
     #[arg(long)]
     pub alike: bool,
 }
@@ -264,7 +275,7 @@ pub struct SizeArgs {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// File with values for which no option is given: subscribers = "10k", sessions = 100, …
+    /// File with the values that have no option: subscribers = "10k", sessions = 100, …
     #[arg(long, value_name = "FILE")]
     pub demand: Option<PathBuf>,
     /// Subscribers: 10k
@@ -346,10 +357,10 @@ pub struct ServeArgs {
     /// Folder of run folders
     #[arg(value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
-    /// Address and port; port 0 takes a free one. Any address but localhost needs a token in each request
+    /// Address and port; 0: a free port. At addresses other than localhost, each request needs a token
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8064")]
     pub listen: SocketAddr,
-    /// File with the token; default: a new token, which natmeter prints, and none on localhost
+    /// File with the token; default: none on localhost, else a new token, which natmeter prints
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }
@@ -402,13 +413,13 @@ pub struct PlanArgs {
     /// Also print the commands that set up devices; without `full`, scripts by their first lines
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short")]
     pub steps: Option<Steps>,
-    /// Print the points as cells, to be measured by a scheduler or one after the other
+    /// Print the points as cells for a scheduler, for make, or as JSON
     #[arg(long, value_name = "FORMAT", conflicts_with = "steps")]
     pub cells: Option<CellFormat>,
-    /// Bed files among which the cells are spread; no bed measures two at a time
+    /// Bed files for the cells; each bed measures one cell at a time
     #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "cells", conflicts_with = "bed")]
     pub beds: Vec<PathBuf>,
-    /// Folder of earlier runs, by which predictions are corrected; default: runs
+    /// Folder of earlier runs, from which natmeter corrects its predictions; default: runs
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
     /// Options that change the scenario.
@@ -742,7 +753,7 @@ mod tests {
     /// Each command has the options that it uses, and no others.
     #[test]
     fn options_that_a_command_does_not_use_are_refused() {
-        let all = ["set", "full", "scale", "runs", "beside", "wait"];
+        let all = ["set", "full", "scale", "cell", "runs", "continue", "beside", "wait"];
         for (command, used) in [
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),

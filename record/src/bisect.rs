@@ -1,10 +1,10 @@
-//! The search for the first bad of several revisions, as `git bisect` does it: both ends first, then the middle of what is
-//! left. A revision without a verdict is skipped, and a neighbour takes its place.
+//! The search for the first bad revision, as in `git bisect`: it tests both ends first, then the middle of the remaining
+//! revisions. It skips a revision without a verdict, and tests a neighbour instead.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a revision is.
+/// The verdict on a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -16,7 +16,7 @@ pub enum Verdict {
     Skipped,
 }
 
-/// What follows from the verdicts so far.
+/// The next step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Test this revision.
@@ -25,7 +25,7 @@ pub enum Next {
     Found(usize),
     /// The first bad revision is one of these: all but the last were skipped.
     OneOf(Vec<usize>),
-    /// The first revision is bad, the last one is good, or one of both could not be tested: there is nothing to search.
+    /// The search cannot begin: the first revision is bad, the last one is good, or one of both could not be tested.
     Nothing(usize, Verdict),
 }
 
@@ -36,7 +36,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins a search among so many revisions, at least two.
+    /// Returns a search among this number of revisions, at least two.
     pub fn among(revisions: usize) -> Search {
         Search { verdicts: vec![None; revisions.max(2)] }
     }
@@ -48,7 +48,7 @@ impl Search {
         }
     }
 
-    /// Returns what follows.
+    /// Returns the next step.
     pub fn next(&self) -> Next {
         let last = self.verdicts.len() - 1;
         for (end, needed) in [(0, Verdict::Good), (last, Verdict::Bad)] {

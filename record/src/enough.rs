@@ -1,5 +1,5 @@
-//! Repetitions that a value does not need: those after the interval of its median is as narrow as the scenario asks. The results
-//! before a repetition decide, so that a resumed run and a report decide alike.
+//! Repetitions that are not needed, because the interval of the median is already as narrow as the scenario requires. Only the
+//! results before a repetition decide, so that a resumed run and a report decide alike.
 
 use crate::folder::Outcome;
 use crate::plan::Measurement;
@@ -8,7 +8,7 @@ use method::ResultKind;
 use method::stats::{Interval, median_of};
 use scenario::Scenario;
 
-/// Whether the results of the earlier repetitions of a value suffice, so that this one is not needed. A repetition without a figure
+/// Whether the results of the earlier repetitions of a value are enough, so that this repetition is not needed. A repetition without a figure
 /// has no place in an interval: then all are made.
 pub fn is_enough(scenario: &Scenario, outcomes: &[Outcome], m: &Measurement) -> bool {
     let Some(until) = scenario.measure.repetitions.until.filter(|until| m.repetition > until.least) else {
@@ -34,7 +34,7 @@ mod tests {
     use scenario::{Options, parse};
     use serde_json::json;
 
-    const TEXT: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"1k\"\n[measure]\n\
+    const TEXT: &str = "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"10k\"\n[measure]\n\
                         metrics = [\"max_conn_est_rate\"]\nrepetitions = { min = 5, max = 9, until-width = \"2 %\" }\n";
 
     fn outcome(m: &Measurement, rate: u64, kind: &str) -> Outcome {

@@ -58,7 +58,7 @@ struct Single {
     unit: &'static str,
     /// What distinguishes the results of its series, as in the published record; `all`: nothing.
     x_name: &'static str,
-    /// Its place in the series.
+    /// Its position in the series.
     x: String,
     /// The value.
     value: f64,

@@ -1,9 +1,8 @@
 //! A folder that joins several runs of one scenario: the cells of its matrix, measured on several test beds or one after the other.
-//! It holds `merge.json` and a copy of every run, unchanged. A report reads each run and audits it on its own; then it takes
-//! them together.
+//! It holds `merge.json` and an unchanged copy of every run. A report reads and audits each run on its own, then joins them.
 //!
-//! Runs whose test beds differ are kept apart: the devices of each bed have its name behind theirs, so that no ratio compares
-//! points of two beds. With `alike`, the user declares that the beds are equal, and a doubt names what differs.
+//! Results of test beds that differ are kept apart: the name of the bed follows the name of the device, so that no ratio compares
+//! points of two beds. With `alike`, the user declares that the beds are equal, and a doubt names the differences.
 
 mod join;
 
@@ -21,7 +20,7 @@ pub const MERGE: &str = "merge.json";
 /// The folder below it with the runs.
 const PARTS: &str = "parts";
 
-/// What `merge.json` says.
+/// The content of `merge.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Merge {
     /// Version of the run folder.
@@ -43,8 +42,8 @@ pub enum MergeError {
     /// A folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nothing to join.
-    #[error("one run is nothing to merge: name two or more run folders")]
+    /// There is only one run.
+    #[error("a single run cannot be merged: name two or more run folders")]
     One,
     /// The new folder exists.
     #[error("{} exists: name a new folder; nothing was changed", .0.display())]
@@ -72,10 +71,10 @@ pub fn is_merged(folder: &Path) -> bool {
     folder.join(MERGE).is_file()
 }
 
-/// Joins runs in a new folder. The runs stay as they are.
+/// Joins runs in a new folder. The runs do not change.
 ///
 /// # Errors
-/// If a run cannot be read, runs are not of one campaign, or the folder cannot be created. Nothing stays behind then.
+/// If a run cannot be read, runs are not of one campaign, or the folder cannot be created. Then it leaves no files behind.
 pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technologies) -> Result<(), MergeError> {
     if runs.len() < 2 {
         return Err(MergeError::One);
@@ -139,7 +138,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// In what two runs differ that are not cells of one campaign.
+/// The first difference between two runs that are not cells of one campaign.
 fn difference(
     (first_run, first): (&Path, &Record),
     (run, record): (&Path, &Record),

@@ -1,4 +1,4 @@
-//! The values of two runs side by side, by equal points. Only the values: this says nothing on their difference.
+//! The values of two runs side by side, point by point, without a judgement of their differences.
 
 use crate::report::number::{grouped, grouped_f64};
 use crate::report::result::PointResult;

@@ -1,7 +1,7 @@
-//! Sizing: what a measured gateway must have for the demand of an operator. Each figure rests on measured points: a limit is
-//! the lower end of the interval of a result, and a device gets no more sessions or subscribers than it was measured with. If
-//! one device does not suffice, the subscribers are divided between several. So nothing is extrapolated; a limit that was not
-//! measured is named as missing.
+//! Sizing: the devices, cores and memory that a measured gateway needs for the demand of an operator. A limit is the lower end
+//! of the interval of a result, and a device gets no more sessions or subscribers than it was measured with. If one device is
+//! not enough, several share the subscribers. A sizing extrapolates neither over cores nor over connections, and names limits
+//! that were not measured as missing.
 
 pub mod demand;
 mod notes;
@@ -48,7 +48,7 @@ pub struct Sized {
     /// One for each number of cores that was measured; the first is the choice: fewest limits missing, then fewest devices,
     /// then fewest cores.
     pub options: Vec<Choice>,
-    /// What a reader must know beside.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Choice {
     /// Octets of the sessions of each device, with headroom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Measured>,
-    /// What a restart of one device costs; none for a device without sessions.
+    /// Sessions lost in a restart of one device, and the time to set them up again; none for a device without sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Restart>,
 }
@@ -85,13 +85,13 @@ pub struct Choice {
 /// One limit of one device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Limit {
-    /// What is limited.
+    /// The limited quantity.
     pub kind: Kind,
-    /// What each device must do, without headroom.
+    /// The demand on each device, without headroom.
     pub needed: f64,
-    /// What it was measured to do.
+    /// The measured value of a device.
     pub measured: Measured,
-    /// `needed` divided by the lower end of what was measured.
+    /// `needed` divided by the lower end of the measured value.
     pub load: f64,
 }
 
@@ -212,7 +212,7 @@ fn options(demand: &Demand, points: &[Limits]) -> Vec<Choice> {
     cores.into_iter().filter_map(best).collect()
 }
 
-/// The devices that the demand needs if each is as at this point.
+/// The number of devices for the demand, each measured at this point.
 fn choice(demand: &Demand, point: &Limits) -> Choice {
     let all = needs(demand, point);
     let free = 1.0 - demand.headroom;
@@ -255,7 +255,7 @@ fn choice(demand: &Demand, point: &Limits) -> Choice {
     }
 }
 
-/// What all subscribers need, and what one device was measured to do, for each limit that the device can have.
+/// The demand of all subscribers and the measured value of one device, for each limit that the device can have.
 fn needs(demand: &Demand, point: &Limits) -> Vec<(Kind, f64, Option<Measured>)> {
     let throughput = (Kind::Throughput, demand.packets(), point.throughput);
     if point.connections == 0 {

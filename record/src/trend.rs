@@ -1,5 +1,5 @@
 //! The trend of a scenario over many runs: a series for each metric and point, in the order of the runs' starts, and the runs
-//! at which its level changed, with what else changed there.
+//! at which its level changed, with the conditions that changed there.
 
 use crate::compare::conditions::{self, Unlike};
 use crate::compare::difference::{Difference, is_bounded};
@@ -54,7 +54,7 @@ pub struct Series {
     pub place: String,
     /// Medians, by run.
     pub values: Vec<SeriesValue>,
-    /// Runs with the point whose value is a bound, or missing: they are no part of the series.
+    /// Number of runs that have the point, but as a bound or without a value; they are not in the series.
     pub left_out: usize,
     /// Where the level changed.
     pub changes: Vec<Change>,
@@ -239,7 +239,7 @@ fn block(series: &Series, least_runs: usize) -> String {
             let _ = writeln!(text, "    {}", unlike.in_words().replace("; reference: ", "; before: "));
         }
         if unlike.is_empty() {
-            text.push_str("    no version, key or fact that is recorded changed there\n");
+            text.push_str("    no recorded version, key or fact changed there\n");
         }
     }
     if series.changes.is_empty() {

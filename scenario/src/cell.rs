@@ -18,7 +18,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All parts of a matrix that is cut into so many.
+    /// All parts of a matrix with this number of parts.
     pub fn all(of: u32) -> impl Iterator<Item = Cell> {
         (1..=of).map(move |number| Cell { number, of })
     }

@@ -1,5 +1,5 @@
-//! `exclude` of `[sweep]`: measurements that the matrix leaves out. Each item has conditions, all of which hold for what it
-//! leaves out: `exclude = [{ device = "nftables", connections = "10M..100M tenfold", cores = 1 }]`.
+//! `exclude` of `[sweep]`: measurements that the matrix leaves out. An item leaves out a measurement that meets all its
+//! conditions: `exclude = [{ device = "nftables", connections = "10M..100M tenfold", cores = 1 }]`.
 
 use crate::Point;
 use key::kind::{Kind, Shape, list, number, series, text};
@@ -8,7 +8,7 @@ use method::Count;
 use serde_json::json;
 use tech::{AXES, Axis};
 
-/// What an item of `exclude` leaves out.
+/// An item of `exclude`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclusion {
     /// Devices by name; empty: every device.

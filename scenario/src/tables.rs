@@ -254,8 +254,7 @@ key::table! {
         /// Cores of the device: workers of the embedded gateway, or cores that a device of this kernel, or a box, may use. Over a bed of
         /// several boxes, `{ pe = [1, 2, 4], ce = 32 }` varies those of one.
         cores: Cores = "cores", CoresOf, or("1");
-        /// Measurements that are left out: each item has conditions on `device`, `metric` and axes, and leaves out those for which all
-        /// hold.
+        /// Measurements to leave out: an item leaves out each measurement that meets all its conditions on `device`, `metric` and axes.
         exclude: Vec<Exclusion> = "exclude", Exclusions, computed("none");
     }
 }
@@ -544,7 +543,7 @@ pub(crate) fn several(path: &str) -> String {
     if AXES.iter().any(|axis| axis.name() == name) {
         return format!("to sweep several values, write them for `sweep.{name}`");
     }
-    let own = Sweep::keys().into_iter().map(|key| key.name);
+    let own = Sweep::keys().into_iter().map(|key| key.name).filter(|name| *name != "exclude");
     let axes: Vec<&str> = own.chain(AXES.iter().map(tech::Axis::name)).collect();
     format!(
         "only the axes of [sweep] take several values: {}; run natmeter once for each value of `{name}`",

@@ -1,5 +1,5 @@
-//! Samples the call stacks of the kernel of a box with Linux perf, which runs there. perf writes into a folder beside the copies of
-//! hooks; natmeter has it print the samples of the trial, and reads them here.
+//! Samples the call stacks of a box's kernel with Linux perf on the box. perf writes into a folder beside the copies of hooks.
+//! natmeter lets it print the samples of the trial, and reads them.
 
 use super::outcome::record_as;
 use super::{External, On};
@@ -95,7 +95,7 @@ impl External {
     /// Stops, and returns the stacks of the samples between two moments, at most `most` different ones of each core.
     ///
     /// # Errors
-    /// When perf ended before the trial or failed, with its own words; when the samples are too many; or when the connection is lost.
+    /// When perf ended before the trial or failed, with its message; when the samples are too many; or when the connection is lost.
     pub fn finish_profile(&mut self, on: &OnBox, from: Instant, to: Instant, most: usize) -> Result<Stacks, DutError> {
         let [from, to] = [from, to].map(|moment| on.clock.at(moment));
         let limits = Limits { time: self.limits.time.max(PRINTING), octets: OCTETS };

@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(1800);
 /// what begins.
 ///
 /// # Errors
-/// When a program or a package is missing, or a download, the compiler or writing the image fails. For User-Mode Linux with perf.
+/// If a program or a package is missing, if a download, the compiler or writing the image fails, or for User-Mode Linux with perf.
 pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
     if perf && kind == Kind::Uml {
         return Err(DutError::Refused {
@@ -224,7 +224,7 @@ fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result
 
 fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     let mut archive = Archive::to(BufWriter::new(File::create(to)?));
-    // Without perf, no package has what perf does not need.
+    // Only the packages of perf have such files.
     let is_used = |name: &Path| !UNUSED.iter().chain(UNUSED_BY_PERF).any(|unused| name.starts_with(unused));
     archive.tree(root, Path::new(""), &is_used)?;
     // Since Debian 13 the packages have everything below usr.

@@ -1,4 +1,4 @@
-//! Values of an axis: numbers, and ranges that stand for several: `"1M..64M double"`.
+//! Values of an axis: numbers, and ranges of several values: `"1M..64M double"`.
 
 use super::{Kind, Number, Parsed, Shape};
 use crate::quantity;

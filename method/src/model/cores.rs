@@ -2,8 +2,8 @@
 //! Computational Scalability Based on Rational Functions", 2008).
 //!
 //! P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)), with the rate λ of one core, the contention σ and the coherency κ. Amdahl's
-//! law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ, so that the fit is one of linear least squares; each point has
-//! the weight that makes relative deviations count.
+//! law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ, so that the fit is linear least squares, weighted by relative
+//! deviation.
 
 use super::least_squares::solve;
 use super::{Bootstrap, Doubt, Estimate, LARGEST_RESIDUAL, Parameter, Series};
@@ -254,7 +254,7 @@ fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parame
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
     let mut found = solve(&rows, &vec![1.0; points.len()])?.into_iter();
     let inverse = found.next()?;
-    // 0 is added because -0 is no share that one would print.
+    // Adding 0 turns -0 into 0, for printing.
     let mut next = |used: bool, or: f64| if used { found.next().map(|x| x / inverse + 0.0) } else { Some(or) };
     Some(Parameters { one_core: 1.0 / inverse, contention: next(is_free, fixed)?, coherency: next(coherency, 0.0)? })
 }

@@ -1,5 +1,5 @@
-//! Laws that are fitted to series of results: rate over the cores of a device ([`cores`]), and rate over the connections in
-//! its table ([`sessions`]). Each fit says what contradicts it, and a series that is too short has none.
+//! Models that are fitted to series of results: rate over the cores of a device ([`cores`]), and rate over the connections in
+//! its table ([`sessions`]). Each fit names the points that contradict it. A series that is too short has no fit.
 
 mod bootstrap;
 pub mod cores;
@@ -18,12 +18,12 @@ pub const LEAST_POINTS: usize = 4;
 /// The deviation of a point from the fitted rate, as a share of it, above which the points contradict the law.
 pub const LARGEST_RESIDUAL: f64 = 0.1;
 
-/// Why nothing is fitted to a series.
+/// Why a series has no fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Refusal {
     /// Fewer than [`LEAST_POINTS`] points.
-    #[error("{points} points do not suffice: a fit needs at least {LEAST_POINTS}")]
+    #[error("{points} points are not enough: a fit needs at least {LEAST_POINTS}")]
     TooFewPoints {
         /// The points.
         points: usize,
@@ -59,9 +59,9 @@ pub enum Doubt {
     Rise {
         /// The last position before the rise.
         after: f64,
-        /// The first position behind it.
+        /// The first position after it.
         until: f64,
-        /// The rate behind it divided by that before it.
+        /// The rate after it divided by the rate before it.
         ratio: f64,
     },
 }

@@ -1,17 +1,17 @@
-//! Rate over connections: a model of the memory hierarchy. While the table fits into a level of the caches, the rate is
-//! constant; as it outgrows the level, the rate falls to that of the next one. So the logarithm of the rate is piecewise constant
-//! in the logarithm of the connections, with steps between measured numbers of connections. The data choose the number of
-//! steps, and a steady fall per doubling competes with them.
+//! Rate over connections: a model of the memory hierarchy. It assumes that the rate is constant while the table fits into a level
+//! of the caches, and falls to the rate of the next level when the table outgrows it. The logarithm of the rate is then piecewise
+//! constant in the logarithm of the connections, with steps between measured numbers of connections. The data determine the
+//! number of steps; a constant ratio with each doubling is the alternative.
 //!
-//! A level more must reduce χ² by [`gain`], the 99 % quantile for one step, raised for the places where it may stand.
+//! A further level must reduce χ² by [`gain`]: the 99 % quantile for one step, plus a term for its possible positions.
 
 use super::{Doubt, Estimate, Series, bootstrap::Basis};
 use crate::stats::median_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The smallest scatter of a point, as a share of its rate: differences of a few times as much are no steps, however
-/// alike the repetitions are.
+/// The smallest scatter of a point, as a share of its rate, so that differences of a few times this size are not steps, even
+/// if the repetitions are equal.
 pub const LEAST_SCATTER: f64 = 0.005;
 
 /// Deviations from the model, in standard deviations, above which a point contradicts it.
@@ -26,7 +26,7 @@ const NORMAL_975: f64 = 1.96;
 /// A fitted series over connections.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SessionModel {
-    /// What describes it best.
+    /// The shape that describes it best.
     pub shape: Shape,
     /// Levels of constant rate, with ascending connections; one if there is no step, none for a trend.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,13 +76,13 @@ pub struct Level {
 pub struct Step {
     /// A measured number of connections before the step.
     pub after: f64,
-    /// A measured number of connections behind it.
+    /// A measured number of connections after it.
     pub until: f64,
-    /// The rate behind it divided by that before it.
+    /// The rate after it divided by the rate before it.
     pub ratio: Estimate,
 }
 
-/// A steady change.
+/// A constant ratio with each doubling.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trend {
     /// Rate at the fewest connections.
@@ -119,8 +119,8 @@ impl SessionModel {
     }
 }
 
-/// What a level more must reduce χ² by: the 99 % quantile of χ² with one degree of freedom, and 2 ln of the places of a step
-/// among so many points.
+/// The reduction of χ² that a further level needs: the 99 % quantile of χ² with one degree of freedom, plus 2 ln of the possible
+/// positions of a step among this number of points.
 pub fn gain(points: usize) -> f64 {
     6.63 + 2.0 * (points.saturating_sub(1).max(1) as f64).ln()
 }

@@ -1,14 +1,14 @@
 //! Change points of a series: where its level changes. Each is the largest CUSUM of means (Page 1955; Hinkley 1970), tested
 //! against permutations of the series, and the parts before and after it are searched in turn (binary segmentation, as in
-//! E-divisive of Matteson and James, JASA 2014). The permutation test needs no distribution, but independent values.
+//! E-divisive of Matteson and James, JASA 2014). The permutation test assumes independent values, but no distribution.
 
 use crate::random::SplitMix;
 
 /// Values below which a series, or a part of it, is not searched.
 pub const LEAST_VALUES: usize = 10;
-/// Values that stand at least before and after a change point, so that one outlier is none.
+/// Least number of values before and after a change point, so that a single outlier is not a change.
 pub const LEAST_PART: usize = 3;
-/// A change point is found if a series without one has such a CUSUM at most with this probability.
+/// Significance level: the largest probability of such a CUSUM in a series without a change point.
 pub const SIGNIFICANCE: f64 = 0.01;
 /// Permutations of each test.
 pub const PERMUTATIONS: u32 = 999;

@@ -1,7 +1,7 @@
 //! The difference between two independent samples, as a ratio with an interval: the estimator of Hodges and Lehmann (1963)
 //! and the interval of the Mann–Whitney test (Conover, Practical Nonparametric Statistics, section 5.4), over all ratios of a
-//! value of one sample to a value of the other. It assumes that the samples differ by a factor alone; it assumes no
-//! distribution, and draws no random numbers.
+//! value of one sample to a value of the other. It assumes that the samples differ only by a factor, but no
+//! distribution, and uses no random numbers.
 
 use super::{Interval, median_of};
 
@@ -35,7 +35,7 @@ pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
     median_of(&ratios)
 }
 
-/// Returns the interval of the ratio: of the true values if the samples have errors, so it is as much wider. `None` if the
+/// Returns the interval of the ratio, widened by the errors of the samples. `None` if the
 /// samples are too small, or if a reference is not above 0.
 pub fn interval(reference: &[Known], other: &[Known]) -> Option<Interval> {
     let (first, coverage) = first_rank(reference.len(), other.len())?;

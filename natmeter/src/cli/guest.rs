@@ -21,7 +21,7 @@ pub enum GuestCommand {
         /// What runs its kernel
         #[arg(default_value = "uml", value_parser = guest_kind)]
         kind: guest::Kind,
-        /// With perf, for `profile = true`; of qemu only
+        /// Include perf, for `profile = true`; only for qemu
         #[arg(long)]
         perf: bool,
         /// Where guests are.

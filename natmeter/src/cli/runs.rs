@@ -11,16 +11,16 @@ use std::path::PathBuf;
   natmeter compare runs/nat44-20261120-090000 runs/nat44-20261121-090000 --fail-if-slower \"5 %\"
   natmeter compare runs/nat44-20261121-090000 --fail-under \"throughput < 3M\"
 
-With --fail-under and --fail-if-slower the exit code is 1 if a condition is met, 3 if a bound
-leaves it undecided, and 6 if a value is missing or has too few repetitions.")]
+With --fail-under or --fail-if-slower the exit code is 1 if a value meets a condition, 3 if a
+bound leaves a condition undecided, and 6 if a value is missing or has too few repetitions.")]
 pub struct CompareArgs {
     /// Folders of runs; the first is the reference
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Fail if a value meets this condition: "throughput < 3M" (may be repeated); of several runs, not in the reference
+    /// Fail if a value meets this condition: "throughput < 3M" (may be repeated); of several runs, skip the reference
     #[arg(long, value_name = "CONDITION")]
     pub fail_under: Vec<Threshold>,
-    /// Fail if a value is worse than in the reference by more than this, with its whole interval: "5 %"
+    /// Fail if the whole interval of a difference is worse than this: "5 %"
     #[arg(long, value_name = "PERCENT", value_parser = scenario::quantity::share_ppm)]
     pub fail_if_slower: Option<u32>,
 }
@@ -29,10 +29,10 @@ pub struct CompareArgs {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: natmeter trend runs --scenario kernel-nat44")]
 pub struct TrendArgs {
-    /// Folder with the folders of the runs
+    /// Folder of run folders
     #[arg(default_value = RUNS)]
     pub dir: PathBuf,
-    /// Runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
+    /// Take the runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
 }
@@ -41,7 +41,7 @@ pub struct TrendArgs {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: natmeter index runs && sqlite3 runs/index.sqlite \"SELECT * FROM results\"")]
 pub struct IndexArgs {
-    /// Folder with the folders of the runs
+    /// Folder of run folders
     #[arg(default_value = RUNS)]
     pub dir: PathBuf,
     /// SQLite file to write; default: index.sqlite in the folder
@@ -56,8 +56,8 @@ pub struct IndexArgs {
       nat44.toml -- ./install-kernel
 
 natmeter calls the command with a revision as its last argument, and in NATMETER_REVISION.
-Exit code 0 says that the revision is installed, 125 that it cannot be tested; any other ends
-the bisection. The same command line continues a bisection that was interrupted.")]
+Exit code 0 means that the revision is installed, 125 that it cannot be tested; any other exit
+code ends the bisection. The same command line continues a bisection that was interrupted.")]
 pub struct BisectArgs {
     /// Revision whose results are good
     #[arg(long, value_name = "REV")]
@@ -74,7 +74,7 @@ pub struct BisectArgs {
     /// A revision is bad if a value meets this condition: "throughput < 3M" (may be repeated)
     #[arg(long, value_name = "CONDITION", required = true)]
     pub fail_under: Vec<Threshold>,
-    /// Runs of a revision at most, if a run is invalid or the interval of a value holds the limit of a condition
+    /// Largest number of runs of a revision, if values are bounds or missing, or an interval contains a limit
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
     /// Folder for steps and runs

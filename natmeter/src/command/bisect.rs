@@ -1,7 +1,7 @@
 //! `natmeter bisect`: finds the first revision of a device whose values meet a condition.
 //!
-//! The folder of a bisection holds `bisect.json` (what is searched), `steps.jsonl` (one verdict a line) and the run folders.
-//! A bisection that was interrupted continues with the revision that has no verdict yet.
+//! The folder of a bisection holds `bisect.json` (its settings), `steps.jsonl` (one verdict a line) and the run folders.
+//! An interrupted bisection continues with the next revision without a verdict.
 
 use super::compare::read;
 use super::failed;
@@ -24,15 +24,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What is searched. A later command line with other words is another bisection.
+/// The file of settings. A command line with other settings is another bisection.
 const SETTINGS: &str = "bisect.json";
-/// The verdicts.
+/// The file of verdicts.
 const STEPS: &str = "steps.jsonl";
-/// Exit code by which the command says that a revision cannot be tested, as of `git bisect run`.
+/// Exit code of the command if a revision cannot be tested, as in `git bisect run`.
 const CANNOT_BE_TESTED: i32 = 125;
-/// Time between two looks at a running process.
+/// Interval at which natmeter checks whether a process has ended.
 const POLL: Duration = Duration::from_millis(20);
-/// Variable with the revision, for the command.
+/// Environment variable of the command with the revision.
 const REVISION: &str = "NATMETER_REVISION";
 
 /// The content of `bisect.json`.
@@ -41,9 +41,7 @@ struct Settings {
     revisions: Vec<String>,
     conditions: Vec<String>,
     scenario: PathBuf,
-    set: Vec<String>,
-    full: bool,
-    bed: Option<PathBuf>,
+    options: Vec<String>,
     command: Vec<String>,
 }
 
@@ -52,7 +50,7 @@ struct Settings {
 struct Step {
     revision: String,
     verdict: Verdict,
-    /// Its values, one sentence each, and what decided.
+    /// Its values, one sentence each, and the reason for the verdict.
     reasons: Vec<String>,
     /// Its runs.
     runs: Vec<PathBuf>,
@@ -103,7 +101,7 @@ fn revisions(args: &BisectArgs) -> Result<Vec<String>, Exit> {
         let range = format!("{good}..{bad}");
         let listed = git(repository, &["rev-list", "--reverse", "--first-parent", &range])?;
         revisions.extend(listed.lines().map(str::to_owned));
-        let missing = || usage(&format!("`{bad}` is no later commit than `{good}`: exchange --good and --bad"));
+        let missing = || usage(&format!("`{bad}` is not a later commit than `{good}`: exchange --good and --bad"));
         return if revisions.len() < 2 { Err(missing()) } else { Ok(revisions) };
     }
     let is_again = |(at, revision): &(usize, &String)| args.revisions[..*at].contains(revision);
@@ -131,15 +129,13 @@ fn git(repository: &Path, words: &[&str]) -> Result<String, Exit> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Opens the folder of a bisection, which may have begun, and returns the steps so far.
+/// Opens the folder of a new or interrupted bisection, and returns its steps.
 fn open(args: &BisectArgs, revisions: &[String]) -> Result<(Appender, Vec<Step>), Exit> {
     let settings = Settings {
         revisions: revisions.to_vec(),
         conditions: args.fail_under.iter().map(|threshold| threshold.text.clone()).collect(),
         scenario: args.scenario.clone(),
-        set: args.changes.set.clone(),
-        full: args.changes.full,
-        bed: args.changes.bed.clone(),
+        options: args.changes.arguments(),
         command: args.command.clone(),
     };
     std::fs::create_dir_all(&args.folder).map_err(failed)?;
@@ -218,7 +214,7 @@ impl Testing<'_> {
         }
     }
 
-    /// Runs a process to its end. A request to stop goes on to the process, which restores what it has changed.
+    /// Runs a process to its end. Forwards a request to stop to the process, which restores the settings that it changed.
     fn wait_for(&self, command: &mut Command) -> io::Result<ExitStatus> {
         let mut child = command.spawn()?;
         let mut is_told = false;
@@ -252,13 +248,8 @@ impl Testing<'_> {
         let before = run_folders(&parent).unwrap_or_default();
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         command.arg("run").arg(scenario).arg("--quiet").arg("--runs").arg(&parent);
-        changes.set.iter().for_each(|set| {
-            command.arg("--set").arg(set);
-        });
-        changes.bed.iter().for_each(|bed| {
-            command.arg("--bed").arg(bed);
-        });
-        let given = [(changes.full, "--full"), (turn.beside, "--beside"), (turn.wait, "--wait")];
+        command.args(changes.arguments());
+        let given = [(turn.beside, "--beside"), (turn.wait, "--wait")];
         command.args(given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, option)| option));
         let status = self.wait_for(command.stdin(Stdio::null()).stdout(Stdio::null())).map_err(failed)?;
         self.interrupted()?;
@@ -274,11 +265,11 @@ impl Testing<'_> {
     }
 }
 
-/// What one run says about a revision.
+/// The verdict of one run on a revision.
 struct Judged {
-    /// `None`: a value is a bound or missing, so the run is no verdict.
+    /// `None`: a value is a bound or missing, so the run has no verdict.
     is_bad: Option<bool>,
-    /// The interval of a value holds the limit of a condition.
+    /// The interval of a value contains the limit of a condition.
     is_near: bool,
     sentences: Vec<String>,
 }
@@ -304,7 +295,7 @@ fn judge(thresholds: &[Threshold], run: &Run) -> Result<Judged, Exit> {
             sentences.push(threshold.sentence(meets, result).unwrap_or_else(|| Threshold::value(result)));
         }
     }
-    // One value that meets a condition is enough, whatever the others are.
+    // A single value that meets a condition makes a revision bad.
     let is_bad = if met { Some(true) } else { (!undecided).then_some(false) };
     Ok(Judged { is_bad, is_near, sentences })
 }

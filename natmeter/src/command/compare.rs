@@ -1,4 +1,4 @@
-//! `natmeter compare`: the differences between runs, and whether values meet conditions that fail.
+//! `natmeter compare`: the differences between runs, and conditions that values must not meet.
 
 use super::{failed, report};
 use crate::cli::{CompareArgs, Output};
@@ -15,11 +15,11 @@ const COLUMNS: usize = 80;
 /// `natmeter compare RUN RUN …`.
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     if args.runs.len() < 2 && args.fail_under.is_empty() {
-        err("error: one run has no other to compare with: name two or more, or give --fail-under CONDITION\n");
+        err("error: a single run cannot be compared: name two or more runs, or give --fail-under CONDITION\n");
         return Err(Exit::Usage);
     }
     if args.runs.len() < 2 && args.fail_if_slower.is_some() {
-        err("error: --fail-if-slower needs a reference: name two runs or more, the reference first\n");
+        err("error: --fail-if-slower needs a reference: name two or more runs, the reference first\n");
         return Err(Exit::Usage);
     }
     let runs = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<Run>, Exit>>()?;
@@ -44,13 +44,13 @@ pub(super) fn read(path: &Path) -> Result<Run, Exit> {
     Run::read(path, tech::ALL).map_err(failed)
 }
 
-/// What is wrong with a value, or leaves it undecided.
+/// A value that meets a condition, or leaves it undecided.
 struct Check {
     exit: Exit,
     sentence: String,
 }
 
-/// The values that meet a condition, of all runs but the reference.
+/// The values that meet a condition, in all runs except the reference.
 fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     let judged = if runs.len() > 1 { &runs[1..] } else { runs };
     let mut checks = Vec::new();
@@ -74,7 +74,7 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
     Ok(checks)
 }
 
-/// The exit code of a value that meets a condition, or may meet it.
+/// The exit code for a value that meets a condition, or can meet it.
 pub(super) fn exit_of(meets: Meets) -> Exit {
     match meets {
         Meets::Yes => Exit::Failed,
@@ -84,7 +84,7 @@ pub(super) fn exit_of(meets: Meets) -> Exit {
     }
 }
 
-/// The values that are worse than the reference by more than so many parts per million, and those of which it is unknown.
+/// The values that are worse than the reference by more than `ppm`, and those without a judgement.
 fn slower(comparison: &Comparison, ppm: u32) -> Vec<Check> {
     let percent = f64::from(ppm) / 10_000.0;
     let limit = significant(percent, 3);
@@ -118,7 +118,7 @@ fn with_figures(sentence: String, difference: &Difference) -> String {
     }
 }
 
-/// Prints the sentences, and returns the exit code: a failure outweighs a bound, and a bound a missing value.
+/// Prints the sentences, and returns the exit code: a failure takes precedence over a bound, and a bound over a missing value.
 fn conclude(checks: &[Check]) -> Exit {
     for check in checks {
         let kind = if check.exit == Exit::Failed { "error" } else { "note" };

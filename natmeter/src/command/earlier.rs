@@ -21,7 +21,7 @@ pub(super) fn earlier(folder: &Folder, loaded: &Loaded) -> Option<Earlier> {
     if folder.go_on { latest(folder.path(), loaded) } else { None }
 }
 
-/// The latest run of a scenario with the same text and options below a folder. What is no run, or cannot be read, is none.
+/// The latest run of a scenario with the same text and options below a folder. Skips folders that are not readable runs.
 fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let is_same = |run: &PathBuf| fs::read_to_string(run.join(store::SCENARIO)).is_ok_and(|text| text == loaded.text);

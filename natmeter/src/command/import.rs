@@ -28,13 +28,13 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Series>, Exit> {
 /// The text of a regular file that is not too long.
 fn text_of(path: &Path) -> Result<String, String> {
     let metadata = path.metadata().map_err(|error| format!("cannot be read: {error}"))?;
-    // Reading a pipe could block for ever.
+    // Reading a pipe can block forever.
     if !metadata.is_file() {
         return Err("is not a regular file".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut text = String::new();
-    // One octet more than allowed, so that the reader complains about a longer file.
-    file.take(import::LONGEST as u64 + 1).read_to_string(&mut text).map_err(|error| format!("is no text: {error}"))?;
+    // Reads one octet more than allowed, so that the reader refuses a longer file.
+    file.take(import::LONGEST as u64 + 1).read_to_string(&mut text).map_err(|error| format!("is not text: {error}"))?;
     Ok(text)
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// `natmeter plan [FILE]`.
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
-    // A scenario of a box cannot be read without a bed: any of those that measure it will do.
+    // A scenario of a box cannot be read without a bed, so the first bed of `--beds` is used.
     let bed = args.changes.bed.clone().or_else(|| args.beds.first().cloned());
     let loaded = load(args.file.as_deref(), &Changes { bed, ..args.changes.clone() }, output)?;
     let mut plan = planned(&loaded.scenario, output)?;

@@ -30,7 +30,7 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     end_on(&stop).map_err(|error| failed(format!("signals cannot be handled: {error}")))?;
     if let Err(error) = confine(&folder) {
-        err(&format!("note: the server is not confined to {} by the kernel: {error}\n", folder.display()));
+        err(&format!("note: the kernel does not confine the server to {}: {error}\n", folder.display()));
     }
     let address = server.address();
     let token = match &access {
@@ -50,7 +50,7 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     }
     if !address.ip().is_loopback() && !output.quiet {
         err(
-            "note: pages and token cross the network without encryption: use a network that you trust, or a tunnel of ssh\n",
+            "note: pages and token cross the network without encryption: use a network that you trust, or an ssh tunnel\n",
         );
     }
     server.run(&Arc::new(site), &stop).map_err(failed)?;
@@ -72,7 +72,7 @@ fn folder_of(runs: &Path) -> Result<std::path::PathBuf, Exit> {
     Ok(folder)
 }
 
-/// Who may read: with a token from a file, or at an address that is not localhost, only requests with a token.
+/// The access to the pages: with `--token-file`, or at an address other than localhost, requests need a token.
 fn access(args: &ServeArgs) -> Result<Access, Exit> {
     match &args.token_file {
         Some(file) => {

@@ -1,4 +1,4 @@
-//! `natmeter size`: what measured gateways must have for the demand of an operator.
+//! `natmeter size`: sizes measured gateways for the demand of an operator.
 
 use super::failed;
 use super::report::verdict;

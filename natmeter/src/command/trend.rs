@@ -1,4 +1,4 @@
-//! `natmeter trend`: the series of a scenario over many runs, and where their levels changed.
+//! `natmeter trend`: the series of each value over many runs of a scenario, and where its level changed.
 
 use crate::cli::{Output, TrendArgs};
 use crate::exit::Exit;

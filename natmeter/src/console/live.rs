@@ -61,7 +61,7 @@ struct Last {
 }
 
 impl Live {
-    /// Learns from an event. Returns whether the lines change.
+    /// Updates the lines by an event. Returns whether they change.
     pub(super) fn learn(&mut self, event: &Event) -> bool {
         match event {
             Event::RunStarted { measurements, done, .. } => {

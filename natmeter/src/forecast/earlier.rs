@@ -1,4 +1,4 @@
-//! Corrects the predicted times of a plan by those of earlier runs: how long the trials of a measurement took, as a multiple of
+//! Corrects the predicted times of a plan with earlier runs: with the duration of the trials of a measurement as a multiple of
 //! its prediction.
 
 use method::Nanos;
@@ -21,7 +21,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Reads the latest runs below a folder that have the bed and the link of a scenario. What cannot be read is left out.
+    /// Reads the latest runs below a folder that have the bed and the link of a scenario. Skips unreadable runs.
     pub fn below(folder: &Path, scenario: &Scenario, options: &Options) -> Earlier {
         let mut folders: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_point_that_needs_more_than_there_is_is_named() {
-        let text = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = [\"1M\", \"100M\"]\n";
+        let text = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = [\"100k\", \"100M\"]\n";
         let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
         let plan = crate::forecast::plan(&scenario);
         assert_eq!(beyond(&scenario, &plan, 1 << 40), None);

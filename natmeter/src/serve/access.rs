@@ -1,5 +1,6 @@
-//! Who may read: on localhost every user of the machine, at another address those with the token. Tokens are compared in constant
-//! time. On localhost, the name in the request must be one of localhost, so that no foreign web page reads through the browser.
+//! Access: on localhost for every user of the machine, at another address for requests with the token. Tokens are compared in
+//! constant time. On localhost, the `Host` of a request must be a name of localhost, so that other web pages cannot read the runs
+//! through the browser.
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, COOKIE, HOST};
@@ -17,7 +18,7 @@ const CHARACTERS: usize = 16;
 /// Largest file of a token, octets.
 const FILE_AT_MOST: u64 = 4096;
 
-/// Who may read.
+/// The access to the pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Every request to a name of localhost.
@@ -43,7 +44,7 @@ pub enum TokenError {
 /// The verdict on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It may read.
+    /// It has access.
     Granted,
     /// It has no token, or a wrong one.
     NoToken,

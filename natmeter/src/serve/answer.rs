@@ -1,4 +1,4 @@
-//! Answers: a body with its headers. Every answer forbids scripts other than the server's own, frames and guesses of its type.
+//! Answers: a body with its headers. Every answer forbids scripts other than the server's own, frames, and MIME sniffing.
 
 use super::live::Events;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};

@@ -1,5 +1,5 @@
-//! Confines the process to its folder: after this, the kernel lets it read files below the folder and nothing else, so that no
-//! fault of the server can give away another file. It opens no further ports and no connections.
+//! Confines the process to its folder: the kernel then lets it open only files below the folder, and only for reading, so that a
+//! fault of the server cannot disclose another file. It opens no further ports and no connections.
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr, RulesetCreatedAttr,
@@ -26,7 +26,7 @@ pub enum ConfineError {
 /// # Errors
 /// If the kernel cannot do so.
 pub fn confine(folder: &Path) -> Result<(), ConfineError> {
-    // Older kernels enforce what they know of it.
+    // Older kernels enforce the rules that they support.
     let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
     let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;
     let read = PathBeneath::new(PathFd::new(folder)?, AccessFs::ReadFile | AccessFs::ReadDir);

@@ -1,5 +1,5 @@
 //! One connection: hyper over a non-blocking socket. The thread polls hyper, then waits until the socket is ready. A connection
-//! ends if its client is slow: a request has ten seconds, an answer must always make progress.
+//! ends if its client is slow: a request must arrive within ten seconds, and an answer must make progress.
 
 use super::answer::{Body, is_stream};
 use super::site::Site;
@@ -72,7 +72,7 @@ impl Wake for Woken {
     }
 }
 
-/// What the thread knows of its connection.
+/// The state of a connection.
 struct Watch {
     opened: Instant,
     /// Time of the last answer, or of the last octet written.
@@ -163,7 +163,7 @@ mod tests {
         let watch = Watch::new();
         let after = |seconds| watch.opened + Duration::from_secs(seconds);
         assert!(!watch.is_over(after(9)) && watch.is_over(after(11)));
-        // An answer that makes progress has more time, but not for ever.
+        // An answer that makes progress has more time, up to a limit.
         watch.active.set(after(299));
         assert!(!watch.is_over(after(299)) && watch.is_over(after(301)));
         watch.streams.set(true);

@@ -1,4 +1,4 @@
-//! A run as it happens: reads the events of its folder as they are appended, and sends them as server-sent events (HTML Living
+//! A run in progress: reads the events of its folder as they are appended, and sends them as server-sent events (HTML Living
 //! Standard, section 9.2). The stream begins with the state of the run, and each event has its place in the file as its id, so
 //! that a browser continues where it was interrupted.
 
@@ -25,7 +25,7 @@ const BLOCK: usize = 64 << 10;
 const LINE: usize = 8 << 20;
 /// Lines of the log on a page.
 const LOG: usize = 100;
-/// A stream without news sends a comment after this time, so that both sides see whether the other is still there.
+/// A stream without news sends a comment after this time, so that both sides notice a lost connection.
 const COMMENT: Duration = Duration::from_secs(5);
 /// Streams at one time.
 const STREAMS: usize = 16;

@@ -1,5 +1,5 @@
 //! `natmeter serve`: a read-only web page over a folder of runs. Each connection has a thread; hyper speaks HTTP/1 on it. The
-//! number of connections, the size of requests and every wait are limited. Pages need no script, except to follow a run live.
+//! number of connections, the size of requests and every wait are limited. Pages work without scripts.
 
 mod access;
 mod answer;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// Open connections; the server answers further ones with 503.
 const CONNECTIONS: usize = 64;
-/// Longest wait before the server looks whether it is to stop.
+/// Longest wait before the server checks whether it must stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 /// Wait after a connection that could not be accepted, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);

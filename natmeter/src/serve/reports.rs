@@ -1,5 +1,4 @@
-//! Reports of runs, derived one at a time and kept until the run changes, so that requests at the same time cost neither twice
-//! the time nor twice the memory.
+//! Reports of runs, derived one at a time and cached until the run changes, to limit time and memory.
 
 use record::report::Report;
 use record::runs::check_files;
@@ -54,7 +53,7 @@ fn stamp(run: &Path) -> Stamp {
     })
 }
 
-/// Names files as inside the run: readers do not learn where it is.
+/// Removes the path of the run from a text, so that readers do not see it.
 fn without_path(text: &str, run: &Path) -> String {
     text.replace(&format!("{}/", run.display()), "").replace(&run.display().to_string(), "the folder")
 }

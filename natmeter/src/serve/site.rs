@@ -1,4 +1,4 @@
-//! What the server answers to each path. It reads only; a name of a run leads to a folder directly below its own.
+//! The answers to each path. The server only reads, and a name of a run is that of a folder directly below its own.
 
 use super::access::{Access, TOKEN_COOKIE, Verdict};
 use super::answer::{Body, Kind, ok, with_header, with_status};

@@ -1,4 +1,4 @@
-//! Conditions under which two runs were measured, as far as they differ. The reader decides whether the values can be compared.
+//! The conditions that differ between two runs. The reader decides whether the values can be compared.
 
 use super::Run;
 use crate::folder::FactTable;
@@ -14,7 +14,7 @@ const NAMES: [&str; 3] = ["name", "about", "compare"];
 /// A table without keys.
 const EMPTY: &str = "{}";
 
-/// A condition that is unlike that of the reference.
+/// A condition that differs from the reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unlike {
     /// Number of the run, from 2.
@@ -92,7 +92,7 @@ fn keys_of(run: &Run) -> FactTable {
     keys
 }
 
-/// Removes the tables without keys whose keys are given in the other scenario: each of these keys differs by itself.
+/// Removes tables without keys if the other scenario has keys in them: each of these keys is a difference of its own.
 fn without_known(keys: &mut FactTable, other: &FactTable) {
     let is_given = |table: &str| other.keys().any(|key| key.starts_with(&format!("{table}.")));
     keys.retain(|key, value| value != EMPTY || !is_given(key));
@@ -102,7 +102,7 @@ fn bed_of(run: &Run) -> FactTable {
     run.report.header.options.bed.as_ref().map(|bed| flat(&bed.text)).unwrap_or_default()
 }
 
-/// The keys of a TOML text with dots between tables. A text that is no TOML has none.
+/// The keys of a TOML text with dots between tables. A text that is not TOML has none.
 pub(crate) fn flat(text: &str) -> FactTable {
     let mut keys = FactTable::new();
     if let Ok(table) = text.parse::<toml::Table>() {

@@ -1,4 +1,4 @@
-//! The difference of a value to that of the reference.
+//! The difference between a value and the reference.
 
 use crate::report::is_searched;
 use crate::report::result::{PointResult, Repetition, drift};
@@ -8,7 +8,7 @@ use method::stats::shift::{self, Known};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The difference of a value to that of the reference.
+/// The difference between a value and the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What the difference shows.
@@ -39,7 +39,7 @@ pub enum Finding {
     Higher,
     /// The whole interval lies below 0.
     Lower,
-    /// The interval holds 0.
+    /// The interval contains 0.
     NoDifferenceShown,
     /// Tester, host or the end of the search bounds at least half of the repetitions of a run: a bound is not a value.
     Bounded,
@@ -72,7 +72,7 @@ impl Finding {
 }
 
 impl Difference {
-    /// A difference without figures.
+    /// A difference without values.
     fn without(finding: Finding) -> Difference {
         Difference { finding, percent: None, low: None, high: None, coverage: None, drift_percent: None }
     }
@@ -106,7 +106,7 @@ impl Difference {
         }
     }
 
-    /// Whether the whole interval lies further on the worse side than so many percent.
+    /// Whether the whole interval is worse than this difference in percent.
     pub fn is_worse_by(&self, percent: f64, metric: &str) -> bool {
         if higher_is_better(metric) {
             self.high.is_some_and(|high| high < -percent)
@@ -133,7 +133,7 @@ pub fn between(reference: &PointResult, other: &PointResult, is_simulated: bool)
     Difference::of(&a, &b, if is_simulated { None } else { drift(reference, other) })
 }
 
-/// The repetitions of a result with what is known of each.
+/// The repetitions of a result, each with the bounds of its true value.
 pub(crate) fn known(result: &PointResult) -> Vec<Known> {
     let is_searched = is_searched(&result.metric);
     result.repetitions.iter().filter_map(|r| of_repetition(r, is_searched)).collect()

@@ -1,4 +1,4 @@
-//! Which results of several runs belong together.
+//! Matches the results of several runs.
 
 use super::Run;
 use crate::report::result::PointResult;

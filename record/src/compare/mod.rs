@@ -4,7 +4,7 @@
 //!   technology if there is one in each run.
 //! - The difference is the ratio of the repetitions ([`method::stats::shift`]), in percent. The interval includes the width of
 //!   each search's final interval and the drift of the null device.
-//! - A bound is no value: a repetition that is a lower bound may be any rate above it.
+//! - A bound is not a value: a repetition with a lower bound counts as any rate above it.
 
 pub(crate) mod conditions;
 pub(crate) mod difference;
@@ -69,7 +69,7 @@ pub fn scenario_id(text: &str, options: &scenario::Options) -> String {
 pub struct Comparison {
     /// The runs, the reference first.
     pub runs: Vec<RunInfo>,
-    /// Conditions under which runs were measured, unlike those of the reference.
+    /// Conditions of the runs that differ from those of the reference.
     pub unlike: Vec<Unlike>,
     /// Metrics at points of the matrix, in the order of the reference; then those that it does not have.
     pub points: Vec<ComparedPoint>,
@@ -132,7 +132,7 @@ pub struct ComparedValue {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// What bounds the weakest repetition.
+    /// The bound of the weakest repetition.
     pub bound: ResultKind,
     /// The value in words, with its interval or range.
     pub words: String,
@@ -213,7 +213,7 @@ pub fn run_folders(parent: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(folders)
 }
 
-/// Whether a path is meant to be a run folder: it has a header or trials. A draft is none.
+/// Whether a path is a run folder: it has a header or trials, and is not a draft.
 fn is_run(path: &Path) -> bool {
     let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     !is_hidden && [store::HEADER, store::TRIALS, store::SCENARIO].iter().any(|file| path.join(file).is_file())

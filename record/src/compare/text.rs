@@ -15,7 +15,7 @@ pub fn text(comparison: &Comparison) -> String {
     }
     for number in 2..=comparison.runs.len() {
         let unlike: Vec<_> = comparison.unlike.iter().filter(|unlike| unlike.run == number).collect();
-        let what = if unlike.is_empty() { "no condition that is unlike the reference" } else { "unlike the reference" };
+        let what = if unlike.is_empty() { "no condition differs from the reference" } else { "unlike the reference" };
         let _ = writeln!(text, "\n{}: {what}", name(number));
         for unlike in unlike {
             let _ = writeln!(text, "  {}", unlike.in_words());

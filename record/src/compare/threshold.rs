@@ -1,4 +1,4 @@
-//! Thresholds: what a value must not be. `throughput < 3M` fails for every point whose throughput is below 3 million frames per
+//! Thresholds of values. `throughput < 3M` fails for every point whose throughput is below 3 million frames per
 //! second and direction. A bound decides only if every value that it allows gives the same answer.
 
 use super::difference::{is_bounded, known};
@@ -46,7 +46,7 @@ impl Relation {
 /// What is wrong with a threshold, and how to write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThresholdError {
-    /// It is not metric, relation and quantity.
+    /// It is not a metric, a relation and a quantity.
     #[error("`{0}` is not a condition: write METRIC < QUANTITY, such as \"throughput < 3M\", with <, <=, > or >=")]
     Form(String),
     /// No such metric.
@@ -153,7 +153,7 @@ impl Threshold {
         format!("{} is {}", crate::report::place(result), crate::report::in_short(result))
     }
 
-    /// Returns the sentence about a value that does not clearly stay clear of the threshold; `None` of one that does.
+    /// Returns the sentence about a value that meets the threshold or leaves it undecided; `None` for other values.
     pub fn sentence(&self, meets: Meets, result: &PointResult) -> Option<String> {
         let (value, condition) = (Threshold::value(result), &self.text);
         Some(match meets {

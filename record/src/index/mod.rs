@@ -1,5 +1,5 @@
-//! An index of many runs: a SQLite file of runs, points, results, repetitions and trials, for questions in SQL. It derives from
-//! run folders alone, and is written anew each time, so it never disagrees with them.
+//! An index of many runs: a SQLite file of runs, points, results, repetitions and trials, for questions in SQL. natmeter derives
+//! it from run folders alone, and writes it anew each time.
 
 mod schema;
 mod sqlite;
@@ -32,14 +32,14 @@ pub enum IndexError {
     /// The folder cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is something else.
-    #[error("{} is no index of natmeter, and is not overwritten: name another file with --file", .0.display())]
+    /// The file is not an index of natmeter.
+    #[error("{} is not an index of natmeter, and is not overwritten: name another file with --file", .0.display())]
     Other(PathBuf),
     /// A program has changed the file, or is about to.
     #[error("{} shows that another program has changed this index: close that program, or remove the file", .0.display())]
     Journal(PathBuf),
     /// The file cannot be written.
-    #[error("{} cannot be written: {source}; the index before is unchanged", .path.display())]
+    #[error("{} cannot be written: {source}; the earlier index is unchanged", .path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum IndexError {
     },
 }
 
-/// What an index holds.
+/// The content of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Indexed {
     /// Runs.
@@ -61,10 +61,10 @@ pub struct Indexed {
     pub skipped: Vec<(PathBuf, String)>,
 }
 
-/// Writes the index of the runs in a folder. The file appears complete, and takes the place of an earlier index.
+/// Writes the index of the runs in a folder. The complete file replaces an earlier index.
 ///
 /// # Errors
-/// If the folder cannot be read, the file cannot be written, or something else is there.
+/// If the folder cannot be read, the file cannot be written, or the file exists and is not an index.
 pub fn index(parent: &Path, file: &Path, technologies: Technologies) -> Result<Indexed, IndexError> {
     let folders = run_folders(parent)?;
     see_that_it_is_an_index(file)?;
@@ -88,7 +88,7 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Refuses a file that is no index, and an index with a journal, which SQLite would apply to the new file.
+/// Refuses a file that is not an index, and an index with a journal, which SQLite would apply to the new file.
 fn see_that_it_is_an_index(file: &Path) -> Result<(), IndexError> {
     let journals = ["-journal", "-wal"].map(|ending| beside(file, ending));
     if let Some(journal) = journals.into_iter().find(|path| path.exists()) {

@@ -2,7 +2,7 @@
 
 use super::sqlite::Entry;
 
-/// By this number `file` and natmeter recognise an index: `natm`.
+/// The number by which `file` and natmeter recognise an index: `natm`.
 pub(super) const APPLICATION: u32 = u32::from_be_bytes(*b"natm");
 /// Version of the tables.
 pub(super) const VERSION: u32 = 1;

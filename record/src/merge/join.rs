@@ -1,5 +1,5 @@
-//! Takes the records of several runs as one: numbers of trials and visits are counted on, and devices of different test beds get
-//! different names.
+//! Joins the records of several runs into one: the numbers of trials and visits continue, and devices of different test beds
+//! get different names.
 
 use super::{DECIDING, differences};
 use crate::audit::{Audit, Basis, Finding};
@@ -31,7 +31,7 @@ impl Bed {
         Bed { facts: part.record.facts.clone(), file, first }
     }
 
-    /// In what another bed differs, in words.
+    /// The differences from another bed, in words.
     fn differs_from(&self, other: &Bed) -> Vec<String> {
         let text = |bed: &Bed| bed.file.as_ref().map(|(_, text)| text.clone());
         let facts = differences(&self.facts, &other.facts).into_iter();
@@ -89,7 +89,7 @@ fn beds(parts: &[Part]) -> (Vec<Bed>, Vec<usize>) {
     (beds, of_parts)
 }
 
-/// The names of the beds: of their files, or letters where those are not different.
+/// The names of the beds: those of their files if they differ, else `bed 1`, `bed 2` and so on.
 fn labels(beds: &[Bed]) -> Vec<String> {
     let stem = |bed: &Bed| {
         bed.file.as_ref().map(|(name, _)| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned())
@@ -105,7 +105,7 @@ fn differing(beds: &[Bed], labels: &[String], parts: &[Part], is_apart: bool) ->
     let what = if is_apart {
         "their points are kept apart"
     } else {
-        "their points are taken as those of one bed, as declared"
+        "their points are joined as those of one bed, as declared"
     };
     let doubt = |(bed, label): (&Bed, &String)| {
         let (from, of_first) = (&parts[bed.first].name, &labels[0]);
@@ -155,7 +155,7 @@ impl Renaming<'_> {
 fn torn(part: &Part) -> Vec<String> {
     let doubt = |(file, torn): &(&str, crate::store::Torn)| {
         format!(
-            "{file} of {} ends in an incomplete line of {} bytes: `natmeter resume` of the run goes on behind it; then merge again",
+            "{file} of {} ends in an incomplete line of {} bytes: continue the run with `natmeter resume`, then merge again",
             part.name, torn.bytes
         )
     };
@@ -203,11 +203,11 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
     facts(&mut joined.facts, part.facts);
     let earlier = earlier.join(", ");
     keys.into_iter()
-        .map(|key| format!("{key} was measured in {name}, too: the results are those of the earlier run ({earlier})"))
+        .map(|key| format!("{key} was also measured in {name}: the results are those of the earlier run ({earlier})"))
         .collect()
 }
 
-/// The ceilings of both; of one point the lower one, which claims less.
+/// The ceilings of both runs; at a point with two ceilings the lower one, which claims less.
 fn calibrations(first: Option<Calibration>, second: Option<Calibration>) -> Option<Calibration> {
     let (Some(mut first), Some(second)) = (first.clone(), second.clone()) else { return first.or(second) };
     for ceiling in second.ceilings {
@@ -222,7 +222,7 @@ fn calibrations(first: Option<Calibration>, second: Option<Calibration>) -> Opti
     Some(first)
 }
 
-/// The verdict of both: that of a run whose self-test did not pass stands.
+/// The self-test of both runs: a failed one is kept.
 fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfTest> {
     match (first, second) {
         (Some(first), Some(second)) => Some(if first.passed { second } else { first }),
@@ -230,7 +230,7 @@ fn self_tests(first: Option<SelfTest>, second: Option<SelfTest>) -> Option<SelfT
     }
 }
 
-/// The facts of both. Of a fact that differs, both values.
+/// The facts of both runs. A deciding fact that differs has both values.
 fn facts(joined: &mut Facts, part: Facts) {
     for (name, value) in part.tester {
         match joined.tester.get_mut(&name) {
@@ -249,7 +249,7 @@ fn facts(joined: &mut Facts, part: Facts) {
     joined.doubts.extend(new);
 }
 
-/// Makes header, scenario and plan those of the whole campaign: of every bed the devices, and of every cell the measurements.
+/// Makes header, scenario and plan those of the whole campaign: the devices of every bed, and the measurements of every cell.
 fn whole(joined: &mut Record, beds: usize, labels: &[String], is_apart: bool) {
     let header = &mut joined.header;
     let mut scenario: Scenario = header.scenario.clone();

@@ -1,4 +1,4 @@
-//! Texts in ASCII, as plain text of an RFC needs them: signs and letters of reports become those that RFCs print instead.
+//! Texts in ASCII, for plain text of an RFC: signs and letters become those that RFCs print instead.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ const REPLACED: [(&str, &str); 29] = [
     ("\u{a0}\u{2009}\u{202f}", " "),
 ];
 
-/// Returns a text on one line in printable ASCII. A character that has no counterpart there is printed by its number: `<U+4E2D>`.
+/// Returns a text on one line in printable ASCII. A character without a counterpart becomes its code point: `<U+4E2D>`.
 pub(super) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in super::document::one_line(text).chars() {

@@ -1,5 +1,5 @@
-//! The report as long (tidy) CSV: one quantity of one repetition a line, and nothing that is computed from several repetitions. The
-//! columns are the same for every run, so that the files of many runs can be joined.
+//! The report as long (tidy) CSV: one quantity of one repetition a line, without statistics over repetitions. The columns are the
+//! same for every run, so that the files of many runs can be joined.
 
 use super::csv::{unit, verdicts};
 use super::facts::technology;
@@ -59,7 +59,7 @@ fn place(report: &Report, result: &PointResult) -> Vec<String> {
     place
 }
 
-/// What is known of a repetition: quantity, unit, value. A value that is missing is empty; `bound` says why.
+/// The quantities of a repetition, with unit and value. A missing value is empty; `bound` says why.
 fn quantities(result: &PointResult, r: &Repetition) -> Vec<(String, String, String)> {
     let unit = unit(result);
     let value = match r.bound {

@@ -1,5 +1,5 @@
-//! A report as parts with tables, for the formats that set tables for other documents: Markdown, LaTeX, xml2rfc and plain text of an
-//! RFC. They print the same tables as text and HTML, and conditions, doubts and comparisons as further tables.
+//! A report as parts with tables, for formats of other documents: Markdown, LaTeX, xml2rfc and plain text of an RFC. These have
+//! the same tables as text and HTML, and further tables of conditions, doubts and comparisons.
 
 use super::table::{Row, Table, tables};
 use super::{Report, facts, published, section, terms};
@@ -93,7 +93,7 @@ fn changed(mut table: Table, change: fn(&str) -> String) -> Table {
     table
 }
 
-/// What was measured, with what, and the results in sentences.
+/// Scenario, tester and the results in sentences.
 fn about(report: &Report) -> Vec<String> {
     let header = &report.header;
     let build = report.facts.build().map_or_else(String::new, |build| format!(" Build: {build}."));
@@ -243,7 +243,7 @@ impl Block {
         lines
     }
 
-    /// Returns the title of this block of a table: if it has not all columns, with their numbers.
+    /// Returns the title of this block of a table, with the numbers of its columns unless it has all of them.
     pub(super) fn title(&self, table: &Table) -> String {
         let all = table.columns.len();
         match self.columns.len() {

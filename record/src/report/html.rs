@@ -28,7 +28,7 @@ struct Part {
     write: fn(&mut String, &Page<'_>),
 }
 
-/// What the parts show.
+/// The content of the parts.
 struct Page<'a> {
     report: &'a Report,
     /// The sections of procedures, derived once for all parts.

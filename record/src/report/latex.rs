@@ -157,7 +157,7 @@ const SIGNS: [(char, &str); 36] = [
 /// Letters with accents that every font of LaTeX has.
 const LETTERS: &str = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŐőŰű";
 
-/// A text in which no character is a command. A character without a place in the fonts of LaTeX is printed by its number.
+/// A text in which no character is a command. A character that LaTeX's fonts lack becomes its code point.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

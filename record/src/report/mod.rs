@@ -141,7 +141,7 @@ pub struct Report {
     short: Vec<String>,
     /// The results.
     pub results: Vec<PointResult>,
-    /// What was fitted to the series of results over cores and over connections.
+    /// Models of the series of results over cores and over connections.
     pub models: Vec<model::Model>,
     /// Comparison with the nearest published values.
     pub beside: Vec<Beside>,

@@ -1,4 +1,4 @@
-//! Models of the series of a run: its results over cores, and over connections, at equal values of everything else.
+//! Models of the series of a run: its results over cores and over connections, with all other conditions equal.
 
 use super::parts;
 use super::result::PointResult;
@@ -11,7 +11,7 @@ use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A series of results, and what was fitted to it.
+/// A series of results, and its model.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Model {
     /// Position of the DUT in the scenario.
@@ -20,7 +20,7 @@ pub struct Model {
     pub dut_name: String,
     /// Key of the metric.
     pub metric: String,
-    /// What differs between the points.
+    /// The quantity that varies along the series.
     pub along: Along,
     /// Cores of all points; none along the cores.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct Model {
     pub outcome: Fitted,
 }
 
-/// What differs between the points of a series.
+/// The quantity that varies along a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
@@ -50,7 +50,7 @@ pub enum Along {
     Connections,
 }
 
-/// What was fitted. Rates are per direction.
+/// The model of a series. Rates are per direction.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fitted {
@@ -58,7 +58,7 @@ pub enum Fitted {
     Cores(CoreModel),
     /// Steps over connections.
     Connections(SessionModel),
-    /// Nothing.
+    /// No model, and the reason.
     Refused(Refusal),
 }
 

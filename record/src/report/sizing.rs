@@ -99,7 +99,7 @@ fn name(device: &Sized) -> String {
     format!("{}, {}{}", device.device, device.technology, more_in_words(&device.axes))
 }
 
-/// For each device what its figures rest on, and what a reader must know.
+/// For each device, the measurements behind its figures, and the notes.
 fn notes(sizing: &Sizing) -> Vec<String> {
     let of_device = |device: &Sized| {
         let rests = match device.options.first() {

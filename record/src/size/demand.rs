@@ -1,4 +1,4 @@
-//! The demand of an operator: subscribers, and what each of them needs at the busy hour.
+//! The demand of an operator: subscribers, and the sessions and traffic of each of them at the busy hour.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Partial {
     /// Reads a demand file.
     ///
     /// # Errors
-    /// If it is no TOML, or has an unknown key or a wrong value.
+    /// If it is not TOML, or has an unknown key or a wrong value.
     pub fn parse(text: &str) -> Result<Partial, DemandError> {
         toml::from_str(text).map_err(|error| DemandError::File(error.to_string().trim_end().to_owned()))
     }

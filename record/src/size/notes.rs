@@ -1,4 +1,4 @@
-//! What a reader of a sizing must know beside its figures.
+//! Notes on a sizing.
 
 use super::Choice;
 use super::demand::Demand;

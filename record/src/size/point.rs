@@ -1,4 +1,4 @@
-//! What a run says about one point of a device: the measured limits.
+//! The measured limits of a device at one point of a run.
 
 use super::Measured;
 use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE};
@@ -95,7 +95,7 @@ fn table(capacity: Option<Measured>, connections: Count) -> Measured {
     capacity.filter(|capacity| capacity.low < connections as f64).unwrap_or(Measured::setting(connections))
 }
 
-/// The memory of a session at the point with the most connections of the same device: it does not depend on cores.
+/// The memory of a session at the device's point with the most connections, for points without a value of their own.
 fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
     let alike = |result: &&PointResult| {
         result.metric == MEMORY_PER_CONNTRACK_ENTRY.key && (result.dut, &result.axes) == (first.dut, &first.axes)

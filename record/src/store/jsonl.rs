@@ -33,7 +33,7 @@ pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreErr
     Ok(Lines { values, torn })
 }
 
-/// Hands over the lines of such a file one by one, and returns the torn line after them, if any.
+/// Passes the lines of such a file on one by one, and returns the torn line after them, if any.
 ///
 /// # Errors
 /// Those of [`read_lines`].

@@ -1,4 +1,4 @@
-//! The state of a run, learned from its events line by line.
+//! The state of a run, derived from its events line by line.
 
 use crate::console;
 use record::folder::Outcome;
@@ -19,7 +19,7 @@ pub(crate) const FIELDS: [(&str, &str); 9] = [
     ("null", "Null device"),
 ];
 
-/// What the live view shows of a run.
+/// The state of a run in the live view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
     /// Keys of the plan with their predicted nanoseconds.
@@ -103,8 +103,8 @@ impl Progress {
         std::mem::take(&mut self.is_changed)
     }
 
-    /// Learns from a line of events. Returns what a log says of it; nothing for events that only change fields, and for lines
-    /// that this natmeter does not know.
+    /// Updates the state by a line of events. Returns the line for the log; none for events that only change fields, and for
+    /// unknown events.
     pub(crate) fn learn(&mut self, line: &[u8]) -> Option<String> {
         let told: Told = serde_json::from_slice(line).ok()?;
         self.is_changed = true;

@@ -1,4 +1,4 @@
-//! The pages. They are plain HTML: every page works without a script, except that the live view then loads itself again.
+//! The pages. They are plain HTML, and work without scripts; the live view then reloads itself.
 
 pub(super) mod list;
 pub(super) mod pair;

@@ -1,4 +1,4 @@
-//! Two runs side by side: a table of the values of equal points.
+//! Two runs side by side: a table of their values, point by point.
 
 use super::e;
 use crate::serve::query::encoded;

@@ -73,7 +73,7 @@ fn files(main: &mut String) {
 }
 
 /// Returns the live view: the state after the events up to a place in the file. The script continues from there; without it,
-/// the page loads itself again.
+/// the page reloads itself.
 pub(in super::super) fn live(name: &str, progress: &Progress, said: &[String], place: u64) -> String {
     let reload =
         if progress.has_ended() { "" } else { "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n" };

@@ -148,7 +148,8 @@ fn kernel_sweep() -> Run {
 fn matrix() -> Run {
     let mut scenario = fixture::quickstart_scenario();
     scenario.name = "matrix".into();
-    scenario.sweep = Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2].into(), exclude: Vec::new() };
+    scenario.sweep =
+        Sweep { connections: (0..9).map(|i| 1_000_000 << i).collect(), cores: vec![1, 2].into(), exclude: Vec::new() };
     scenario.measure.metrics = vec!["throughput".into()];
     scenario.measure.repetitions = 1.into();
     Run::new(scenario).measure(|m| {
@@ -518,7 +519,10 @@ fn a_wrong_folder_or_format_is_refused_with_a_remedy() {
     let error = Report::from_folder(dir.path(), tech::ALL).unwrap_err().to_string();
     assert!(error.contains("is not a run folder (run.json is missing)"), "{error}");
     let error = report(&fixture::quickstart()).render("pdf").unwrap_err();
-    assert_eq!(error.to_string(), "`pdf` is not a report format: use one of text, csv, json, html, openmetrics");
+    assert_eq!(
+        error.to_string(),
+        "`pdf` is not a report format: use one of text, csv, csv-long, json, html, markdown, latex, xml2rfc, xml2rfc-section, rfc-text, junit, openmetrics"
+    );
     let known: Vec<&str> = KNOWN.iter().map(|format| format.name).collect();
     assert_eq!(error.to_string(), format!("`pdf` is not a report format: use one of {}", known.join(", ")));
 }

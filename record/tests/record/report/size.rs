@@ -15,7 +15,8 @@ const DEMAND: Demand =
 /// A device that forwards 1.5 Mfps and sets up 200 k sessions/s with each core, and 2 Mfps with 1 M connections.
 fn run(metrics: &[&str]) -> Run {
     let mut scenario = fixture::quickstart_scenario();
-    scenario.sweep = Sweep { connections: vec![1_000_000, 4_000_000], cores: vec![1, 2, 4].into(), exclude: Vec::new() };
+    scenario.sweep =
+        Sweep { connections: vec![1_000_000, 4_000_000], cores: vec![1, 2, 4].into(), exclude: Vec::new() };
     scenario.measure.metrics = metrics.iter().map(|&metric| metric.into()).collect();
     scenario.measure.repetitions = 5.into();
     Run::new(scenario).measure(|m| {
