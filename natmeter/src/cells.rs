@@ -10,7 +10,7 @@ use record::plan::{Measurement, Plan};
 use scenario::{Cell, Scenario};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The inputs of the cells of a plan.
 pub struct Cells<'a> {
@@ -18,8 +18,8 @@ pub struct Cells<'a> {
     pub file: &'a Path,
     /// The options of the command line.
     pub changes: &'a Changes,
-    /// The bed files; empty: the device is on this machine.
-    pub beds: &'a [PathBuf],
+    /// The bed files, each with its host and `:` before it if only that host has the bed; empty: the device is on this machine.
+    pub beds: &'a [String],
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Its plan.
@@ -83,14 +83,17 @@ impl Cells<'_> {
             let _ = writeln!(text, "{run} || [ $? -eq 3 ]");
             return text;
         }
-        let beds: Vec<String> = self.beds.iter().map(|bed| quoted(&bed.display().to_string())).collect();
+        let beds: Vec<String> = self.beds.iter().map(|bed| quoted(bed)).collect();
         // A continued cell waits for its own bed.
         let _ = writeln!(
             text,
             "mkdir -p \"$cell\"\n\
              bed=$(cat \"$cell/bed\" 2>/dev/null) || bed=\n\
              if [ -n \"$bed\" ]; then exec 9>\"$bed.lock\"; flock 9; else\n    \
-                 for bed in {}; do exec 9>\"$bed.lock\"; flock -n 9 && break; bed=; done\n\
+                 for bed in {}; do\n        \
+                     case $bed in *:*) [ \"${{bed%%:*}}\" = \"$(hostname)\" ] || {{ bed=; continue; }}; bed=${{bed#*:}};; esac\n        \
+                     exec 9>\"$bed.lock\"; flock -n 9 && break; bed=\n    \
+                 done\n\
              fi\n\
              [ -n \"$bed\" ] || {{ echo \"no bed is free\" >&2; exit 75; }}\n\
              echo \"$bed\" > \"$cell/bed\"\n\
@@ -146,7 +149,7 @@ impl Cells<'_> {
              # At the end: {}\n\
              .ONESHELL:\n.PHONY: all {cells}\n\
              all: {cells}\n\
-             cell-%:\n\t@set -eu\n{}",
+             {cells}: cell-%:\n\t@set -eu\n{}",
             self.merge(),
             recipe.concat(),
             cells = numbers.join(" ")

@@ -416,9 +416,9 @@ pub struct PlanArgs {
     /// Print the points as cells for a scheduler, for make, or as JSON
     #[arg(long, value_name = "FORMAT", conflicts_with = "steps")]
     pub cells: Option<CellFormat>,
-    /// Bed files for the cells; each bed measures one cell at a time
-    #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "cells", conflicts_with = "bed")]
-    pub beds: Vec<PathBuf>,
+    /// Bed files among which the cells are spread, as HOST:FILE if only that host has the bed; no bed measures two at a time
+    #[arg(long, value_name = "BED,…", value_delimiter = ',', requires = "cells", conflicts_with = "bed")]
+    pub beds: Vec<String>,
     /// Folder of earlier runs, from which natmeter corrects its predictions; default: runs
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
@@ -757,15 +757,15 @@ mod tests {
         for (command, used) in [
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),
-            ("calibrate", &["set", "full", "scale", "beside", "wait"]),
-            ("bisect", &["set", "full", "beside", "wait"]),
+            ("calibrate", &["set", "full", "scale", "cell", "beside", "wait"]),
+            ("bisect", &["set", "full", "scale", "cell", "beside", "wait"]),
             ("compare", &[]),
             ("trend", &[]),
             ("index", &[]),
-            ("calibrate", &["set", "full", "beside", "wait"]),
+            ("merge", &[]),
             ("selftest", &["beside", "wait"]),
-            ("check", &["set", "full", "scale"]),
-            ("plan", &["set", "full", "scale"]),
+            ("check", &["set", "full", "scale", "cell"]),
+            ("plan", &["set", "full", "scale", "cell", "runs"]),
             ("list", &[]),
             ("report", &[]),
             ("size", &[]),

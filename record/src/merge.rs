@@ -6,7 +6,7 @@
 
 mod join;
 
-use crate::audit::{Audit, audit};
+use crate::audit::{Audit, Finding, audit};
 use crate::folder::{Facts, RECORD};
 use crate::read::{Record, RecordError};
 use crate::store::{self, StoreError, read_document, read_text, write_whole};
@@ -51,6 +51,22 @@ pub enum MergeError {
     /// A part is a merged folder itself.
     #[error("{} is a merged folder: name the runs below its folder `parts`", .0.display())]
     Merged(PathBuf),
+    /// The new folder would be in a run.
+    #[error("{} would be in the run {}: name a folder elsewhere; nothing was changed", .into.display(), .run.display())]
+    Within {
+        /// The new folder.
+        into: PathBuf,
+        /// The run.
+        run: PathBuf,
+    },
+    /// A run is damaged.
+    #[error("the record of {} is damaged: {finding}", .run.display())]
+    Damaged {
+        /// The run.
+        run: PathBuf,
+        /// The first error in its record.
+        finding: Finding,
+    },
     /// Two runs are not of one campaign.
     #[error(
         "{} and {} differ in {what}, so they are not runs of one campaign; merge runs of the same scenario, options and \
@@ -79,8 +95,14 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technolog
     if runs.len() < 2 {
         return Err(MergeError::One);
     }
+    // Without a slash at the end.
+    let into: &Path = &into.components().collect::<PathBuf>();
     if into.exists() {
         return Err(MergeError::Exists(into.to_path_buf()));
+    }
+    let parent = into.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Some(run) = runs.iter().find(|run| is_within(parent, run)) {
+        return Err(MergeError::Within { into: into.to_path_buf(), run: run.clone() });
     }
     if let Some(merged) = runs.iter().find(|run| is_merged(run)) {
         return Err(MergeError::Merged(merged.clone()));
@@ -92,9 +114,16 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technolog
             return Err(MergeError::Differ { first: runs[0].clone(), second: run.clone(), what });
         }
     }
+    for (run, record) in runs.iter().zip(&records) {
+        if let Some(finding) = audit(record).findings.into_iter().next() {
+            return Err(MergeError::Damaged { run: run.clone(), finding });
+        }
+    }
     let mut draft = into.as_os_str().to_owned();
     draft.push(".draft");
     let draft = PathBuf::from(draft);
+    // Fails if it exists: it may be the user's.
+    fs::create_dir(&draft).map_err(|source| failed("created", &draft, source))?;
     let written = write(runs, alike, &draft)
         .and_then(|()| fs::rename(&draft, into).map_err(|source| failed("created", into, source)));
     if written.is_err() {
@@ -102,6 +131,12 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technolog
         let _ = fs::remove_dir_all(&draft);
     }
     Ok(written?)
+}
+
+/// Whether a folder is a run or below it.
+fn is_within(folder: &Path, run: &Path) -> bool {
+    let [folder, run] = [folder, run].map(Path::canonicalize);
+    matches!((folder, run), (Ok(folder), Ok(run)) if folder.starts_with(&run))
 }
 
 fn failed(doing: &'static str, path: &Path, source: io::Error) -> StoreError {

@@ -10,12 +10,12 @@ use crate::installed::QUICKSTART_WORD;
 use crate::term::{self, err, out};
 use crate::{forecast, steps};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `natmeter plan [FILE]`.
 pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
     // A scenario of a box cannot be read without a bed, so the first bed of `--beds` is used.
-    let bed = args.changes.bed.clone().or_else(|| args.beds.first().cloned());
+    let bed = args.changes.bed.clone().or_else(|| args.beds.first().map(|bed| file_of(bed)));
     let loaded = load(args.file.as_deref(), &Changes { bed, ..args.changes.clone() }, output)?;
     let mut plan = planned(&loaded.scenario, output)?;
     let runs = args.runs.as_deref().unwrap_or(Path::new(RUNS));
@@ -52,4 +52,9 @@ pub(super) fn plan(args: &PlanArgs, output: Output) -> Result<Exit, Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The file of a bed that may be written with its host: `HOST:FILE`.
+fn file_of(bed: &str) -> PathBuf {
+    bed.split_once(':').map_or(bed, |(_, file)| file).into()
 }

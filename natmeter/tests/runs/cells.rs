@@ -66,8 +66,8 @@ impl Campaign {
 
 /// The report without its first line, which has the time of the start, and without the load of the machine.
 fn body(report: &str) -> String {
-    let is_of_results = |line: &&str| !line.starts_with("! other programs");
-    report.lines().skip(1).filter(is_of_results).collect::<Vec<_>>().join("\n")
+    let results: Vec<&str> = report.lines().skip(1).take_while(|line| !line.starts_with('!')).collect();
+    results.join("\n")
 }
 
 fn stderr(output: &Output) -> String {
@@ -124,6 +124,39 @@ fn cells_of_different_testers_are_kept_apart() {
     assert!(campaign.merge("alike", &runs, &["--alike"]).status.success());
     let alike = campaign.said(&["report", "alike", "--verbose"]);
     assert!(!alike.contains("(bed 1)") && alike.contains("differ in cpu") && alike.contains("as declared"), "{alike}");
+}
+
+/// A software that changed between two cells is another device, and what no bed measured is missing.
+#[test]
+fn cells_of_changed_devices_are_kept_apart_and_gaps_are_counted() {
+    let campaign = Campaign::new();
+    let runs: Vec<PathBuf> = ["1/3", "2/3"].map(|cell| campaign.cell(cell)).into();
+    change(&runs[1].join("facts.json"), "\"simulated\": {}", "\"simulated\": {\"software\": \"x 2.0\"}");
+    assert!(campaign.merge("apart", &runs, &[]).status.success());
+    let apart = campaign.said(&["report", "apart", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&apart).unwrap();
+    assert_eq!((&report["measured"], &report["planned"]), (&40.into(), &50.into()));
+    let text = campaign.said(&["report", "apart", "--verbose"]);
+    assert!(text.contains("software of simulated"), "{text}");
+}
+
+/// Nothing of the user is deleted, and a run is not copied into itself.
+#[test]
+fn a_merge_touches_nothing_else() {
+    let campaign = Campaign::new();
+    let runs: Vec<PathBuf> = ["1/2", "2/2"].map(|cell| campaign.cell(cell)).into();
+    let draft = campaign.folder.path().join("m.draft");
+    fs::create_dir(&draft).unwrap();
+    fs::write(draft.join("mine"), "mine").unwrap();
+    assert!(!campaign.merge("m", &runs, &[]).status.success());
+    assert!(draft.join("mine").exists());
+    let inside = runs[0].join("m");
+    let output = campaign.merge(inside.to_str().unwrap(), &runs, &[]);
+    assert!(stderr(&output).contains("would be in the run"), "{}", stderr(&output));
+    assert!(campaign.merge("slash/", &runs, &[]).status.success());
+    change(&runs[1].join("trials.jsonl"), "\"seq\":0,", "\"seq\":18446744073709551615,");
+    let output = campaign.merge("damaged", &runs, &[]);
+    assert!(stderr(&output).contains("is damaged"), "{}", stderr(&output));
 }
 
 #[test]

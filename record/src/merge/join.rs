@@ -36,11 +36,39 @@ impl Bed {
         let text = |bed: &Bed| bed.file.as_ref().map(|(_, text)| text.clone());
         let facts = differences(&self.facts, &other.facts).into_iter();
         let mut all: Vec<String> = facts.map(|(name, a, b)| format!("{name} \"{a}\" and \"{b}\"")).collect();
+        all.extend(self.devices_differ_from(other));
         if text(self) != text(other) {
             let name = |bed: &Bed| bed.file.as_ref().map_or("none".to_owned(), |(name, _)| name.clone());
             all.push(format!("bed file {} and {}", name(self), name(other)));
         }
         all
+    }
+}
+
+/// The facts of a device that decide whether results can be compared; of several boxes each with its role before it.
+const OF_DEVICE: [&str; 6] = ["software", "version", "kernel", "cpu", "processors", "host"];
+
+impl Bed {
+    /// The deciding facts in which devices of the same name differ.
+    fn devices_differ_from(&self, other: &Bed) -> Vec<String> {
+        let decides = |name: &str| OF_DEVICE.iter().any(|deciding| name.ends_with(deciding));
+        let mut all = Vec::new();
+        for (device, own) in &self.facts.duts {
+            let Some(theirs) = other.facts.duts.get(device) else { continue };
+            let names = own.keys().chain(theirs.keys().filter(|name| !own.contains_key(*name)));
+            for name in names.filter(|name| decides(name) && own.get(*name) != theirs.get(*name)) {
+                let [a, b] = [own, theirs].map(|facts| facts.get(name).map_or("unknown", String::as_str));
+                all.push(format!("{name} of {device} \"{a}\" and \"{b}\""));
+            }
+        }
+        all
+    }
+
+    /// Adds the devices of a further run on it.
+    fn learn(&mut self, part: &Part) {
+        for (device, facts) in &part.record.facts.duts {
+            self.facts.duts.entry(device.clone()).or_insert_with(|| facts.clone());
+        }
     }
 }
 
@@ -82,8 +110,9 @@ fn beds(parts: &[Part]) -> (Vec<Bed>, Vec<usize>) {
     for (at, part) in parts.iter().enumerate() {
         let bed = Bed::of(part, at);
         of_parts.push(beds.iter().position(|known| known.differs_from(&bed).is_empty()).unwrap_or(beds.len()));
-        if of_parts[at] == beds.len() {
-            beds.push(bed);
+        match beds.get_mut(of_parts[at]) {
+            Some(known) => known.learn(part),
+            None => beds.push(bed),
         }
     }
     (beds, of_parts)
@@ -186,10 +215,10 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
     part.trials.retain(|t| !keys.iter().any(|key| crate::plan::without_attempt(&t.measurement) == key));
     let visits = joined.outcomes.iter().filter_map(|o| o.visit).chain(joined.nulls.iter().filter_map(|n| n.visit));
     let visits = visits.max().unwrap_or(0);
-    let trials = joined.trials.iter().map(|t| t.seq + 1).max().unwrap_or(0);
-    part.outcomes.iter_mut().for_each(|o| o.visit = o.visit.map(|visit| visit + visits));
-    part.nulls.iter_mut().for_each(|n| n.visit = n.visit.map(|visit| visit + visits));
-    part.trials.iter_mut().for_each(|t| t.seq += trials);
+    part.outcomes.iter_mut().for_each(|o| o.visit = o.visit.map(|visit| visit.saturating_add(visits)));
+    part.nulls.iter_mut().for_each(|n| n.visit = n.visit.map(|visit| visit.saturating_add(visits)));
+    // Sequence numbers are those of the lines.
+    (0..).zip(&mut part.trials).for_each(|(at, trial)| trial.seq = joined.trials.len() as u64 + at);
     joined.outcomes.append(&mut part.outcomes);
     joined.nulls.append(&mut part.nulls);
     joined.trials.append(&mut part.trials);
@@ -243,7 +272,16 @@ fn facts(joined: &mut Facts, part: Facts) {
         }
     }
     for (device, facts) in part.duts {
-        joined.duts.entry(device).or_default().extend(facts);
+        let known = joined.duts.entry(device).or_default();
+        for (name, value) in facts {
+            match known.get_mut(&name) {
+                Some(one) if one.split("; ").any(|one| one == value) => {}
+                Some(one) => *one = format!("{one}; {value}"),
+                None => {
+                    known.insert(name, value);
+                }
+            }
+        }
     }
     let new: Vec<String> = part.doubts.into_iter().filter(|doubt| !joined.doubts.contains(doubt)).collect();
     joined.doubts.extend(new);
@@ -267,11 +305,21 @@ fn whole(joined: &mut Record, beds: usize, labels: &[String], is_apart: bool) {
             }
             match (recorded.get(&m.key()), is_apart) {
                 (Some(recorded), _) => measurements.push(recorded.clone()),
-                // A cell that no bed measured is missing; one that another bed measured is not.
                 (None, false) => measurements.push(m),
+                // Missing, unless another bed measured it.
                 (None, true) => {}
             }
         }
+    }
+    if is_apart {
+        let is_measured = |m: &Measurement| {
+            (0..beds).any(|bed| {
+                let mut there = m.clone();
+                Renaming { label: &labels[bed], shift: bed * scenario.duts.len() }.point(&mut there.point);
+                recorded.contains_key(&there.key())
+            })
+        };
+        measurements.extend(planned.into_iter().filter(|m| !is_measured(m)));
     }
     let devices = scenario.duts.clone();
     scenario.duts = std::iter::repeat_n(devices, beds).flatten().collect();
