@@ -219,12 +219,47 @@ pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit)
 /// The facts of a tester that decide whether results can be compared.
 pub const DECIDING: [&str; 5] = ["cpu", "cores", "kernel", "natmeter", crate::folder::BUILD];
 
-/// Returns the deciding facts in which two testers differ: name, and the value of each.
+/// The deciding facts that run folders of earlier versions do not have: there they decide nothing.
+const NOT_ALWAYS_RECORDED: [&str; 2] = ["natmeter", crate::folder::BUILD];
+/// The value of a fact that a tester does not have.
+const UNKNOWN: &str = "unknown";
+
+/// Returns the deciding facts in which two testers differ: name, and the value of each. A fact that only one of them has is
+/// a difference, unless earlier versions did not record it.
 pub fn differences(first: &Facts, second: &Facts) -> Vec<(&'static str, String, String)> {
     let differs = |name: &'static str| {
-        let first = first.tester.get(name)?.clone();
-        let second = second.tester.get(name).cloned().unwrap_or_default();
-        (first != second).then_some((name, first, second))
+        let [first, second] = [first, second].map(|facts| facts.tester.get(name));
+        let is_recorded = first.is_some() && second.is_some() || !NOT_ALWAYS_RECORDED.contains(&name);
+        let value = |fact: Option<&String>| fact.map_or(UNKNOWN, String::as_str).to_owned();
+        (is_recorded && first != second).then(|| (name, value(first), value(second)))
     };
     DECIDING.into_iter().filter_map(differs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(tester: &[(&str, &str)]) -> Facts {
+        let tester = tester.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Facts { tester, ..Facts::default() }
+    }
+
+    #[test]
+    fn a_fact_of_one_side_is_a_difference_on_either_side() {
+        let (with, without) = (facts(&[("cpu", "One"), ("kernel", "6.12")]), facts(&[("cpu", "One")]));
+        let [known, unknown] = ["6.12", "unknown"].map(str::to_owned);
+        assert_eq!(differences(&with, &without), [("kernel", known.clone(), unknown.clone())]);
+        assert_eq!(differences(&without, &with), [("kernel", unknown, known)]);
+        assert_eq!(differences(&with, &with), []);
+    }
+
+    /// Folders of earlier versions have neither; two different builds still differ.
+    #[test]
+    fn version_and_build_that_are_not_recorded_are_no_difference() {
+        let build = |of: &str| facts(&[("natmeter", "0.2.0"), ("build", of)]);
+        assert_eq!(differences(&facts(&[]), &build("a")), []);
+        assert_eq!(differences(&build("a"), &facts(&[])), []);
+        assert_eq!(differences(&build("a"), &build("b")), [("build", "a".to_owned(), "b".to_owned())]);
+    }
 }

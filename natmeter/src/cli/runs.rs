@@ -68,13 +68,13 @@ pub struct BisectArgs {
     /// Revisions from good to bad, in order, separated by commas
     #[arg(long, value_name = "REVS", value_delimiter = ',', conflicts_with = "git", required_unless_present = "git")]
     pub revisions: Vec<String>,
-    /// Git repository with the revisions: those of `git rev-list --first-parent GOOD..BAD`
+    /// Git repository with the revisions: those of `git rev-list --first-parent GOOD..BAD`, if GOOD is one of the first parents
     #[arg(long, value_name = "DIR")]
     pub git: Option<PathBuf>,
     /// A revision is bad if a value meets this condition: "throughput < 3M" (may be repeated)
     #[arg(long, value_name = "CONDITION", required = true)]
     pub fail_under: Vec<Threshold>,
-    /// Largest number of runs of a revision, if values are bounds or missing, or an interval contains a limit
+    /// Largest number of runs of a revision, if values are bounds, missing or without interval, or an interval contains a limit
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
     /// Folder for steps and runs

@@ -4,14 +4,14 @@
 //! An interrupted bisection continues with the next revision without a verdict.
 
 use super::compare::read;
-use super::failed;
+use super::{failed, load};
 use crate::cli::{BisectArgs, Output};
 use crate::exit::Exit;
 use crate::signals;
 use crate::term::{self, err, out};
 use record::bisect::{Next, Search, Verdict};
 use record::compare::threshold::{Meets, Threshold};
-use record::compare::{Run, run_folders};
+use record::compare::{Run, run_folders, scenario_id};
 use record::report::number::plural;
 use record::store::{Appender, read_document, write_whole};
 use rustix::process::{Pid, Signal, kill_process};
@@ -43,6 +43,17 @@ struct Settings {
     scenario: PathBuf,
     options: Vec<String>,
     command: Vec<String>,
+    tries: u32,
+    /// What identifies the texts of scenario and bed since the last call of the command, which may write them; `None` if there
+    /// is no valid scenario.
+    scenario_id: Option<String>,
+}
+
+/// The folder of a bisection.
+struct Folder<'a> {
+    args: &'a BisectArgs,
+    settings: Settings,
+    log: Appender,
 }
 
 /// A line of `steps.jsonl`.
@@ -59,7 +70,7 @@ struct Step {
 /// `natmeter bisect --good REV --bad REV … SCENARIO -- CMD`.
 pub(super) fn bisect(args: &BisectArgs, output: Output) -> Result<Exit, Exit> {
     let revisions = revisions(args)?;
-    let (mut log, steps) = open(args, &revisions)?;
+    let (mut folder, steps) = Folder::open(args, &revisions)?;
     let stop = Arc::new(AtomicBool::new(false));
     signals::end_on(&stop).map_err(failed)?;
     let mut search = Search::among(revisions.len());
@@ -71,8 +82,12 @@ pub(super) fn bisect(args: &BisectArgs, output: Output) -> Result<Exit, Exit> {
     loop {
         match search.next() {
             Next::Test(at) => {
-                let step = Testing { args, output, stop: &stop, revision: &revisions[at], number: at }.step()?;
-                log.append(&step).and_then(|()| log.sync()).map_err(failed)?;
+                let testing = Testing { args, output, stop: &stop, revision: &revisions[at], number: at };
+                let is_installed = testing.install();
+                folder.note_texts()?;
+                let step = testing.step(is_installed?)?;
+                folder.check_texts()?;
+                folder.log.append(&step).and_then(|()| folder.log.sync()).map_err(failed)?;
                 tell(&step, output);
                 note(&mut search, &revisions, &step);
                 known.push(step);
@@ -97,12 +112,7 @@ fn usage(text: &str) -> Exit {
 fn revisions(args: &BisectArgs) -> Result<Vec<String>, Exit> {
     let BisectArgs { good, bad, .. } = args;
     if let Some(repository) = &args.git {
-        let mut revisions = vec![git(repository, &["rev-parse", "--verify", &format!("{good}^{{commit}}")])?];
-        let range = format!("{good}..{bad}");
-        let listed = git(repository, &["rev-list", "--reverse", "--first-parent", &range])?;
-        revisions.extend(listed.lines().map(str::to_owned));
-        let missing = || usage(&format!("`{bad}` is not a later commit than `{good}`: exchange --good and --bad"));
-        return if revisions.len() < 2 { Err(missing()) } else { Ok(revisions) };
+        return commits(repository, good, bad);
     }
     let is_again = |(at, revision): &(usize, &String)| args.revisions[..*at].contains(revision);
     if let Some((_, revision)) = args.revisions.iter().enumerate().find(is_again) {
@@ -119,6 +129,32 @@ fn revisions(args: &BisectArgs) -> Result<Vec<String>, Exit> {
     Ok(args.revisions[from..=to].to_vec())
 }
 
+/// The commits from the good one to the bad one: each is the first parent of the next.
+fn commits(repository: &Path, good: &str, bad: &str) -> Result<Vec<String>, Exit> {
+    let commit = |revision: &str| git(repository, &["rev-parse", "--verify", &format!("{revision}^{{commit}}")]);
+    let (from, to) = (commit(good)?, commit(bad)?);
+    if from == to {
+        return Err(usage(&format!("`{good}` and `{bad}` are the same commit: name a later one with --bad")));
+    }
+    // Empty if every commit that the good one has is also one of the bad one.
+    if !git(repository, &["rev-list", "--max-count=1", &format!("{to}..{from}")])?.is_empty() {
+        return Err(usage(&format!(
+            "`{good}` is not an ancestor of `{bad}`: exchange --good and --bad, or name the commit that `git merge-base \
+             {good} {bad}` prints"
+        )));
+    }
+    let listed = git(repository, &["rev-list", "--reverse", "--first-parent", "--parents", &format!("{from}..{to}")])?;
+    // Each line has a commit, then its parents.
+    if listed.split_whitespace().nth(1) != Some(&*from) {
+        return Err(usage(&format!(
+            "`{good}` came to `{bad}` by a merge, and is no first parent: name a commit of `git rev-list --first-parent \
+             {bad}`, or list the commits with --revisions"
+        )));
+    }
+    let later = listed.lines().filter_map(|line| line.split_whitespace().next());
+    Ok([&*from].into_iter().chain(later).map(str::to_owned).collect())
+}
+
 fn git(repository: &Path, words: &[&str]) -> Result<String, Exit> {
     let command = Command::new("git").arg("-C").arg(repository).args(words).output();
     let output = command.map_err(|e| usage(&format!("git cannot be started: {e}; install it, or use --revisions")))?;
@@ -129,32 +165,72 @@ fn git(repository: &Path, words: &[&str]) -> Result<String, Exit> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Opens the folder of a new or interrupted bisection, and returns its steps.
-fn open(args: &BisectArgs, revisions: &[String]) -> Result<(Appender, Vec<Step>), Exit> {
-    let settings = Settings {
-        revisions: revisions.to_vec(),
-        conditions: args.fail_under.iter().map(|threshold| threshold.text.clone()).collect(),
-        scenario: args.scenario.clone(),
-        options: args.changes.arguments(),
-        command: args.command.clone(),
-    };
-    std::fs::create_dir_all(&args.folder).map_err(failed)?;
-    let path = args.folder.join(SETTINGS);
-    match read_document::<Settings>(&path).map_err(failed)? {
-        Some(known) if known != settings => {
-            let folder = args.folder.display();
-            return Err(usage(&format!("{folder} holds another bisection: name another folder with --folder")));
+/// Returns what identifies the texts of scenario and bed; `None` if there is no valid scenario.
+fn texts(args: &BisectArgs) -> Option<String> {
+    let loaded = load::read(Some(&args.scenario), &args.changes).ok()?;
+    Some(scenario_id(&loaded.text, &loaded.options))
+}
+
+impl<'a> Folder<'a> {
+    /// Opens the folder of a new or interrupted bisection, and returns its steps.
+    fn open(args: &'a BisectArgs, revisions: &[String]) -> Result<(Folder<'a>, Vec<Step>), Exit> {
+        let mut settings = Settings {
+            revisions: revisions.to_vec(),
+            conditions: args.fail_under.iter().map(|threshold| threshold.text.clone()).collect(),
+            scenario: args.scenario.clone(),
+            options: args.changes.arguments(),
+            command: args.command.clone(),
+            tries: args.tries,
+            scenario_id: texts(args),
+        };
+        std::fs::create_dir_all(&args.folder).map_err(failed)?;
+        let known = read_document::<Settings>(&args.folder.join(SETTINGS)).map_err(failed)?;
+        let is_new = known.is_none();
+        if let Some(known) = known {
+            // Texts that differ have an error of their own.
+            settings.scenario_id.clone_from(&known.scenario_id);
+            if known != settings {
+                let folder = args.folder.display();
+                return Err(usage(&format!("{folder} holds another bisection: name another folder with --folder")));
+            }
         }
-        Some(_) => {}
-        None => {
-            let text = serde_json::to_string_pretty(&settings).map_err(failed)?;
-            write_whole(&path, &format!("{text}\n")).map_err(failed)?;
+        let path = args.folder.join(STEPS);
+        let (log, _) = Appender::open(path.clone(), true).map_err(failed)?;
+        let folder = Folder { args, settings, log };
+        if is_new {
+            folder.write()?;
         }
+        folder.check_texts()?;
+        let steps = record::store::read_lines(&path).map_err(failed)?.values;
+        Ok((folder, steps))
     }
-    let path = args.folder.join(STEPS);
-    let (log, _) = Appender::open(path.clone(), true).map_err(failed)?;
-    let steps = record::store::read_lines(&path).map_err(failed)?.values;
-    Ok((log, steps))
+
+    fn write(&self) -> Result<(), Exit> {
+        let text = serde_json::to_string_pretty(&self.settings).map_err(failed)?;
+        write_whole(&self.args.folder.join(SETTINGS), &format!("{text}\n")).map_err(failed)
+    }
+
+    /// Notes the texts that the command has written.
+    fn note_texts(&mut self) -> Result<(), Exit> {
+        let texts = texts(self.args);
+        if self.settings.scenario_id == texts {
+            return Ok(());
+        }
+        self.settings.scenario_id = texts;
+        self.write()
+    }
+
+    /// Refuses a scenario or bed that changed otherwise: its values are those of another bisection.
+    fn check_texts(&self) -> Result<(), Exit> {
+        if self.settings.scenario_id == texts(self.args) {
+            return Ok(());
+        }
+        let (scenario, folder) = (self.args.scenario.display(), self.args.folder.display());
+        Err(usage(&format!(
+            "{scenario} or its test bed changed during the bisection in {folder}: restore the file, or name another folder \
+             with --folder"
+        )))
+    }
 }
 
 /// The test of one revision.
@@ -167,9 +243,10 @@ struct Testing<'a> {
 }
 
 impl Testing<'_> {
-    fn step(&self) -> Result<Step, Exit> {
+    /// Runs the scenario until there is a verdict.
+    fn step(&self, is_installed: bool) -> Result<Step, Exit> {
         let step = |verdict, reasons, runs| Step { revision: self.revision.to_owned(), verdict, reasons, runs };
-        if !self.install()? {
+        if !is_installed {
             return Ok(step(Verdict::Skipped, vec!["the command cannot install it".to_owned()], Vec::new()));
         }
         let mut runs: Vec<Run> = Vec::new();
@@ -269,7 +346,7 @@ impl Testing<'_> {
 struct Judged {
     /// `None`: a value is a bound or missing, so the run has no verdict.
     is_bad: Option<bool>,
-    /// The interval of a value contains the limit of a condition.
+    /// The interval of a value contains the limit of a condition, or a value has no interval.
     is_near: bool,
     sentences: Vec<String>,
 }
@@ -313,7 +390,8 @@ fn verdict(judged: &[Judged], tries: u32) -> (Verdict, Vec<String>) {
         let runs = plural(tries.into(), "run");
         return (Verdict::Skipped, [vec![format!("no verdict in {runs}")], last].concat());
     }
-    let near = format!("by {bad} of {}: an interval holds the limit", plural(valid.len() as u64, "run"));
+    let of_runs = plural(valid.len() as u64, "run");
+    let near = format!("bad in {bad} of {of_runs}: an interval contains the limit, or repetitions are too few for one");
     (of(bad * 2 > valid.len()), [vec![near], last].concat())
 }
 

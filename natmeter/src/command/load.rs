@@ -26,15 +26,21 @@ pub(super) fn name(file: Option<&Path>) -> String {
 /// # Errors
 /// The exit code, after printing all errors.
 pub(super) fn load(file: Option<&Path>, changes: &Changes, output: Output) -> Result<Loaded, Exit> {
-    checked(
-        output,
-        options(changes).and_then(|options| match file {
-            Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
-                scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
-            }
-            _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
-        }),
-    )
+    checked(output, read(file, changes))
+}
+
+/// Reads the named scenario, or the built-in quickstart, without its messages and the files that it names.
+///
+/// # Errors
+/// If it cannot be read, or is not valid.
+pub(super) fn read(file: Option<&Path>, changes: &Changes) -> Result<Loaded, ScenarioError> {
+    let options = options(changes)?;
+    match file {
+        Some(path) if path != Path::new(QUICKSTART_WORD) || path.exists() => {
+            scenario::read(&installed::find(path).unwrap_or_else(|| path.to_path_buf()), &options, tech::ALL)
+        }
+        _ => scenario::parse(QUICKSTART_NAME, QUICKSTART, &options, tech::ALL).map_err(ScenarioError::from),
+    }
 }
 
 /// The same for a text of natmeter's own.

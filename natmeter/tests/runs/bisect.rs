@@ -31,6 +31,19 @@ esac
 sed "s/CAPACITY/$rate/" template.toml > scenario.toml
 "#;
 
+const BED: &str = r#"
+[bed.left]
+interface = "left"
+addresses = ["198.18.0.2/24", "2001:2:0:1800::1/64"]
+gateway = "198.18.0.1"
+[bed.right]
+interface = "right"
+addresses = ["198.19.0.2/24", "2001:2:0:1900::1/64"]
+gateway = "198.19.0.1"
+[dut]
+clear = "true"
+"#;
+
 fn folder(keys: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("template.toml"), SCENARIO.replace("KEYS", keys)).unwrap();
@@ -117,18 +130,116 @@ fn bounds_are_repeated_and_are_no_verdict() {
     assert_eq!(runs, 3);
 }
 
+/// Runs of the good end, and the text of a bisection.
+fn runs_of_the_good_end(repetitions: u32) -> (usize, String) {
+    let folder = folder("");
+    let template = SCENARIO.replace("KEYS", "").replace("repetitions = 1", &format!("repetitions = {repetitions}"));
+    fs::write(folder.path().join("template.toml"), template).unwrap();
+    let found = among("1,6", folder.path(), "1", "6");
+    assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+    (fs::read_dir(folder.path().join("bisect/revision-0000")).unwrap().count(), text(&found.stdout))
+}
+
+/// Five repetitions have an interval, one has none: then most of three runs decide.
+#[test]
+fn values_without_an_interval_are_repeated() {
+    let (runs, text) = runs_of_the_good_end(1);
+    assert!(runs == 3 && text.contains("6: bad; bad in 3 of 3 runs") && text.contains("too few"), "{runs}: {text}");
+    let (runs, text) = runs_of_the_good_end(5);
+    assert!(runs == 1 && !text.contains("too few"), "{runs}: {text}");
+}
+
+/// An edited scenario or bed, and another number of runs, are another bisection.
+#[test]
+fn edited_texts_and_other_tries_are_another_bisection() {
+    let folder = folder("");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("scenario.toml"), SCENARIO.replace("KEYS", "").replace("CAPACITY", "3M")).unwrap();
+    let nat64 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/plat.toml");
+    fs::copy(nat64, path("nat64.toml")).unwrap();
+    fs::write(path("bed.toml"), BED).unwrap();
+    // The command fails, so nothing is measured.
+    let again = |of_scenario: &[&str], name: &str| {
+        let done = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+            .current_dir(folder.path())
+            .args(["bisect", "--good", "1", "--bad", "2", "--revisions", "1,2", "--fail-under", "throughput < 2.8M"])
+            .args(["--folder", name])
+            .args(of_scenario)
+            .args(["--", "false"])
+            .output()
+            .unwrap();
+        (done.status.code().unwrap(), text(&done.stderr))
+    };
+    let edit = |name: &str| fs::write(path(name), fs::read_to_string(path(name)).unwrap() + "# edited\n").unwrap();
+    let (alone, with_bed) = (["scenario.toml"], ["nat64.toml", "--bed", "bed.toml"]);
+    assert_eq!([again(&alone, "a").0, again(&alone, "a").0], [1; 2]);
+    assert_eq!([again(&with_bed, "b").0, again(&with_bed, "b").0], [1; 2]);
+    let (code, errors) = again(&["scenario.toml", "--tries", "5"], "a");
+    assert!(code == 2 && errors.contains("holds another bisection"), "{code}: {errors}");
+    edit("bed.toml");
+    let (code, errors) = again(&with_bed, "b");
+    assert!(code == 2 && errors.contains("its test bed changed during the bisection in b"), "{code}: {errors}");
+    assert_eq!(again(&alone, "a").0, 1);
+    edit("scenario.toml");
+    let (code, errors) = again(&alone, "a");
+    assert!(code == 2 && errors.contains("scenario.toml or its test bed changed"), "{code}: {errors}");
+}
+
+/// Runs git in a folder; `None` without git.
+fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+    let done = Command::new("git").current_dir(folder).args(identity).args(arguments).output().ok()?;
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    Some(text(&done.stdout).trim().to_owned())
+}
+
+/// The good commit must be one of the first parents of the bad one: otherwise a commit of another branch would be blamed.
+#[test]
+fn a_good_commit_elsewhere_is_refused() {
+    let folder = folder("");
+    let folder = folder.path();
+    let Some(_) = git(folder, &["init", "-q", "-b", "line"]) else { return };
+    let commit = |name: &str| {
+        git(folder, &["commit", "-q", "--allow-empty", "-m", name]);
+        git(folder, &["tag", name]);
+    };
+    commit("base");
+    git(folder, &["checkout", "-q", "-b", "side"]);
+    commit("merged");
+    git(folder, &["checkout", "-q", "line"]);
+    commit("next");
+    git(folder, &["merge", "-q", "--no-ff", "-m", "merge", "merged"]);
+    commit("last");
+    git(folder, &["checkout", "-q", "side"]);
+    commit("apart");
+    let between = |good: &str, bad: &str| {
+        let done = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+            .current_dir(folder)
+            .args(["bisect", "--good", good, "--bad", bad, "--git", ".", "--fail-under", "throughput < 2.8M"])
+            .args(["scenario.toml", "--", "false"])
+            .output()
+            .unwrap();
+        (done.status.code().unwrap(), text(&done.stderr))
+    };
+    for (good, bad, words) in [
+        ("last", "base", "`last` is not an ancestor of `base`: exchange --good and --bad"),
+        ("apart", "last", "`apart` is not an ancestor of `last`"),
+        ("merged", "last", "`merged` came to `last` by a merge"),
+        ("last", "last", "are the same commit"),
+    ] {
+        let (code, errors) = between(good, bad);
+        assert!(code == 2 && errors.contains(words), "{code}: {errors}");
+    }
+    // Only the command fails.
+    assert_eq!(between("base", "last").0, 1);
+}
+
 /// Revisions come from a repository too, and a command that fails ends the bisection.
 #[test]
 fn a_repository_gives_the_revisions() {
     let folder = folder("");
-    let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-        let done = Command::new("git").current_dir(folder.path()).args(identity).args(arguments).output();
-        let Ok(done) = done else { return false };
-        assert!(done.status.success(), "{}", text(&done.stderr));
-        true
-    };
-    if !git(&["init", "-q"]) {
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
+    if git(&["init", "-q"]).is_none() {
         return;
     }
     for (number, rate) in ["3M", "3M", "3M", "2500k", "2500k"].into_iter().enumerate() {

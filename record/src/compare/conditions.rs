@@ -1,10 +1,11 @@
 //! The conditions that differ between two runs. The reader decides whether the values can be compared.
 
-use super::Run;
+use super::{Run, matching};
 use crate::folder::FactTable;
+use scenario::Scenario;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Facts that differ between any two runs of one machine, or repeat the version.
 const NOT_COMPARED: [&str; 2] = ["load at the start", "natmeter"];
@@ -19,11 +20,12 @@ const EMPTY: &str = "{}";
 pub struct Unlike {
     /// Number of the run, from 2.
     pub run: usize,
-    /// Its kind: `scenario`, `bed`, `natmeter`, `rules`, `order`, `tester`, or `device` and its name.
+    /// Its kind: `scenario`, `bed`, `natmeter`, `rules`, `order`, `tester`, or `device` and its name; if the name differs, also
+    /// that in the reference.
     pub kind: String,
-    /// The key or fact.
+    /// The key or fact; empty if the kind has only one.
     pub key: String,
-    /// Its value in the reference; `None` if it is absent there.
+    /// Its value in the reference; `None` if it is absent there. No value in both: the scenarios differ in no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// Its value in the run; `None` if it is absent there.
@@ -34,47 +36,91 @@ pub struct Unlike {
 impl Unlike {
     /// Returns it in words.
     pub fn in_words(&self) -> String {
+        if self.reference.is_none() && self.value.is_none() {
+            return format!("the {}s differ", self.kind);
+        }
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
         let name = if self.key.is_empty() { self.kind.clone() } else { format!("{} {}", self.kind, self.key) };
         format!("{name}: {}; reference: {}", value(&self.value), value(&self.reference))
     }
 }
 
-/// Returns the conditions of a run that differ from those of the reference.
-pub(crate) fn unlike(reference: &Run, run: &Run, number: usize) -> Vec<Unlike> {
-    let mut found = Vec::new();
-    let mut add = |kind: &str, a: &FactTable, b: &FactTable| {
+/// The conditions of a run that differ from those of the reference.
+struct Conditions {
+    run: usize,
+    unlike: Vec<Unlike>,
+}
+
+impl Conditions {
+    /// Adds the keys with different values.
+    fn add(&mut self, kind: &str, a: &FactTable, b: &FactTable) {
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
-            let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
-            found.push(Unlike { run: number, kind: kind.to_owned(), key: key.clone(), reference, value });
+            self.push(kind, key, a.get(key).cloned(), b.get(key).cloned());
         }
-    };
-    let (a, b) = (&reference.report.header, &run.report.header);
-    let one = |value: &str| FactTable::from([(String::new(), value.to_owned())]);
-    add("natmeter", &one(&a.version), &one(&b.version));
-    let rules = |rules: Option<u32>| rules.map_or_else(|| one("not recorded"), |rules| one(&rules.to_string()));
-    add("rules", &rules(a.rules), &rules(b.rules));
-    add("order", &one(&a.order), &one(&b.order));
-    if a.scenario != b.scenario {
+    }
+
+    fn push(&mut self, kind: &str, key: &str, reference: Option<String>, value: Option<String>) {
+        self.unlike.push(Unlike { run: self.run, kind: kind.to_owned(), key: key.to_owned(), reference, value });
+    }
+
+    fn add_scenarios(&mut self, reference: &Run, run: &Run) {
+        let of = [reference, run].map(|run| &run.report.header.scenario);
+        if of[0] == of[1] {
+            return;
+        }
+        let known = self.unlike.len();
         let (mut a, mut b) = (keys_of(reference), keys_of(run));
         without_known(&mut a, &b);
         without_known(&mut b, &a);
-        add("scenario", &a, &b);
-        add("bed", &bed_of(reference), &bed_of(run));
+        self.add("scenario", &a, &b);
+        self.add("bed", &bed_of(reference), &bed_of(run));
+        if self.unlike.len() == known && is_other_scenario(of[0], of[1]) {
+            self.push("scenario", "", None, None);
+        }
     }
+
+    /// Adds the facts of the devices whose results are compared, and the devices that only one run has.
+    fn add_devices(&mut self, reference: &Run, run: &Run) {
+        let facts = |run: &Run, name: &str| run.report.facts.duts.get(name).cloned().unwrap_or_default();
+        let measured = || Some("measured".to_owned());
+        for pair in matching::devices(reference, run) {
+            match pair {
+                (Some(a), Some(b)) => {
+                    let of_reference = if a == b { String::new() } else { format!(" (reference: {a})") };
+                    self.add(&format!("device {b}{of_reference}"), &facts(reference, a), &facts(run, b));
+                }
+                (Some(a), None) => self.push(&format!("device {a}"), "", measured(), None),
+                (None, Some(b)) => self.push(&format!("device {b}"), "", None, measured()),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+/// Returns the conditions of a run that differ from those of the reference.
+pub(crate) fn unlike(reference: &Run, run: &Run, number: usize) -> Vec<Unlike> {
+    let mut found = Conditions { run: number, unlike: Vec::new() };
+    let (a, b) = (&reference.report.header, &run.report.header);
+    let one = |value: &str| FactTable::from([(String::new(), value.to_owned())]);
+    found.add("natmeter", &one(&a.version), &one(&b.version));
+    let rules = |rules: Option<u32>| rules.map_or_else(|| one("not recorded"), |rules| one(&rules.to_string()));
+    found.add("rules", &rules(a.rules), &rules(b.rules));
+    found.add("order", &one(&a.order), &one(&b.order));
+    found.add_scenarios(reference, run);
     let tester = |run: &Run| {
         let facts = run.report.facts.tester.clone();
         facts.into_iter().filter(|(fact, _)| !NOT_COMPARED.contains(&fact.as_str())).collect::<FactTable>()
     };
-    add("tester", &tester(reference), &tester(run));
-    let duts: BTreeMap<&String, &FactTable> = reference.report.facts.duts.iter().collect();
-    for (name, facts) in &run.report.facts.duts {
-        if let Some(of_reference) = duts.get(name) {
-            add(&format!("device {name}"), of_reference, facts);
-        }
-    }
-    found
+    found.add("tester", &tester(reference), &tester(run));
+    found.add_devices(reference, run);
+    found.unlike
+}
+
+/// Whether scenarios differ in more than their names.
+fn is_other_scenario(a: &Scenario, b: &Scenario) -> bool {
+    let named = Scenario { name: a.name.clone(), about: a.about.clone(), compare: a.compare.clone(), ..b.clone() };
+    *a != named
 }
 
 /// The keys of a run's scenario with the options of the command line.
@@ -89,6 +135,8 @@ fn keys_of(run: &Run) -> FactTable {
     if options.full {
         keys.insert("--full".to_owned(), "given".to_owned());
     }
+    keys.extend(options.scale.iter().map(|scale| ("--scale".to_owned(), scale.clone())));
+    keys.extend(options.cell.iter().map(|cell| ("--cell".to_owned(), cell.to_string())));
     keys
 }
 

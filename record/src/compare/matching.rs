@@ -3,6 +3,7 @@
 use super::Run;
 use crate::report::result::PointResult;
 use scenario::Dut;
+use std::collections::BTreeSet;
 
 /// A result of a run.
 #[derive(Clone, Copy)]
@@ -37,9 +38,9 @@ pub(crate) fn technology_of_dut(dut: &Dut) -> &'static str {
 }
 
 /// Returns the results of all runs in groups of one metric and point, each run at most once in a group.
-pub(crate) fn groups(runs: &[Run]) -> Vec<Vec<Place<'_>>> {
+pub(crate) fn groups<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Vec<Place<'a>>> {
     let mut groups: Vec<Vec<Place>> = Vec::new();
-    for (run, number) in runs.iter().zip(1..) {
+    for (run, number) in runs.into_iter().zip(1..) {
         let places: Vec<Place> = run.report.results.iter().map(|result| Place { number, run, result }).collect();
         let known = groups.len();
         let by_name = |a: &Place, b: &Place| a.result.dut_name == b.result.dut_name;
@@ -64,6 +65,25 @@ pub(crate) fn groups(runs: &[Run]) -> Vec<Vec<Place<'_>>> {
         }
     }
     groups
+}
+
+/// Returns the devices of two runs in pairs: those with matched results; of the others those with one name, and each that only
+/// one run has.
+pub(crate) fn devices<'a>(reference: &'a Run, run: &'a Run) -> BTreeSet<(Option<&'a str>, Option<&'a str>)> {
+    let names = |run: &'a Run| -> BTreeSet<&'a str> {
+        let of_results = run.report.results.iter().map(|result| result.dut_name.as_str());
+        of_results.chain(run.report.facts.duts.keys().map(String::as_str)).collect()
+    };
+    let name = |place: &Place<'a>| Some(place.result.dut_name.as_str());
+    let matched: BTreeSet<_> = groups([reference, run])
+        .iter()
+        .filter_map(|group| if let [a, b] = &group[..] { Some((name(a), name(b))) } else { None })
+        .collect();
+    let (mut left, mut left_of_run) = (names(reference), names(run));
+    left.retain(|name| matched.iter().all(|(a, _)| *a != Some(name)));
+    left_of_run.retain(|name| matched.iter().all(|(_, b)| *b != Some(name)));
+    let pair = |name| (left.get(name).copied(), left_of_run.get(name).copied());
+    matched.iter().copied().chain(left.union(&left_of_run).map(|name| pair(*name))).collect()
 }
 
 fn is_same(a: &Place, b: &Place, of_device: impl Fn(&Place, &Place) -> bool) -> bool {

@@ -141,11 +141,12 @@ impl Threshold {
         }
     }
 
-    /// Whether the interval of a result's median lies on both sides of the threshold; of fewer than five repetitions their
-    /// range.
+    /// Whether another run can have another verdict: the interval of a result's median lies on both sides of the threshold, or
+    /// the repetitions are too few for an interval.
     pub fn is_near(&self, result: &PointResult) -> bool {
         let holds = |value: f64| self.relation.holds(value, self.limit);
-        result.interval.is_some_and(|interval| holds(interval.low) != holds(interval.high))
+        let is_on_both_sides = result.interval.is_none_or(|interval| holds(interval.low) != holds(interval.high));
+        is_on_both_sides || !result.has_interval()
     }
 
     /// Returns the value of a result in a sentence.

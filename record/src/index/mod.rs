@@ -232,6 +232,12 @@ impl Rowset {
         if header.options.full {
             self.push(schema::SETTINGS, &[run, "--full".into(), Value::Null, Value::Null]);
         }
+        let cell = header.options.cell.map(|cell| cell.to_string());
+        for (option, value) in [("--scale", &header.options.scale), ("--cell", &cell)] {
+            if let Some(value) = value {
+                self.push(schema::SETTINGS, &[run, option.into(), Value::Null, value.into()]);
+            }
+        }
     }
 
     /// The number of a point; adds it if it is new.

@@ -144,21 +144,82 @@ fn unlike_conditions_are_named() {
     );
 }
 
+fn in_words(runs: &[compare::Run]) -> Vec<String> {
+    compare(runs).unlike.iter().map(compare::Unlike::in_words).collect()
+}
+
+/// The text of the scenario is the same: its options alone name what differs.
+#[test]
+fn scale_and_cell_are_conditions() {
+    let mut scenario = fixture::simulated_scenario();
+    let text = "name = \"quickstart\"\n[scale.small]\nconnections = \"100k\"\n";
+    let reference = compared("a", text, &run(scenario.clone(), 1, 1_000));
+    scenario.sweep.connections.truncate(1);
+    let mut scaled = run(scenario, 2, 1_000);
+    scaled.header.options.scale = Some("small".to_owned());
+    scaled.header.options.cell = Some("2/3".parse().unwrap());
+    assert_eq!(
+        in_words(&[reference, compared("b", text, &scaled)]),
+        ["scenario --cell: 2/3; reference: not given", "scenario --scale: small; reference: not given"]
+    );
+}
+
+#[test]
+fn scenarios_that_differ_in_no_key_are_a_condition_and_names_are_none() {
+    let mut scenario = fixture::simulated_scenario();
+    let reference = || compared("a", "", &run(fixture::simulated_scenario(), 1, 1_000));
+    (scenario.name, scenario.about) = ("other".to_owned(), "another sentence".to_owned());
+    assert_eq!(in_words(&[reference(), compared("b", "", &run(scenario.clone(), 2, 1_000))]), Vec::<String>::new());
+    scenario.sweep.connections.truncate(1);
+    assert_eq!(in_words(&[reference(), compared("b", "", &run(scenario, 2, 1_000))]), ["the scenarios differ"]);
+}
+
 #[test]
 fn the_text_names_values_differences_and_conditions() {
     insta::assert_snapshot!(text(&compare(&unlike())));
 }
 
+/// The same run of a device with another name.
+fn renamed(mut run: Run, name: &str) -> Run {
+    for measurement in &mut run.header.plan.measurements {
+        measurement.point.dut_name = name.into();
+    }
+    for outcome in &mut run.outcomes {
+        outcome.measurement.point.dut_name = name.into();
+    }
+    run
+}
+
+/// Devices that are compared differ in their facts, whatever their names are.
+#[test]
+fn facts_of_devices_with_other_names_are_compared() {
+    let with = |name: &str, software: &str, seed| {
+        let mut run = renamed(run(fixture::simulated_scenario(), seed, 1_000), name);
+        run.facts.duts = [(name.to_owned(), [("software".to_owned(), software.to_owned())].into())].into();
+        compared(name, "", &run)
+    };
+    assert_eq!(
+        in_words(&[with("old", "1.0", 1), with("new", "1.1", 2)]),
+        ["device new (reference: old) software: 1.1; reference: 1.0"]
+    );
+}
+
+#[test]
+fn devices_of_one_run_are_named() {
+    let mut reference = run(fixture::simulated_scenario(), 1, 1_000);
+    let mut other = reference.clone();
+    reference.facts.duts.insert("only here".to_owned(), [("software".to_owned(), "1.0".to_owned())].into());
+    other.facts.duts.insert("only there".to_owned(), [("software".to_owned(), "1.0".to_owned())].into());
+    assert_eq!(
+        in_words(&[compared("a", "", &reference), compared("b", "", &other)]),
+        ["device only there: measured; reference: not given", "device only here: not given; reference: measured"]
+    );
+}
+
 #[test]
 fn devices_with_other_names_are_matched_by_technology() {
     let mut other = fixture::simulated_scenario();
-    let mut renamed = run(other.clone(), 2, 900);
-    for measurement in &mut renamed.header.plan.measurements {
-        measurement.point.dut_name = "new".into();
-    }
-    for outcome in &mut renamed.outcomes {
-        outcome.measurement.point.dut_name = "new".into();
-    }
+    let renamed = renamed(run(other.clone(), 2, 900), "new");
     other.name = "other".into();
     let comparison = compare(&[compared("a", "", &run(other, 1, 1_000)), compared("b", "", &renamed)]);
     assert_eq!((comparison.points.len(), differences(&comparison).count()), (6, 6));
@@ -192,6 +253,20 @@ fn thresholds_judge_medians_and_what_bounds_allow() {
     }
     assert_eq!(judged(&upper, "throughput < 2M"), Meets::Yes);
     assert_eq!(judged(&upper, "throughput < 900k"), Meets::Bounded);
+}
+
+/// Five repetitions have an interval; a range of fewer says nothing about another run.
+#[test]
+fn a_value_without_an_interval_is_near_every_threshold() {
+    let threshold: Threshold = "throughput < 1M".parse().unwrap();
+    let near = |repetitions: u32| {
+        let mut scenario = fixture::simulated_scenario();
+        scenario.measure.repetitions = repetitions.into();
+        let report = report(&run(scenario, 1, 1_000));
+        let result = report.results.iter().find(|result| threshold.is_about(result)).unwrap();
+        threshold.is_near(result)
+    };
+    assert_eq!([1, 2, 4, 5, 10].map(near), [true, true, true, false, false]);
 }
 
 #[test]

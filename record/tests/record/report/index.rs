@@ -32,12 +32,17 @@ fn folder(runs: u64) -> tempfile::TempDir {
 }
 
 fn write(parent: &Path, number: u64) -> (PathBuf, Run) {
-    let scenario = parse("test.toml", TEXT, &Options::default(), tech::ALL).unwrap().scenario;
+    write_with(parent, number, TEXT, &Options::default())
+}
+
+fn write_with(parent: &Path, number: u64, text: &str, options: &Options) -> (PathBuf, Run) {
+    let scenario = parse("test.toml", text, options, tech::ALL).unwrap().scenario;
     let mut run = compared_runs::run(scenario, number * 5, 1_000 - 10 * number);
+    run.header.options = options.clone();
     run.header.started = format!("2026-01-{:02}T10:00:00Z", number + 1);
     run.facts.duts = [("simulated".to_owned(), [("software".to_owned(), format!("1.{number}"))].into())].into();
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(number);
-    let mut folder = RunFolder::create(parent, "kernel-nat44", at, TEXT, &run.header).unwrap();
+    let mut folder = RunFolder::create(parent, "kernel-nat44", at, text, &run.header).unwrap();
     run.trials.iter().for_each(|trial| folder.append_trial(trial).unwrap());
     run.outcomes.iter().for_each(|outcome| folder.append_outcome(outcome).unwrap());
     fs::write(folder.path().join("facts.json"), serde_json::to_string(&run.facts).unwrap()).unwrap();
@@ -84,6 +89,19 @@ fn tables_hold_what_the_folders_hold() {
         .query_row("SELECT value FROM settings WHERE key = 'dut.simulated.seed' AND run = 1", [], |row| row.get(0))
         .unwrap();
     assert_eq!(seed, "7");
+}
+
+#[test]
+fn options_that_change_the_scenario_are_settings() {
+    let parent = tempfile::tempdir().unwrap();
+    let text = TEXT.to_owned() + "[scale.small.measure]\nrepetitions = 3\n";
+    let (scale, cell) = (Some("small".to_owned()), Some("1/2".parse().unwrap()));
+    write_with(parent.path(), 0, &text, &Options { full: true, scale, cell, ..Options::default() });
+    let (indexed, connection) = indexed(parent.path());
+    assert_eq!(indexed.skipped, Vec::new());
+    let options = "SELECT group_concat(source || ' ' || ifnull(value, '')) FROM settings WHERE source LIKE '--%'";
+    let options: String = connection.query_row(options, [], |row| row.get(0)).unwrap();
+    assert_eq!(options, "--full ,--scale small,--cell 1/2");
 }
 
 /// Indexing again follows the folders: a new run appears, a damaged one leaves and is named.
