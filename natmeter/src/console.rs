@@ -144,7 +144,7 @@ impl Listener for Console {
                 }
             }
             Event::MeasurementDone(outcome) => self.line(&of_result(outcome)),
-            Event::Finished { folder, seconds: s } => self.line(&format!("{folder}: done in {}", seconds(*s))),
+            Event::Finished { folder, seconds: s, .. } => self.line(&format!("{folder}: done in {}", seconds(*s))),
         }
     }
 }

@@ -136,6 +136,8 @@ pub enum Event {
         folder: String,
         /// Duration of this part of the run, in seconds.
         seconds: u64,
+        /// Measurements of the plan that were not needed, because the intervals of their values were narrow enough.
+        not_needed: usize,
     },
 }
 

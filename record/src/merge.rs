@@ -87,6 +87,30 @@ pub fn is_merged(folder: &Path) -> bool {
     folder.join(MERGE).is_file()
 }
 
+/// Returns the runs of a merged folder from the text of its `merge.json`.
+///
+/// # Errors
+/// The reason why there are none, as a sentence without a full stop.
+pub(crate) fn parts(folder: &Path, text: &[u8]) -> Result<Vec<PathBuf>, String> {
+    let wrong = |why: &str| format!("{MERGE}: {why}; restore it from a copy");
+    let merge: Merge = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
+    if merge.record > RECORD {
+        return Err(format!(
+            "{MERGE}: version {} of the run folder is unknown; use natmeter {}",
+            merge.record, merge.version
+        ));
+    }
+    if merge.parts.is_empty() || !merge.parts.iter().all(|name| is_part(name)) {
+        return Err(wrong("it does not name the runs below `parts`"));
+    }
+    Ok(merge.parts.iter().map(|name| folder.join(PARTS).join(name)).collect())
+}
+
+/// Whether a name is one that natmeter wrote, and leads nowhere else.
+fn is_part(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && !name.starts_with('.')
+}
+
 /// Joins runs in a new folder. The runs do not change.
 ///
 /// # Errors
@@ -204,8 +228,7 @@ pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit)
     }
     let mut parts = Vec::new();
     for name in merge.parts {
-        // A name that leads elsewhere is not one that natmeter wrote.
-        if name.contains('/') || name.starts_with('.') {
+        if !is_part(&name) {
             return Err(StoreError::NotARun { path: folder.join(PARTS).join(name), missing: store::HEADER }.into());
         }
         let record = Record::read(&folder.join(PARTS).join(&name), technologies)?;

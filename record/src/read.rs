@@ -4,6 +4,7 @@
 //! The scenario of a run is parsed again from its text, with the options of the run. The values in `run.json` are for people
 //! and scripts.
 
+pub(crate) mod device;
 mod version1;
 
 use crate::folder::{
@@ -88,10 +89,10 @@ impl Record {
     /// # Errors
     /// If a complete line cannot be read.
     pub fn of(header: Header, folder: &Path) -> Result<Record, StoreError> {
-        let outcomes = read_lines::<Outcome>(&folder.join(store::RESULTS))?;
+        let outcomes = device::outcomes(folder, &header.scenario)?;
         let trials = read_lines::<TrialRecord>(&folder.join(store::TRIALS))?;
         let commands = read_lines::<CommandLine>(&folder.join(store::COMMANDS))?;
-        let nulls = read_lines::<NullDevice>(&folder.join(store::NULLS))?;
+        let nulls = device::nulls(folder, &header.scenario)?;
         let torn = [
             (store::RESULTS, outcomes.torn),
             (store::TRIALS, trials.torn),
@@ -156,6 +157,7 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
     }
     let stored: Stored = read_document(&path)?.ok_or_else(missing)?;
     let (scenario, options) = scenario_of(&folder.join(store::SCENARIO), &stored, technologies)?;
+    device::check_plan(&path, &stored.plan, &scenario)?;
     Ok(Header {
         record: stored.record,
         version: stored.version,

@@ -2,6 +2,7 @@
 //! links, and it names damaged runs with the reason.
 
 use crate::folder::{RECORD, RECORD_WITHOUT_VERSION};
+use crate::merge::{self, MERGE};
 use crate::printable::printable;
 use crate::store::{CALIBRATION, COMMANDS, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, TRIALS};
 use serde::Deserialize;
@@ -19,6 +20,10 @@ const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMM
 const REQUIRED: [&str; 2] = [SCENARIO, HEADER];
 /// Largest header in a list, octets.
 const HEADER_AT_MOST: u64 = 64 << 20;
+/// Largest results in a list, octets.
+const RESULTS_AT_MOST: u64 = 128 << 20;
+/// Largest `merge.json`, octets.
+const MERGE_AT_MOST: u64 = 1 << 20;
 /// Octets at the end of the events in which the last event is searched. The event at the end of a run is a short line with a path.
 const LAST_EVENT: u64 = 8 << 10;
 
@@ -44,12 +49,14 @@ pub struct Brief {
     pub version: String,
     /// Start of the run, RFC 3339, UTC.
     pub started: String,
-    /// Planned measurements.
+    /// Planned measurements, without those that were not needed; of a merged folder, of all its runs.
     pub planned: usize,
     /// Of these: measurements with a result.
     pub measured: usize,
     /// Whether its last event is its end.
     pub has_ended: bool,
+    /// Runs of a merged folder; none of a run.
+    pub parts: Option<usize>,
 }
 
 /// The state of a run, as far as the list knows it.
@@ -61,13 +68,15 @@ pub enum State {
     Partial,
     /// The run has not ended: it is in progress or was interrupted.
     Unfinished,
+    /// The folder joins several runs. Its report says which measurements of the campaign have no result.
+    Merged,
     /// Its header or its results cannot be read.
     Damaged,
 }
 
 impl State {
     /// All states.
-    pub const ALL: [State; 4] = [State::Complete, State::Partial, State::Unfinished, State::Damaged];
+    pub const ALL: [State; 5] = [State::Complete, State::Partial, State::Unfinished, State::Merged, State::Damaged];
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
@@ -75,6 +84,7 @@ impl State {
             State::Complete => "complete",
             State::Partial => "partial",
             State::Unfinished => "unfinished",
+            State::Merged => "merged",
             State::Damaged => "damaged",
         }
     }
@@ -85,6 +95,7 @@ impl Listed {
     pub fn state(&self) -> State {
         match &self.found {
             Err(_) => State::Damaged,
+            Ok(brief) if brief.parts.is_some() => State::Merged,
             Ok(brief) if !brief.has_ended => State::Unfinished,
             Ok(brief) if brief.measured < brief.planned => State::Partial,
             Ok(_) => State::Complete,
@@ -104,8 +115,8 @@ impl Listed {
     }
 }
 
-/// Size and time of the files that a summary depends on; `None` for a missing file. Every trial is an event, too.
-type Stamp = [Option<(u64, SystemTime)>; 3];
+/// Size and time of files; `None` for a missing file.
+pub type Stamp = Vec<Option<(u64, SystemTime)>>;
 
 /// The runs of a folder. It keeps each summary until the files of that run change.
 #[derive(Debug)]
@@ -133,7 +144,8 @@ impl Runs {
                 continue;
             }
             let path = entry.path();
-            let stamp = stamp(&path);
+            // Every trial is an event, too.
+            let stamp = stamp(&path, &[HEADER, RESULTS, EVENTS]);
             if stamp.iter().all(Option::is_none) {
                 continue;
             }
@@ -154,9 +166,18 @@ impl Runs {
     /// Returns the path of a run with this name; `None` if the name is not that of a folder directly below, or if it is a
     /// symbolic link.
     pub fn path_of(&self, name: &str) -> Option<PathBuf> {
-        let path = self.folder.join(name);
-        (is_plain(name) && fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir())).then_some(path)
+        path_of(&self.folder, name)
     }
+}
+
+/// Returns the path of a run directly below a folder, as [`Runs::path_of`] does.
+pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
+    let path = folder.join(name);
+    (is_plain(name) && is_folder(&path)).then_some(path)
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Whether a name can be that of a run.
@@ -170,19 +191,57 @@ fn is_plain(name: &str) -> bool {
 /// # Errors
 /// The reason against it, as a sentence without a full stop.
 pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
+    let parts = parts_of(run)?;
     let mut octets = 0;
-    for name in FILES {
-        match regular(&run.join(name)) {
-            Ok(Some(metadata)) => octets += metadata.len(),
-            Ok(None) if REQUIRED.contains(&name) => return Err(is_missing(name)),
-            Ok(None) => {}
-            Err(why) => return Err(why),
-        }
+    for part in parts.as_deref().unwrap_or(&[run.to_path_buf()]) {
+        octets += size_of(part).map_err(|why| within(run, part, &why))?;
     }
     if octets > at_most {
         return Err(format!("its files have {octets} octets, more than {at_most}; use `natmeter report`"));
     }
     Ok(())
+}
+
+/// Octets of the files of one run.
+fn size_of(run: &Path) -> Result<u64, String> {
+    let mut octets: u64 = 0;
+    for name in FILES {
+        match regular(&run.join(name))? {
+            Some(metadata) => octets = octets.saturating_add(metadata.len()),
+            None if REQUIRED.contains(&name) => return Err(is_missing(name)),
+            None => {}
+        }
+    }
+    Ok(octets)
+}
+
+/// Returns the runs of a merged folder, none if the folder is a run. None of the runs is a symbolic link.
+///
+/// # Errors
+/// The reason why they cannot be read, as a sentence without a full stop.
+pub fn parts_of(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+    let file = folder.join(MERGE);
+    if regular(&file)?.is_none() {
+        return Ok(None);
+    }
+    let parts = merge::parts(folder, &read_at_most(&file, MERGE_AT_MOST)?)?;
+    for part in &parts {
+        for path in [part.parent().unwrap_or(folder), part] {
+            if !is_folder(path) {
+                let name = path.strip_prefix(folder).unwrap_or(path).display();
+                return Err(format!("{name} is not a folder; restore it from a copy"));
+            }
+        }
+    }
+    Ok(Some(parts))
+}
+
+/// A reason against a run, with its place in a merged folder.
+fn within(folder: &Path, part: &Path, why: &str) -> String {
+    match part.strip_prefix(folder) {
+        Ok(place) if !place.as_os_str().is_empty() => format!("{}/{why}", place.display()),
+        _ => why.to_owned(),
+    }
 }
 
 /// Checks the kinds of the files of a run, with fewer system calls than [`check_files`].
@@ -219,15 +278,20 @@ fn regular(path: &Path) -> Result<Option<Metadata>, String> {
     }
 }
 
-fn stamp(run: &Path) -> Stamp {
-    [HEADER, RESULTS, EVENTS].map(|name| {
-        let metadata = fs::symlink_metadata(run.join(name)).ok()?;
+/// Returns size and time of these files of a run, or of every run of a merged folder and of its `merge.json`.
+pub fn stamp(run: &Path, names: &[&str]) -> Stamp {
+    let of = |path: PathBuf| {
+        let metadata = fs::symlink_metadata(path).ok()?;
         Some((metadata.len(), metadata.modified().ok()?))
-    })
+    };
+    let parts = parts_of(run).ok().flatten().unwrap_or_default();
+    let runs = parts.iter().map(PathBuf::as_path).chain([run]);
+    let files = runs.flat_map(|run| names.iter().map(|name| run.join(name)));
+    files.chain([run.join(MERGE)]).map(of).collect()
 }
 
 fn listed(path: &Path, name: &str, stamp: &Stamp) -> Listed {
-    let found = brief(path).map_err(|why| printable(&why).into_owned());
+    let found = summary(path).map_err(|why| printable(&why).into_owned());
     Listed { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
 }
 
@@ -251,6 +315,26 @@ fn without_version() -> u32 {
     RECORD_WITHOUT_VERSION
 }
 
+/// The summary of a run, or of a merged folder.
+fn summary(folder: &Path) -> Result<Brief, String> {
+    let Some(parts) = parts_of(folder)? else { return brief(folder) };
+    let mut all: Option<Brief> = None;
+    for part in &parts {
+        let next = brief(part).map_err(|why| within(folder, part, &why))?;
+        all = Some(match all {
+            None => next,
+            Some(all) => Brief {
+                planned: all.planned + next.planned,
+                measured: all.measured + next.measured,
+                has_ended: all.has_ended && next.has_ended,
+                started: all.started.min(next.started),
+                ..all
+            },
+        });
+    }
+    all.map(|all| Brief { parts: Some(parts.len()), ..all }).ok_or_else(|| is_missing("parts"))
+}
+
 fn brief(run: &Path) -> Result<Brief, String> {
     check_kinds(run)?;
     let text = read_at_most(&run.join(HEADER), HEADER_AT_MOST)?;
@@ -265,14 +349,16 @@ fn brief(run: &Path) -> Result<Brief, String> {
     }
     let words: BTreeMap<String, String> =
         header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();
+    let end = end(&run.join(EVENTS));
     Ok(Brief {
         scenario: words.get("name").cloned().unwrap_or_default(),
         words,
         version: header.version,
         started: header.started,
-        planned: header.plan.measurements.len(),
+        planned: header.plan.measurements.len().saturating_sub(end.unwrap_or(0)),
         measured: measured(&run.join(RESULTS))?,
-        has_ended: has_ended(&run.join(EVENTS)),
+        has_ended: end.is_some(),
+        parts: None,
     })
 }
 
@@ -280,11 +366,10 @@ fn brief(run: &Path) -> Result<Brief, String> {
 fn measured(results: &Path) -> Result<usize, String> {
     /// What a line begins with.
     const BEGIN: &[u8] = b"{\"measurement\":";
-    let text = match fs::read(results) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(format!("{RESULTS} cannot be read: {error}")),
-    };
+    if regular(results)?.is_none() {
+        return Ok(0);
+    }
+    let text = read_at_most(results, RESULTS_AT_MOST)?;
     let mut found = HashSet::new();
     let mut rest = text.as_slice();
     for at in 1.. {
@@ -304,8 +389,9 @@ fn measured(results: &Path) -> Result<usize, String> {
     Ok(found.len())
 }
 
-/// Whether the last complete line of the events is the end of the run.
-fn has_ended(events: &Path) -> bool {
+/// Returns how many measurements were not needed if the last complete line of the events is the end of the run, else none.
+/// Natmeter 0.1.0 wrote no such number, and needed all.
+pub(crate) fn end(events: &Path) -> Option<usize> {
     let last = || -> io::Result<Vec<u8>> {
         let mut file = File::open(events)?;
         let from = file.metadata()?.len().saturating_sub(LAST_EVENT);
@@ -316,8 +402,9 @@ fn has_ended(events: &Path) -> bool {
     };
     let text = last().unwrap_or_default();
     let mut lines = text.split_inclusive(|&octet| octet == b'\n').filter(|line| line.ends_with(b"\n"));
-    let event = lines.next_back().and_then(|line| serde_json::from_slice::<Value>(line).ok());
-    event.is_some_and(|event| event["event"] == "finished")
+    let event: Value = serde_json::from_slice(lines.next_back()?).ok()?;
+    let not_needed = event["not_needed"].as_u64().unwrap_or(0);
+    (event["event"] == "finished").then(|| usize::try_from(not_needed).unwrap_or(usize::MAX))
 }
 
 fn read_at_most(path: &Path, at_most: u64) -> Result<Vec<u8>, String> {

@@ -115,6 +115,21 @@ pub enum StoreError {
         /// The error of the parser.
         source: serde_json::Error,
     },
+    /// A point of a device that the scenario does not have.
+    #[error(
+        "{}, line {line}: device number {number} with the name `{name}` is not in the scenario of this run; the file was changed; \
+         restore it from a copy", .path.display()
+    )]
+    Device {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Number of the device, from 0.
+        number: usize,
+        /// Its name.
+        name: String,
+    },
     /// A value that cannot be written as JSON.
     #[error("{}: a value cannot be written as JSON: {source}", .path.display())]
     Serialize {

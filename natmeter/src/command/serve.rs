@@ -16,14 +16,14 @@ use std::sync::atomic::AtomicBool;
 #[derive(Serialize)]
 #[serde(tag = "event", rename = "serving")]
 struct Serving {
-    /// Address of the list of runs, with the token.
+    /// Address of the list of runs, with the token if this process made it.
     url: String,
 }
 
 /// `natmeter serve [DIR]`.
 pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
     let folder = folder_of(&args.runs)?;
-    let access = access(args)?;
+    let (access, login) = access(args)?;
     let server = Server::bind(args.listen).map_err(|error| {
         usage(&format!("{} cannot be used: {error}; name another address or port with --listen", args.listen))
     })?;
@@ -33,13 +33,9 @@ pub(super) fn serve(args: &ServeArgs, output: Output) -> Result<Exit, Exit> {
         err(&format!("note: the kernel does not confine the server to {}: {error}\n", folder.display()));
     }
     let address = server.address();
-    let token = match &access {
-        Access::Local => String::new(),
-        Access::Token(token) => format!("?token={token}"),
-    };
     let site = Site::new(&folder, access)
         .map_err(|error| failed(format!("{} cannot be read: {error}; make it readable", folder.display())))?;
-    let url = format!("http://{address}/{token}");
+    let url = format!("http://{address}/{login}");
     if output.json {
         term::json(&Serving { url });
     } else {
@@ -72,15 +68,20 @@ fn folder_of(runs: &Path) -> Result<std::path::PathBuf, Exit> {
     Ok(folder)
 }
 
-/// The access to the pages: with `--token-file`, or at an address other than localhost, requests need a token.
-fn access(args: &ServeArgs) -> Result<Access, Exit> {
+/// The access to the pages: with `--token-file`, or at an address other than localhost, requests need a token. Returns with it
+/// the query with a new token; the token of a file is never printed.
+fn access(args: &ServeArgs) -> Result<(Access, String), Exit> {
     match &args.token_file {
         Some(file) => {
             let token = token_of(file).map_err(|error| usage(&format!("{}: {error}", file.display())))?;
-            Ok(Access::Token(token))
+            Ok((Access::Token(token), String::new()))
         }
-        None if args.listen.ip().is_loopback() => Ok(Access::Local),
-        None => Ok(Access::Token(new_token().map_err(|error| failed(format!("/dev/urandom: {error}")))?)),
+        None if args.listen.ip().is_loopback() => Ok((Access::Local, String::new())),
+        None => {
+            let token = new_token().map_err(|error| failed(format!("/dev/urandom: {error}")))?;
+            let login = format!("?token={token}");
+            Ok((Access::Token(token), login))
+        }
     }
 }
 

@@ -372,7 +372,7 @@ mod tests {
     fn few_lines_have_one_live_line_and_an_ended_run_has_none() {
         let mut live = live(false);
         assert_eq!(live.lines(80, 5), [live.line(80)]);
-        live.learn(&Event::Finished { folder: String::new(), seconds: 1 });
+        live.learn(&Event::Finished { folder: String::new(), seconds: 1, not_needed: 0 });
         assert_eq!(live.lines(80, 24), [""; 0]);
     }
 

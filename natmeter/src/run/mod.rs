@@ -32,6 +32,7 @@ use record::visit::standing;
 use repeat::Round;
 use scenario::quantity::show_time;
 use scenario::{Dut, Point, Scenario};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::slice;
 use std::sync::atomic::Ordering;
@@ -246,8 +247,16 @@ impl<'a> Run<'a> {
         self.repeat_doubtful()?;
         let seconds = self.began.elapsed().as_secs();
         let folder = self.folder.path().display().to_string();
-        self.tell(&Event::Finished { folder, seconds })?;
+        let not_needed = self.not_needed();
+        self.tell(&Event::Finished { folder, seconds, not_needed })?;
         Ok(standing(&self.outcomes).cloned().collect())
+    }
+
+    /// Number of measurements without a result that were not needed.
+    fn not_needed(&self) -> usize {
+        let made: HashSet<&Measurement> = self.outcomes.iter().map(|o| &o.measurement).collect();
+        let without_result = self.plan.measurements.iter().filter(|m| !made.contains(m)).count();
+        without_result.saturating_sub(self.left().count())
     }
 
     /// Returns the measurements of the plan in order, an interrupted one first. Otherwise the trials of a skipped repetition

@@ -100,6 +100,11 @@ pub(super) fn is_stream(response: &Response<Body>) -> bool {
     matches!(response.body(), Body::Events(_))
 }
 
+/// Whether an answer refuses a client that has no access.
+pub(super) fn is_refusal(response: &Response<Body>) -> bool {
+    matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::MISDIRECTED_REQUEST)
+}
+
 /// Returns a successful answer.
 pub(super) fn ok(kind: Kind, text: impl Into<Bytes>) -> Response<Body> {
     with_status(StatusCode::OK, kind, Body::Whole(Some(text.into())))

@@ -1,7 +1,7 @@
 //! One connection: hyper over a non-blocking socket. The thread polls hyper, then waits until the socket is ready. A connection
 //! ends if its client is slow: a request must arrive within ten seconds, and an answer must make progress.
 
-use super::answer::{Body, is_stream};
+use super::answer::{Body, is_refusal, is_stream};
 use super::site::Site;
 use super::wait;
 use hyper::body::Incoming;
@@ -80,6 +80,8 @@ struct Watch {
     /// What the socket was not ready for.
     waits_for: Cell<PollFlags>,
     streams: Cell<bool>,
+    /// Whether a request had no access. Answers to such requests give the connection no more time.
+    refused: Cell<bool>,
 }
 
 impl Watch {
@@ -90,12 +92,20 @@ impl Watch {
             active: Cell::new(now),
             waits_for: Cell::new(PollFlags::empty()),
             streams: Cell::new(false),
+            refused: Cell::new(false),
         }
     }
 
     fn note_answer(&self, response: &Response<Body>) {
-        self.active.set(Instant::now());
         self.streams.set(is_stream(response));
+        self.refused.set(is_refusal(response));
+        self.note_progress();
+    }
+
+    fn note_progress(&self) {
+        if !self.refused.get() {
+            self.active.set(Instant::now());
+        }
     }
 
     /// Whether the time of the connection has passed.
@@ -138,7 +148,7 @@ impl Write for Socket<'_> {
         let mut stream = self.stream;
         let written = stream.write(from);
         if written.as_ref().is_ok_and(|n| *n > 0) {
-            self.watch.active.set(Instant::now());
+            self.watch.note_progress();
         }
         self.watch.ready(written, PollFlags::OUT)
     }
@@ -157,6 +167,8 @@ impl Write for Socket<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::answer::{Kind, with_status};
+    use hyper::StatusCode;
 
     #[test]
     fn a_slow_client_loses_its_connection() {
@@ -170,5 +182,23 @@ mod tests {
         assert!(!watch.is_over(after(318)) && watch.is_over(after(320)));
         watch.active.set(after(3600));
         assert!(watch.is_over(after(3601)));
+    }
+
+    #[test]
+    fn a_refusal_gives_a_connection_no_more_time() {
+        let answer = |status| with_status(status, Kind::Text, Body::Whole(None));
+        for (status, renews) in [
+            (StatusCode::OK, true),
+            (StatusCode::NOT_FOUND, true),
+            (StatusCode::UNAUTHORIZED, false),
+            (StatusCode::MISDIRECTED_REQUEST, false),
+        ] {
+            let watch = Watch::new();
+            let then = watch.active.get();
+            std::thread::sleep(Duration::from_millis(1));
+            watch.note_answer(&answer(status));
+            watch.note_progress();
+            assert_eq!(watch.active.get() > then, renews, "{status}");
+        }
     }
 }

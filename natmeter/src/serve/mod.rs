@@ -7,6 +7,7 @@ mod confine;
 mod connection;
 mod live;
 mod page;
+mod places;
 mod query;
 mod reports;
 mod site;
@@ -15,21 +16,20 @@ pub use access::{Access, TokenError, new_token, token_of};
 pub use confine::{ConfineError, confine};
 pub use site::Site;
 
+use places::Places;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Open connections; the server answers further ones with 503.
-const CONNECTIONS: usize = 64;
 /// Longest wait before the server checks whether it must stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 /// Wait after a connection that could not be accepted, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The answer to a connection beyond [`CONNECTIONS`].
+/// The answer to a connection without a place.
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 
@@ -61,11 +61,11 @@ impl Server {
     /// # Errors
     /// If the server cannot wait for connections.
     pub fn run(&self, site: &Arc<Site>, stop: &Arc<AtomicBool>) -> io::Result<()> {
-        let open = Arc::new(AtomicUsize::new(0));
+        let places = Places::default();
         while !stop.load(Ordering::Relaxed) {
             wait(&self.listener, PollFlags::IN)?;
             match self.listener.accept() {
-                Ok((stream, _)) => Server::serve(stream, site, stop, &open),
+                Ok((stream, from)) => Server::serve((stream, from.ip()), site, stop, &places),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => thread::sleep(PAUSE),
             }
@@ -74,12 +74,11 @@ impl Server {
     }
 
     /// Starts the thread of a connection, or refuses the connection.
-    fn serve(mut stream: TcpStream, site: &Arc<Site>, stop: &Arc<AtomicBool>, open: &Arc<AtomicUsize>) {
-        let place = Place::take(open);
-        if open.load(Ordering::Relaxed) > CONNECTIONS {
+    fn serve((mut stream, from): (TcpStream, IpAddr), site: &Arc<Site>, stop: &Arc<AtomicBool>, places: &Places) {
+        let Some(place) = places.take(from) else {
             let _ = stream.set_nonblocking(true).and_then(|()| stream.write_all(BUSY));
             return;
-        }
+        };
         let (site, stop) = (Arc::clone(site), Arc::clone(stop));
         let started = thread::Builder::new().name("http".into()).spawn(move || {
             let _place = place;
@@ -87,22 +86,6 @@ impl Server {
         });
         // Without a thread, the stream is dropped, which closes the connection.
         drop(started);
-    }
-}
-
-/// A place among the open connections.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(open: &Arc<AtomicUsize>) -> Place {
-        open.fetch_add(1, Ordering::Relaxed);
-        Place(Arc::clone(open))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

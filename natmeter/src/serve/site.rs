@@ -6,11 +6,13 @@ use super::live::{Progress, Streams, so_far};
 use super::page::{self, list, pair, run};
 use super::query::{Query, encoded, segments};
 use super::reports::Reports;
-use hyper::header::{ALLOW, CONTENT_DISPOSITION, HeaderMap, HeaderName, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_DISPOSITION, HeaderMap, HeaderName, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
+};
 use hyper::{Method, Response, StatusCode, Uri};
 use record::read::header;
 use record::report::KNOWN;
-use record::runs::{Runs, check_files};
+use record::runs::{Listed, Runs, check_files, parts_of, path_of};
 use record::store::SCENARIO;
 use std::fs;
 use std::io;
@@ -27,6 +29,7 @@ const LIVE_AT_MOST: u64 = 512 << 20;
 pub struct Site {
     /// Name of the folder, on pages.
     name: String,
+    folder: PathBuf,
     runs: Mutex<Runs>,
     reports: Reports,
     streams: Streams,
@@ -44,6 +47,7 @@ impl Site {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         Ok(Site {
             name: name.unwrap_or_else(|| folder.display().to_string()),
+            folder: folder.to_path_buf(),
             runs: Mutex::new(runs),
             reports: Reports::default(),
             streams: Streams::default(),
@@ -53,10 +57,6 @@ impl Site {
 
     /// Answers a request.
     pub(super) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response<Body> {
-        if method != Method::GET && method != Method::HEAD {
-            let answer = failed(StatusCode::METHOD_NOT_ALLOWED, "the server only reads: use GET or HEAD");
-            return with_header(answer, ALLOW, "GET, HEAD");
-        }
         let query = Query::of(uri);
         if let Some(token) = query.get("token").filter(|token| self.access.is_token(token)) {
             return logged_in(uri, &query, token);
@@ -64,12 +64,18 @@ impl Site {
         match self.access.of(headers) {
             Verdict::Granted => {}
             Verdict::OtherHost => {
-                return failed(StatusCode::MISDIRECTED_REQUEST, "the request is for another host: use localhost");
+                let answer = failed(StatusCode::MISDIRECTED_REQUEST, "the request is for another host: use localhost");
+                return with_header(answer, CONNECTION, "close");
             }
             Verdict::NoToken => {
                 let answer = with_status(StatusCode::UNAUTHORIZED, Kind::Page, page::body(page::log_in()));
-                return with_header(answer, WWW_AUTHENTICATE, "Bearer realm=\"natmeter\"");
+                let answer = with_header(answer, WWW_AUTHENTICATE, "Bearer realm=\"natmeter\"");
+                return with_header(answer, CONNECTION, "close");
             }
+        }
+        if method != Method::GET && method != Method::HEAD {
+            let answer = failed(StatusCode::METHOD_NOT_ALLOWED, "the server only reads: use GET or HEAD");
+            return with_header(answer, ALLOW, "GET, HEAD");
         }
         let Some(segments) = segments(uri) else { return nothing_here() };
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -79,7 +85,7 @@ impl Site {
             ["live.js"] => ok(Kind::Script, page::SCRIPT),
             ["runs.json"] => self.json(&query),
             ["compare"] => self.compare(&query),
-            ["run", name, rest @ ..] => match self.path_of(name) {
+            ["run", name, rest @ ..] => match path_of(&self.folder, name) {
                 Some(path) => self.of_run(name, &path, rest, &query, headers),
                 None => nothing_here(),
             },
@@ -87,15 +93,19 @@ impl Site {
         }
     }
 
-    fn path_of(&self, name: &str) -> Option<PathBuf> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).path_of(name)
+    /// The list of runs. Only this waits while another request lists them.
+    fn listed(&self) -> io::Result<Vec<Listed>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).list()
     }
 
     fn of_run(&self, name: &str, path: &Path, rest: &[&str], query: &Query, headers: &HeaderMap) -> Response<Body> {
         match rest {
             // Without the slash, the links of the page would lead elsewhere.
             [] => moved(&format!("/run/{}/", encoded(name))),
-            [""] => ok(Kind::Page, run::page(name, self.reports.of(path).as_deref())),
+            [""] => ok(
+                Kind::Page,
+                run::page(name, self.reports.of(path).as_deref(), parts_of(path).is_ok_and(|parts| parts.is_none())),
+            ),
             ["live"] => live(name, path),
             ["events"] => self.events(path, query, headers),
             ["scenario.toml"] => scenario(name, path),
@@ -105,14 +115,14 @@ impl Site {
     }
 
     fn list(&self, query: &Query) -> Response<Body> {
-        match self.runs.lock().unwrap_or_else(PoisonError::into_inner).list() {
+        match self.listed() {
             Ok(runs) => ok(Kind::Page, list::page(&self.name, &runs, query)),
             Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &format!("the folder cannot be read: {error}")),
         }
     }
 
     fn json(&self, query: &Query) -> Response<Body> {
-        match self.runs.lock().unwrap_or_else(PoisonError::into_inner).list() {
+        match self.listed() {
             Ok(runs) => ok(Kind::Json, list::json(&runs, query)),
             Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &format!("the folder cannot be read: {error}")),
         }
@@ -124,7 +134,7 @@ impl Site {
             return failed(StatusCode::BAD_REQUEST, "select two runs to compare");
         };
         let report = |name: &str| {
-            let path = self.path_of(name).ok_or_else(|| format!("{name}: there is no such run"))?;
+            let path = path_of(&self.folder, name).ok_or_else(|| format!("{name}: there is no such run"))?;
             self.reports.of(&path).map_err(|why| format!("{name}: {why}"))
         };
         match (report(first), report(second)) {
@@ -161,6 +171,9 @@ impl Site {
 /// The state of a run before its first event.
 fn progress(path: &Path) -> Result<Progress, String> {
     check_files(path, LIVE_AT_MOST)?;
+    if parts_of(path)?.is_some() {
+        return Err("it joins several runs, and only a single run has a live view".to_owned());
+    }
     let header =
         header(path, tech::ALL).map_err(|_| "the header or the scenario of the run cannot be read".to_owned())?;
     Ok(Progress::of(&header.plan))
@@ -175,7 +188,9 @@ fn live(name: &str, path: &Path) -> Response<Body> {
 
 fn scenario(name: &str, path: &Path) -> Response<Body> {
     let read = check_files(path, u64::MAX).and_then(|()| {
-        let file = path.join(SCENARIO);
+        // The runs of a merged folder have the same scenario.
+        let parts = parts_of(path)?.unwrap_or_default();
+        let file = parts.first().map_or(path, PathBuf::as_path).join(SCENARIO);
         let length = fs::metadata(&file).map_or(0, |metadata| metadata.len());
         if length > SCENARIO_AT_MOST {
             return Err(format!("{SCENARIO} has more than {SCENARIO_AT_MOST} octets"));
@@ -213,4 +228,28 @@ fn nothing_here() -> Response<Body> {
 
 fn failed(status: StatusCode, why: &str) -> Response<Body> {
     with_status(status, Kind::Page, page::body(page::failure(status.canonical_reason().unwrap_or("Error"), why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HOST, HeaderValue};
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
+
+    #[test]
+    fn a_long_list_delays_no_page_of_a_run() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        let site = Arc::new(Site::new(dir.path(), Access::Local).unwrap());
+        let lists = site.runs.lock().unwrap();
+        let (answered, answers) = mpsc::channel();
+        let other = Arc::clone(&site);
+        std::thread::spawn(move || {
+            let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+            answered.send(other.answer(&Method::GET, &Uri::from_static("/run/a/"), &headers).status())
+        });
+        assert_eq!(answers.recv_timeout(Duration::from_secs(30)), Ok(StatusCode::OK));
+        drop(lists);
+    }
 }

@@ -5,6 +5,7 @@ use record::report::KNOWN;
 use record::store::{HEADER, TRIALS};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn the_list_names_runs_and_damage() {
@@ -78,6 +79,38 @@ fn two_runs_stand_side_by_side() {
         assert_eq!(server.get(wrong).status, 400, "{wrong}");
     }
     assert_eq!(server.get("/compare?run=simulated&run=..%2Fetc").status, 404);
+}
+
+/// A merged folder of two copies of one run.
+fn merged(runs: &Path) -> PathBuf {
+    let folder = runs.join("merged");
+    let parts = folder.join("parts");
+    fs::create_dir_all(&parts).unwrap();
+    copy("rules2/simulated", &parts, "1-a");
+    copy("rules2/simulated", &parts, "2-b");
+    let text = r#"{"record":3,"version":"0.1.0","alike":false,"parts":["1-a","2-b"]}"#;
+    fs::write(folder.join("merge.json"), text).unwrap();
+    folder
+}
+
+#[test]
+fn a_merged_folder_has_its_report() {
+    let runs = two_runs();
+    let folder = merged(runs.path());
+    let server = Server::over(runs.path());
+    let list = server.get("/").body;
+    assert!(list.contains("href=\"/run/merged/\"") && list.contains("merged: 2 runs"), "{list}");
+    let page = server.get("/run/merged/").body;
+    assert!(page.contains("was also measured in 2-b") && !page.contains("href=\"live\""), "{page}");
+    assert_eq!(server.get("/run/merged/report/json").status, 200);
+    assert_eq!(server.get("/run/merged/scenario.toml").status, 200);
+    assert!(server.get("/run/merged/live").body.contains("only a single run has a live view"));
+    // No link below it is followed.
+    let trials = folder.join("parts/2-b/trials.jsonl");
+    fs::remove_file(&trials).unwrap();
+    symlink(folder.join("parts/1-a/trials.jsonl"), &trials).unwrap();
+    let why = server.get("/run/merged/").body;
+    assert!(why.contains("parts/2-b/trials.jsonl is not a regular file"), "{why}");
 }
 
 #[test]

@@ -11,7 +11,8 @@ fn requests_without_the_token_are_refused() {
     let file = runs.path().join("token.txt");
     fs::write(&file, format!("{TOKEN}\n")).unwrap();
     let server = Server::with(runs.path(), &["--listen", "127.0.0.1:0", "--token-file", file.to_str().unwrap()]);
-    assert!(server.url.ends_with(&format!("/?token={TOKEN}")), "{}", server.url);
+    // Whoever reads the output learns no token of a file.
+    assert!(server.url.ends_with('/') && !server.url.contains(TOKEN), "{}", server.url);
     for path in
         ["/", "/style.css", "/run/simulated/", "/run/simulated/events", "/nowhere", "/?token=0123456789abcdef0124"]
     {
@@ -26,6 +27,21 @@ fn requests_without_the_token_are_refused() {
     }
     for right in [format!("Authorization: Bearer {TOKEN}\r\n"), format!("Cookie: a=b; natmeter-token={TOKEN}\r\n")] {
         assert_eq!(server.get_with("/", &right).status, 200, "{right}");
+    }
+}
+
+#[test]
+fn a_refused_client_loses_its_connection() {
+    let runs = two_runs();
+    let file = runs.path().join("token.txt");
+    fs::write(&file, TOKEN).unwrap();
+    let with_token = Server::with(runs.path(), &["--listen", "127.0.0.1:0", "--token-file", file.to_str().unwrap()]);
+    let local = Server::over(runs.path());
+    for (server, method, status) in
+        [(&with_token, "GET", 401), (&with_token, "POST", 401), (&local, "GET", 421), (&local, "POST", 421)]
+    {
+        let answer = server.send(&format!("{method} / HTTP/1.1\r\nHost: example.org\r\n\r\n"));
+        assert_eq!((answer.status, answer.header("connection")), (status, Some("close")), "{method}: {answer:?}");
     }
 }
 

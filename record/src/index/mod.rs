@@ -9,9 +9,11 @@ use crate::compare::matching::technology_of_dut;
 use crate::compare::{run_folders, scenario_id};
 use crate::folder::{BUILD, Facts, Header, Outcome, SelfTest};
 use crate::plan::without_attempt;
+use crate::read::device::outcomes;
 use crate::read::{RecordError, header};
 use crate::report::result::{PointResult, group};
-use crate::store::{self, StoreError, each_line, read_document, read_lines, read_text};
+use crate::runs::end;
+use crate::store::{self, StoreError, each_line, read_document, read_text};
 use crate::visit;
 use method::metric::by_key;
 use method::trial::{Leg, PhaseKind};
@@ -152,10 +154,12 @@ fn rows_of(folder: &Path, name: &str, first: First, technologies: Technologies) 
     let text = read_text(&folder.join(store::SCENARIO)).map_err(in_words)?;
     let facts: Facts = read_document(&folder.join(store::FACTS)).map_err(in_words)?.unwrap_or_default();
     let self_test: Option<SelfTest> = read_document(&folder.join(store::SELF_TEST)).map_err(in_words)?;
-    let outcomes = read_lines::<Outcome>(&folder.join(store::RESULTS)).map_err(in_words)?.values;
+    let outcomes = outcomes(folder, &header.scenario).map_err(in_words)?.values;
     let outcomes: Vec<Outcome> = visit::standing(&outcomes).cloned().collect();
     let mut rows = Rowset { rows: schema::TABLES.iter().map(|_| Rows::default()).collect(), first, points: Vec::new() };
-    rows.add_run(name, &header, &facts, &text, self_test.as_ref(), outcomes.len());
+    let not_needed = end(&folder.join(store::EVENTS)).unwrap_or(0);
+    let planned = header.plan.measurements.len().saturating_sub(not_needed);
+    rows.add_run(name, &header, &facts, &text, self_test.as_ref(), (planned, outcomes.len()));
     rows.add_facts(&facts);
     rows.add_settings(&text, &header);
     for result in group(&header.scenario, &header.plan, &outcomes, &[], &[]) {
@@ -183,7 +187,7 @@ impl Rowset {
         facts: &Facts,
         text: &str,
         self_test: Option<&SelfTest>,
-        measured: usize,
+        (planned, measured): (usize, usize),
     ) {
         let id = scenario_id(text, &header.options);
         let tested = self_test.map(|test| if test.passed { "passed" } else { "failed" });
@@ -197,7 +201,7 @@ impl Rowset {
             header.rules.into(),
             header.record.into(),
             (&header.order).into(),
-            header.plan.measurements.len().into(),
+            planned.into(),
             measured.into(),
             tested.into(),
             facts.doubts.len().into(),

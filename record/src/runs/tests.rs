@@ -110,3 +110,69 @@ fn files_beyond_a_limit_are_refused() {
     assert_eq!(check_files(&run, 1 << 20), Ok(()));
     assert!(check_files(&run, 10).unwrap_err().contains("more than 10; use `natmeter report`"));
 }
+
+#[test]
+fn a_run_without_unneeded_repetitions_is_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), "a", 3, true);
+    let mut runs = Runs::of(dir.path());
+    assert_eq!(states(&mut runs)[0].1, State::Partial);
+    fs::write(path.join(EVENTS), "{\"event\":\"finished\",\"folder\":\"a\",\"seconds\":1,\"not_needed\":1}\n").unwrap();
+    let all = runs.list().unwrap();
+    let brief = all[0].found.as_ref().unwrap();
+    assert_eq!((all[0].state(), brief.planned, brief.measured), (State::Complete, 3, 3));
+}
+
+/// Writes a merged folder of two runs, and returns the second run.
+fn merged(folder: &Path) -> PathBuf {
+    let parts = folder.join("m/parts");
+    fs::create_dir_all(&parts).unwrap();
+    write(&parts, "1-a", 4, true);
+    let second = write(&parts, "2-b", 3, true);
+    let text = r#"{"record":3,"version":"0.1.0","alike":false,"parts":["1-a","2-b"]}"#;
+    fs::write(folder.join("m").join(MERGE), text).unwrap();
+    second
+}
+
+#[test]
+fn merged_folders_are_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let second = merged(dir.path());
+    let mut runs = Runs::of(dir.path());
+    let all = runs.list().unwrap();
+    let brief = all[0].found.as_ref().unwrap();
+    assert_eq!((all[0].name.as_str(), all[0].state(), brief.parts), ("m", State::Merged, Some(2)));
+    assert_eq!((brief.planned, brief.measured, brief.started.as_str()), (8, 7, "2026-01-04T00:00:00Z"));
+    // The summary follows the files of every run.
+    fs::remove_file(second.join(HEADER)).unwrap();
+    assert_eq!(runs.list().unwrap()[0].found, Err("parts/2-b/run.json is missing; restore it from a copy".to_owned()));
+}
+
+#[test]
+fn all_runs_of_a_merged_folder_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let second = merged(dir.path());
+    let folder = dir.path().join("m");
+    let size = size_of(&folder.join("parts/1-a")).unwrap();
+    assert_eq!(check_files(&folder, 1 << 20), Ok(()));
+    // Each run is smaller than the limit, and both together are larger.
+    assert!(check_files(&folder, size + 1).unwrap_err().contains("more than"));
+    let trials = second.join(TRIALS);
+    symlink(folder.join("parts/1-a").join(RESULTS), &trials).unwrap();
+    let why = check_files(&folder, 1 << 20).unwrap_err();
+    assert_eq!(why, "parts/2-b/trials.jsonl is not a regular file; replace it by the file itself");
+    fs::remove_dir_all(&second).unwrap();
+    symlink(folder.join("parts/1-a"), &second).unwrap();
+    assert_eq!(check_files(&folder, 1 << 20).unwrap_err(), "parts/2-b is not a folder; restore it from a copy");
+    for wrong in ["[]", "[\"../x\"]", "[\"\"]"] {
+        fs::write(folder.join(MERGE), format!("{{\"record\":3,\"version\":\"1\",\"alike\":true,\"parts\":{wrong}}}"))
+            .unwrap();
+        assert!(
+            check_files(&folder, 1 << 20).unwrap_err().starts_with("merge.json: it does not name the runs"),
+            "{wrong}"
+        );
+    }
+    fs::remove_file(folder.join(MERGE)).unwrap();
+    symlink(second.join(HEADER), folder.join(MERGE)).unwrap();
+    assert_eq!(check_files(&folder, 9).unwrap_err(), "merge.json is not a regular file; replace it by the file itself");
+}

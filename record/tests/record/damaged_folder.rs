@@ -122,3 +122,21 @@ fn a_foreign_line_is_named_with_its_number() {
         }
     }
 }
+
+/// A point of a device that the scenario does not have is an error with its line, in each file with points.
+#[test]
+fn a_device_of_another_scenario_is_named_with_its_line() {
+    for (file, line) in [(HEADER, 38), (RESULTS, 2)] {
+        for (right, wrong) in [("\"dut\":", "\"dut\":7"), ("\"dut_name\":", "\"dut_name\":\"x\"")] {
+            let (_dir, path) = copy("rules2/simulated");
+            let text = std::fs::read_to_string(path.join(file)).unwrap();
+            // The second point of the file.
+            let (at, _) = text.match_indices(right).nth(1).unwrap();
+            let end = at + text[at..].find([',', '\n']).unwrap();
+            std::fs::write(path.join(file), format!("{}{wrong}{}", &text[..at], &text[end..])).unwrap();
+            let why = read(&path).unwrap_err();
+            let begin = format!("{}, line {line}: device number ", path.join(file).display());
+            assert!(why.starts_with(&begin) && why.ends_with("restore it from a copy"), "{file}: {why}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::console;
 use record::folder::Outcome;
 use record::plan::Plan;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The names of the fields, in the order of pages: name in messages, heading.
 pub(crate) const FIELDS: [(&str, &str); 9] = [
@@ -22,9 +22,14 @@ pub(crate) const FIELDS: [(&str, &str); 9] = [
 /// The state of a run in the live view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
-    /// Keys of the plan with their predicted nanoseconds.
-    plan: Vec<(String, u64)>,
-    done: HashSet<String>,
+    /// Keys of the measurements that are left, with their predicted nanoseconds.
+    left: HashMap<String, u64>,
+    /// Sum of these predictions.
+    left_ns: u64,
+    planned: usize,
+    done: usize,
+    /// Measurements that were not needed, known at the end of the run.
+    not_needed: usize,
     fields: Fields,
     /// Bounds of the search in progress: highest rate that passed, lowest that failed.
     passed: u64,
@@ -77,13 +82,15 @@ struct Told {
     entries: Option<u64>,
     frames: u64,
     seconds: u64,
+    not_needed: usize,
 }
 
 impl Progress {
     /// The state of a run with this plan, before its first event.
     pub(crate) fn of(plan: &Plan) -> Progress {
-        let plan = plan.measurements.iter().map(|m| (m.key(), m.predicted.0)).collect();
-        let mut progress = Progress { plan, ..Progress::default() };
+        let left: HashMap<String, u64> = plan.measurements.iter().map(|m| (m.key(), m.predicted.0)).collect();
+        let left_ns = left.values().fold(0, |sum: u64, time| sum.saturating_add(*time));
+        let mut progress = Progress { planned: left.len(), left, left_ns, ..Progress::default() };
         progress.count();
         progress
     }
@@ -139,14 +146,21 @@ impl Progress {
             }
             "measurement-done" => {
                 let outcome: Outcome = serde_json::from_slice(line).ok()?;
-                self.done.insert(outcome.measurement.key());
+                if let Some(time) = self.left.remove(&outcome.measurement.key()) {
+                    self.left_ns = self.left_ns.saturating_sub(time);
+                    self.done += 1;
+                }
                 self.count();
                 Some(console::plain(&console::of_result(&outcome)))
             }
             "doubt" => Some(format!("note: {}", told.text)),
             "repaired" => Some(format!("repaired: {}", told.text)),
             "left-out" => Some(format!("{}: skipped, time limit reached", told.measurement.as_str()?)),
-            "finished" => Some(format!("done in {}", console::seconds(told.seconds))),
+            "finished" => {
+                self.not_needed = told.not_needed;
+                self.count();
+                Some(format!("done in {}", console::seconds(told.seconds)))
+            }
             _ => None,
         }
     }
@@ -176,10 +190,10 @@ impl Progress {
     /// Counts what is done and what is left.
     fn count(&mut self) {
         self.is_changed = true;
-        let left: u64 = self.plan.iter().filter(|(key, _)| !self.done.contains(key)).map(|(_, time)| *time).sum();
-        let done = self.plan.iter().filter(|(key, _)| self.done.contains(key)).count();
-        self.fields.done = format!("{done} of {}", self.plan.len());
-        self.fields.left = console::seconds(left / 1_000_000_000);
+        let needed = self.planned.saturating_sub(self.not_needed);
+        let left_ns = if self.done >= needed { 0 } else { self.left_ns };
+        self.fields.done = format!("{} of {needed}", self.done);
+        self.fields.left = console::seconds(left_ns / 1_000_000_000);
     }
 }
 
@@ -218,6 +232,50 @@ mod tests {
         assert_eq!(progress.learn(b"{\"event\":\"of a later version\"}"), None);
         assert_eq!(progress.learn(b"{\"event\":\"finished\",\"seconds\":7}").as_deref(), Some("done in 7 s"));
         assert!(progress.has_ended());
+    }
+
+    /// A state of so many planned measurements of a second each, and the lines of their results.
+    fn planned(measurements: u32) -> (Progress, Vec<String>) {
+        let mut lines = Vec::new();
+        let mut keys = HashMap::new();
+        for repetition in 1..=measurements {
+            let line = serde_json::json!({
+                "event": "measurement-done", "directions": 2, "shares_core": false, "rate": 1, "kind": "exact",
+                "error": 10, "one_sided": false, "closed_loop": false, "trace": [], "trials": 1, "invalid_repeats": 0,
+                "phase1_lost": 0, "phase1_rate": null, "table_changes": 0, "lost_at_rate": 0,
+                "measurement": {
+                    "point": { "dut": 0, "dut_name": "x", "connections": 0, "cores": 1 },
+                    "metric": "throughput", "frame_size": 84, "direction": "both", "repetition": repetition, "predicted": 0,
+                },
+            });
+            let outcome: Outcome = serde_json::from_value(line.clone()).unwrap();
+            keys.insert(outcome.measurement.key(), 1_000_000_000);
+            lines.push(line.to_string());
+        }
+        let left_ns = keys.values().sum();
+        (Progress { planned: keys.len(), left: keys, left_ns, ..Progress::default() }, lines)
+    }
+
+    #[test]
+    fn what_is_done_and_left_is_counted() {
+        let (mut progress, lines) = planned(4);
+        for (line, done, left) in [(0, "1 of 4", 3), (1, "2 of 4", 2), (1, "2 of 4", 2), (2, "3 of 4", 1)] {
+            progress.learn(lines[line].as_bytes());
+            assert_eq!(progress.fields().texts()[..2], [done, &console::seconds(left)], "{line}");
+        }
+        progress.learn(b"{\"event\":\"finished\",\"seconds\":7,\"not_needed\":1}");
+        assert_eq!(progress.fields().texts()[..2], ["3 of 3", &console::seconds(0)]);
+    }
+
+    #[test]
+    fn long_runs_are_followed_in_linear_time() {
+        let (mut progress, lines) = planned(20_000);
+        let began = std::time::Instant::now();
+        for line in &lines {
+            progress.learn(line.as_bytes());
+        }
+        assert_eq!(progress.fields().texts()[0], "20000 of 20000");
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     #[test]

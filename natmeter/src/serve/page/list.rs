@@ -100,6 +100,7 @@ fn item(main: &mut String, run: &Listed) {
 /// The state, with what it says of the results.
 fn in_words(run: &Listed) -> String {
     match &run.found {
+        Ok(Brief { parts: Some(parts), .. }) => format!("{}: {parts} runs", run.state().name()),
         Ok(brief) => format!("{}: {} of {}", run.state().name(), brief.measured, brief.planned),
         Err(_) => run.state().name().to_owned(),
     }
@@ -197,6 +198,7 @@ mod tests {
             planned: 4,
             measured,
             has_ended: measured > 0,
+            parts: None,
         };
         Listed { name: name.to_owned(), written: None, found: Ok(brief) }
     }

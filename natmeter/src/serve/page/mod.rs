@@ -49,8 +49,8 @@ pub(super) fn failure(title: &str, why: &str) -> String {
 
 /// The page for requests without a token.
 pub(super) fn log_in() -> String {
-    let form = "<h1>Token</h1>\n<p>natmeter printed an address with a token when it started. Open that address, or enter the \
-                token here.</p>\n<form method=\"get\" action=\"/\" class=\"filter\">\n\
+    let form = "<h1>Token</h1>\n<p>Enter the token here. If natmeter printed an address with a token when it started, you can \
+                also open that address.</p>\n<form method=\"get\" action=\"/\" class=\"filter\">\n\
                 <label>Token <input type=\"password\" name=\"token\" autocomplete=\"off\" required></label>\n\
                 <button>Continue</button>\n</form>\n";
     page("Token", "", form)

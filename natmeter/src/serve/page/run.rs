@@ -6,12 +6,12 @@ use crate::serve::query::encoded;
 use record::report::{KNOWN, Report};
 use std::fmt::Write;
 
-/// Returns the page of a run, or of the reason why it has no report.
-pub(in super::super) fn page(name: &str, report: Result<&Report, &String>) -> String {
+/// Returns the page of a run, or of the reason why it has no report; a merged folder is not live.
+pub(in super::super) fn page(name: &str, report: Result<&Report, &String>, is_live: bool) -> String {
     let mut main = format!("<h1>{}</h1>\n", e(name));
     match report {
         Ok(report) => {
-            results(&mut main, report);
+            results(&mut main, report, is_live);
             files(&mut main);
         }
         Err(why) => {
@@ -23,7 +23,7 @@ pub(in super::super) fn page(name: &str, report: Result<&Report, &String>) -> St
     super::page(name, "", &main)
 }
 
-fn results(main: &mut String, report: &Report) {
+fn results(main: &mut String, report: &Report, is_live: bool) {
     if !report.audit.findings.is_empty() {
         main.push_str(
             "<section class=\"why\" aria-label=\"Damage\">\n<strong>The record of this run is damaged</strong>\n<ul>\n",
@@ -32,10 +32,11 @@ fn results(main: &mut String, report: &Report) {
         main.push_str("</ul>\n</section>\n");
     }
     let header = &report.header;
+    let live = if is_live { " <a href=\"live\">Live view</a>" } else { "" };
     let _ = write!(
         main,
         "<p>{}</p>\n<p class=\"soft\">started {} · natmeter {} · {} of {} measurements have a result</p>\n\
-         <p class=\"bar\"><a href=\"report/html\">Report</a> <a href=\"live\">Live view</a></p>\n<h2>In short</h2>\n",
+         <p class=\"bar\"><a href=\"report/html\">Report</a>{live}</p>\n<h2>In short</h2>\n",
         e(&header.scenario.about),
         e(&header.started),
         e(&header.version),

@@ -1,0 +1,58 @@
+//! Checks that each point of a run names a device of its scenario, because natmeter takes the number of the device as an index.
+
+use crate::folder::{NullDevice, Outcome};
+use crate::plan::Plan;
+use crate::store::{self, Lines, StoreError, read_lines, read_text};
+use scenario::{Point, Scenario};
+use std::path::Path;
+
+/// What every point in `run.json` has.
+const DUT: &str = "\"dut\":";
+
+fn is_of(point: &Point, scenario: &Scenario) -> bool {
+    scenario.duts.get(point.dut).is_some_and(|dut| dut.name() == point.dut_name)
+}
+
+fn stranger(path: &Path, line: usize, point: &Point) -> StoreError {
+    StoreError::Device { path: path.to_path_buf(), line, number: point.dut, name: point.dut_name.clone() }
+}
+
+/// Checks the plan of a header.
+///
+/// # Errors
+/// The first measurement of a device that the scenario does not have.
+pub(super) fn check_plan(path: &Path, plan: &Plan, scenario: &Scenario) -> Result<(), StoreError> {
+    let Some(at) = plan.measurements.iter().position(|m| !is_of(&m.point, scenario)) else { return Ok(()) };
+    let text = read_text(path)?;
+    let line = text.match_indices(DUT).nth(at).map_or(1, |(place, _)| text[..place].matches('\n').count() + 1);
+    Err(stranger(path, line, &plan.measurements[at].point))
+}
+
+/// Reads the lines of a file, each with a point.
+fn lines<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    scenario: &Scenario,
+    point: impl Fn(&T) -> &Point,
+) -> Result<Lines<T>, StoreError> {
+    let lines = read_lines::<T>(path)?;
+    match lines.values.iter().position(|value| !is_of(point(value), scenario)) {
+        Some(at) => Err(stranger(path, at + 1, point(&lines.values[at]))),
+        None => Ok(lines),
+    }
+}
+
+/// Reads the results of a run.
+///
+/// # Errors
+/// If the file cannot be read, or a line has another content, or a device that the scenario does not have.
+pub(crate) fn outcomes(folder: &Path, scenario: &Scenario) -> Result<Lines<Outcome>, StoreError> {
+    lines(&folder.join(store::RESULTS), scenario, |outcome: &Outcome| &outcome.measurement.point)
+}
+
+/// Reads the measurements of the null device of a run.
+///
+/// # Errors
+/// Those of [`outcomes`].
+pub(super) fn nulls(folder: &Path, scenario: &Scenario) -> Result<Lines<NullDevice>, StoreError> {
+    lines(&folder.join(store::NULLS), scenario, |null: &NullDevice| &null.point)
+}
