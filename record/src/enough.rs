@@ -58,7 +58,9 @@ impl Enough {
     /// Judges the results of a run; of several results of a measurement the last one counts.
     pub fn of(scenario: &Scenario, outcomes: &[Outcome]) -> Enough {
         let mut enough = Enough { until: scenario.measure.repetitions.until, values: HashMap::new() };
-        outcomes.iter().for_each(|outcome| enough.add(outcome));
+        for outcome in outcomes {
+            enough.add(outcome);
+        }
         enough
     }
 
