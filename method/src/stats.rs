@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod shift;
+pub mod student;
 
 use crate::ratio::Ratio;
 use schemars::JsonSchema;

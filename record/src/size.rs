@@ -1,6 +1,7 @@
 //! Sizing: the devices, cores and memory that a measured gateway needs for the demand of an operator. A limit is the lower end
 //! of the interval of a result, and a device gets no more sessions or subscribers than it was measured with. If one device is
-//! not enough, several share the subscribers. A sizing extrapolates neither over cores nor over connections, and names limits
+//! not enough, several share the subscribers. Throughput was measured without set-ups, and the set-up rate without other traffic:
+//! their loads are added, because forwarding and set-ups share the cores. This assumes that their costs add. A sizing extrapolates neither over cores nor over connections, and names limits
 //! that were not measured as missing.
 
 pub mod demand;
@@ -107,6 +108,8 @@ pub enum Kind {
     Table,
     /// Octets of a session.
     Memory,
+    /// Throughput and set-up rate together: the sum of their loads, of 1. It assumes that their costs add.
+    Both,
     /// Subscribers of a device without sessions: as many as were measured.
     Subscribers,
 }
@@ -119,6 +122,7 @@ impl Kind {
             Kind::SetUpRate => "set-up rate",
             Kind::Table => "table",
             Kind::Memory => "memory of a session",
+            Kind::Both => "both at once",
             Kind::Subscribers => "subscribers",
         }
     }
@@ -140,6 +144,9 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The whole of a device.
+    const WHOLE: Measured = Measured { value: 1.0, low: 1.0, high: 1.0, repetitions: 0, at_least: false };
+
     /// A setting of the measured point.
     fn setting(value: Count) -> Measured {
         let value = value as f64;
@@ -261,9 +268,12 @@ fn needs(demand: &Demand, point: &Limits) -> Vec<(Kind, f64, Option<Measured>)> 
     if point.connections == 0 {
         return vec![throughput, (Kind::Subscribers, demand.subscribers, Some(Measured::setting(point.subscribers)))];
     }
-    vec![
-        throughput,
-        (Kind::SetUpRate, demand.all_new_sessions(), point.set_up),
-        (Kind::Table, demand.all_sessions(), Some(point.table)),
-    ]
+    let set_up = (Kind::SetUpRate, demand.all_new_sessions(), point.set_up);
+    let load = |(_, needed, measured): (Kind, f64, Option<Measured>)| {
+        measured.filter(|measured| measured.low > 0.0).map(|measured| needed / measured.low)
+    };
+    let both = load(throughput).zip(load(set_up)).map(|(throughput, set_up)| throughput + set_up);
+    let both = both.map(|load| (Kind::Both, load, Some(Measured::WHOLE)));
+    let table = (Kind::Table, demand.all_sessions(), Some(point.table));
+    [throughput, set_up].into_iter().chain(both).chain([table]).collect()
 }

@@ -28,6 +28,13 @@ pub enum Refusal {
         /// The points.
         points: usize,
     },
+    /// Steps over connections with fewer than three repetitions at a point: noise would look like steps.
+    #[error(
+        "a point has fewer than {} repetitions: with fewer than {} points, steps cannot be told from noise",
+        sessions::LEAST_REPETITIONS,
+        sessions::MANY_POINTS
+    )]
+    TooFewRepetitions,
     /// A position or a rate that is not a number above 0.
     #[error("the rate or the position at {at} is not a number above 0")]
     NotPositive {
@@ -193,7 +200,9 @@ mod tests {
                 prop_assert!(fit.one_core.value > 0.0 && (0.0..=1.0).contains(&fit.contention.value), "{:?}", fit);
                 prop_assert!(fit.coherency.is_none_or(|coherency| coherency.value >= 0.0), "{:?}", fit);
             }
-            let curves = over_cores.curve(9).into_iter().chain(sessions::SessionModel::of(&series).curve());
+            let repeated: Vec<_> = samples.iter().map(|(at, rates)| (*at, rates.repeat(3))).collect();
+            let over_connections = sessions::SessionModel::of(&Series::of(&repeated).unwrap()).unwrap();
+            let curves = over_cores.curve(9).into_iter().chain(over_connections.curve());
             for (at, rate) in curves {
                 prop_assert!(rate.is_finite() && rate > 0.0, "{} {}", at, rate);
             }

@@ -14,7 +14,7 @@ use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
 use crate::{did_you_mean, facts, priority, selftest};
-use record::enough::is_enough;
+use record::enough::Enough;
 use record::folder::{Calibration, Header, Outcome, SelfTest};
 use record::merge;
 use record::plan::Measurement;
@@ -23,6 +23,8 @@ use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
 use record::store::{self, RunFolder};
+use scenario::Point;
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -196,12 +198,13 @@ fn conclude(
 /// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
 /// repetition is missing, because the scenario allows natmeter to skip it.
 pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
-    let has_result = |m: &Measurement| outcomes.iter().any(|o| o.measurement.is_of_the_value_of(m));
+    let enough = Enough::of(&header.scenario, outcomes);
+    let made: HashSet<&Measurement> = outcomes.iter().map(|o| &o.measurement).collect();
+    let known: HashSet<(&Point, &str)> = made.iter().map(|m| (&m.point, m.metric.as_str())).collect();
+    let has_result = |m: &Measurement| known.contains(&(&m.point, m.metric.as_str()));
     let measurements = &header.plan.measurements;
     let values = measurements.iter().filter(|m| m.repetition <= 1 && !has_result(m)).map(Measurement::value_key);
-    let is_made = |m: &Measurement| outcomes.iter().any(|o| o.measurement == *m);
-    let is_needed = |m: &Measurement| !is_enough(&header.scenario, outcomes, m);
-    let is_due =
-        |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && !is_made(m) && is_needed(m);
+    let is_needed = |m: &Measurement| !made.contains(m) && !enough.is_enough(m);
+    let is_due = |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && is_needed(m);
     (values.collect(), measurements.iter().filter(is_due).map(Measurement::key).collect())
 }

@@ -21,7 +21,7 @@ use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
-use record::enough::is_enough;
+use record::enough::Enough;
 use record::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SelfTest};
 use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
@@ -97,6 +97,8 @@ pub struct Run<'a> {
     facts: Facts,
     /// All results, replaced ones included.
     outcomes: Vec<Outcome>,
+    /// The values of which they are enough.
+    enough: Enough,
     records: Vec<TrialRecord>,
     nulls: Vec<NullDevice>,
     /// Number of the last visit to a point.
@@ -141,6 +143,7 @@ impl<'a> Run<'a> {
             calibration: Calibration::default(),
             facts: Facts::default(),
             outcomes: Vec::new(),
+            enough: Enough::of(&header.scenario, &[]),
             records: Vec::new(),
             nulls: Vec::new(),
             visit: 0,
@@ -173,7 +176,8 @@ impl<'a> Run<'a> {
         let visits = recorded.outcomes.iter().map(|o| o.visit).chain(recorded.nulls.iter().map(|n| n.visit));
         let visit = visits.flatten().max().unwrap_or(0);
         let Record { trials: records, outcomes, nulls, .. } = recorded;
-        Ok(Run { outcomes, records, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
+        let enough = Enough::of(&header.scenario, &outcomes);
+        Ok(Run { outcomes, enough, records, nulls, visit, before_s, ..Run::begin(header, folder, process, listener) })
     }
 
     /// Reports the start of the run, once.
@@ -236,7 +240,8 @@ impl<'a> Run<'a> {
         self.calibration = known.unwrap_or_default();
         self.end_repetitions()?;
         for visit in order.chunk_by(|a, b| a.point == b.point) {
-            if self.left().any(|m| visit.contains(m)) {
+            let left: HashSet<&Measurement> = self.left().collect();
+            if visit.iter().any(|m| left.contains(m)) {
                 if is_over(self.end) {
                     self.leave_out(visit, Round::Planned)?;
                 } else {
@@ -300,7 +305,7 @@ impl<'a> Run<'a> {
         self.note_null(point, &mut rig, true)?;
         self.count_time();
         let result = measurements.iter().enumerate().try_for_each(|(at, m)| {
-            if round == Round::Planned && is_enough(&self.scenario, &self.outcomes, m) {
+            if round == Round::Planned && self.enough.is_enough(m) {
                 return Ok(());
             }
             let has_time = match round {
@@ -391,6 +396,7 @@ impl<'a> Run<'a> {
         }
         self.folder.append_outcome(&outcome)?;
         self.tell(&Event::MeasurementDone(Box::new(outcome.clone())))?;
+        self.enough.add(&outcome);
         self.outcomes.push(outcome);
         self.doubt_invalid_time(measurement, &measurement.attempt_key(attempt))
     }
@@ -489,10 +495,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Returns the measurements of the plan that have no result yet and are needed.
     fn left(&self) -> impl Iterator<Item = &Measurement> + Clone {
-        let is_made = |m: &Measurement| self.outcomes.iter().any(|o| o.measurement == *m);
-        let is_enough = |m: &Measurement| is_enough(&self.scenario, &self.outcomes, m);
-        self.plan.measurements.iter().filter(move |m| !is_made(m) && !is_enough(m))
+        let made: HashSet<&Measurement> = self.outcomes.iter().map(|o| &o.measurement).collect();
+        let is_left = |m: &&Measurement| !made.contains(m) && !self.enough.is_enough(m);
+        self.plan.measurements.iter().filter(is_left).collect::<Vec<_>>().into_iter()
     }
 
     fn tell(&mut self, event: &Event) -> Result<(), RunError> {

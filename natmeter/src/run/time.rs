@@ -6,12 +6,14 @@ use super::{Run, RunError};
 use crate::event::Event;
 use record::folder::Outcome;
 use record::plan::Measurement;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 impl Run<'_> {
     /// Reports measurements that are skipped because of the time limit, without those of the plan that have a result.
     pub(super) fn leave_out(&mut self, measurements: &[Measurement], round: Round) -> Result<(), RunError> {
-        let is_left = |m: &&Measurement| round == Round::Repeated || self.left().any(|left| left == *m);
+        let left: HashSet<&Measurement> = self.left().collect();
+        let is_left = |m: &&Measurement| round == Round::Repeated || left.contains(m);
         let left: Vec<String> = measurements.iter().filter(is_left).map(Measurement::key).collect();
         self.skipped |= round == Round::Planned && !left.is_empty();
         left.into_iter().try_for_each(|measurement| self.tell(&Event::LeftOut { measurement }))

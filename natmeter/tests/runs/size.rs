@@ -24,7 +24,7 @@ fn a_demand_of_a_file_and_of_options_is_sized() {
     let sizing: Value = serde_json::from_slice(&output.stdout).unwrap();
     let choice = &sizing["devices"][0]["options"][0];
     assert_eq!((&choice["devices"], &choice["connections"]), (&1.into(), &1_000_000.into()));
-    assert_eq!(choice["binding"], "throughput");
+    assert_eq!(choice["binding"], "both");
     let load = choice["limits"][0]["load"].as_f64().unwrap();
     assert!((load / (1.786 / 3.0) - 1.0).abs() < 0.03, "{load}");
     assert_eq!(choice["missing"], serde_json::json!(["memory"]));

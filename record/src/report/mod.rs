@@ -41,7 +41,7 @@ mod xml;
 mod xml2rfc;
 
 use crate::audit::{Audit, audit};
-use crate::enough::is_enough;
+use crate::enough::Enough;
 use crate::folder::{Calibration, CommandLine, Facts, Header, NullDevice, Outcome, SelfTest};
 use crate::import::Series;
 use crate::merge;
@@ -198,14 +198,16 @@ impl Report {
         let repeated_points = visit::repeated_points(&outcomes);
         let evidence: Vec<NullDevice> = visit::evidence(&nulls, &outcomes).cloned().collect();
         let outcomes: Vec<Outcome> = visit::standing(&outcomes).cloned().collect();
-        let results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &evidence);
+        let mut results = result::group(&header.scenario, &header.plan, &outcomes, &trials, &evidence);
+        let enough = Enough::of(&header.scenario, &outcomes);
+        header.plan.measurements.iter().filter(|m| enough.is_last(m)).for_each(|m| result::end(&mut results, m));
         let found = conformance::Found { results: &results, trials: &trials, self_test: self_test.as_ref() };
         let mut report = Report {
             conformance: Conformance::of(&header.scenario, &found),
             audit,
             scenario_text,
             measured: outcomes.len(),
-            planned: header.plan.measurements.iter().filter(|m| !is_enough(&header.scenario, &outcomes, m)).count(),
+            planned: header.plan.measurements.iter().filter(|m| !enough.is_enough(m)).count(),
             repeated_points,
             sentences: Vec::new(),
             short: Vec::new(),

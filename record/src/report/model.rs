@@ -171,7 +171,9 @@ impl Model {
         let outcome = match (Series::of(&samples), along) {
             (Err(refusal), _) => Fitted::Refused(refusal),
             (Ok(series), Along::Cores) => Fitted::Cores(CoreModel::of(&series)),
-            (Ok(series), Along::Connections) => Fitted::Connections(SessionModel::of(&series)),
+            (Ok(series), Along::Connections) => {
+                SessionModel::of(&series).map_or_else(Fitted::Refused, Fitted::Connections)
+            }
         };
         Model {
             dut: first.dut,

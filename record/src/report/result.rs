@@ -45,6 +45,9 @@ pub struct PointResult {
     pub direction_ratio: Option<DirectionRatio>,
     /// Repetitions that the plan asks for.
     pub planned: usize,
+    /// The repetition with which they ended, because the interval was narrow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_narrow: Option<u32>,
     /// Statistics over the repetitions, per direction; `None` if nothing is finished.
     pub summary: Option<Summary>,
     /// Statistics over the strict results of the repetitions, per direction.
@@ -443,6 +446,12 @@ fn trials_of<'t>(
     all
 }
 
+/// Notes that the repetitions of a value ended with this one.
+pub(super) fn end(results: &mut [PointResult], last: &Measurement) {
+    let is_of = |r: &&mut PointResult| r.is_at(&last.point) && parts::measured(&r.metric) == last.metric;
+    results.iter_mut().filter(is_of).for_each(|result| result.ended_narrow = Some(last.repetition));
+}
+
 /// Seconds for which a trial sent frames.
 fn sending(outcome: &TrialOutcome) -> f64 {
     let phase2 = [&outcome.forward, &outcome.reverse].map(|leg| leg.send_time.as_secs_f64());
@@ -461,6 +470,7 @@ fn empty(m: &Measurement) -> PointResult {
         directions: 1,
         direction_ratio: None,
         planned: 0,
+        ended_narrow: None,
         summary: None,
         strict: None,
         interval: None,

@@ -68,6 +68,9 @@ fn head(sizing: &Sizing) -> Vec<String> {
         "Loads are those of one device at the demand, of the lower end of the interval or range measured. Several devices \
          share the subscribers equally. Nothing is extrapolated."
             .to_owned(),
+        "Both at once: the load of throughput plus that of the set-up rate. This assumes that the costs of forwarding and \
+         set-ups add; both at once were not measured."
+            .to_owned(),
     ]
 }
 
@@ -134,10 +137,12 @@ fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<Strin
         line("not measured", &|choice| in_words_of(&choice.missing)),
     ];
     let mut limits = vec![line("at", &|choice| Some(place(choice))), line("repetitions", &repetitions)];
-    for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Table, Kind::Subscribers] {
+    for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Both, Kind::Table, Kind::Subscribers] {
         let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
         let name = kind.in_words();
-        limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit))));
+        if kind != Kind::Both {
+            limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit))));
+        }
         limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0))));
     }
     let restart = vec![

@@ -7,7 +7,7 @@ use crate::report::{Report, number};
 use method::metric::{self, Unit};
 use method::model::cores::{CoreModel, Fit, Law};
 use method::model::sessions::{SessionModel, Shape, Step};
-use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter};
+use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter, Refusal};
 use scenario::axis::{in_words, more_in_words};
 use std::fmt::Write;
 
@@ -19,12 +19,18 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
         title: "Models".to_owned(),
         about: if fitted {
             ABOUT.to_owned()
+        } else if report.models.iter().any(has_few_repetitions) {
+            "These series have too few points or repetitions for a fit.".to_owned()
         } else {
             format!("Nothing is fitted to fewer than {LEAST_POINTS} points.")
         },
         tables,
         figures: Vec::new(),
     })
+}
+
+fn has_few_repetitions(model: &Model) -> bool {
+    model.outcome == Fitted::Refused(Refusal::TooFewRepetitions)
 }
 
 const ABOUT: &str = "Rates over cores: P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)) with the rate λ of one core, the contention σ \
@@ -326,13 +332,15 @@ fn refused(report: &Report) -> Option<Table> {
     if all.iter().any(|(_, models)| left_out(models) > 0) {
         rows.push(row("bounds and others left out", all.iter().map(|(_, models)| Some(left_out(models).to_string()))));
     }
+    let few = report.models.iter().filter(|model| has_few_repetitions(model)).count();
+    let note = || format!("{few} series: {}.", Refusal::TooFewRepetitions);
     Some(Table {
         title: "Series without a fit".to_owned(),
         axis: "rates",
         columns: all.iter().map(|(along, _)| format!("over {}", along.name())).collect(),
         parameters: rows,
         groups: Vec::new(),
-        notes: Vec::new(),
+        notes: (few > 0).then(note).into_iter().collect(),
         same: Vec::new(),
     })
 }

@@ -75,6 +75,15 @@ fn nothing_is_fitted_to_three_points_and_the_report_says_so() {
 }
 
 #[test]
+fn no_steps_are_fitted_to_two_repetitions_and_the_report_says_so() {
+    let run = run(vec![10_000, 100_000, 1_000_000, 4_000_000], vec![1], 2, |n, _| if n < 2e6 { 5e6 } else { 3e6 });
+    let report = report(&run);
+    assert!(report.models.iter().all(|m| m.outcome == Fitted::Refused(Refusal::TooFewRepetitions)));
+    let text = whole_text(&run).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("1 series: a point has fewer than 3 repetitions"), "{text}");
+}
+
+#[test]
 fn points_that_the_tester_limits_are_left_out() {
     let mut run = over_cores();
     for outcome in run.outcomes.iter_mut().filter(|o| o.measurement.point.cores == 16) {

@@ -56,8 +56,9 @@ fn the_fewest_cores_of_one_device_suffice_with_headroom() {
     let choice = chosen(DEMAND, &both());
     // 1 M sessions with 30 % headroom need the point with 4 M; 5.1 Mfps need 4 cores of 1.5 Mfps.
     assert_eq!((choice.devices, choice.cores, choice.connections), (1, Some(4), 4_000_000));
-    assert_eq!(choice.binding, Some(Kind::Throughput));
-    assert!(near(choice.headroom.unwrap(), 1.0 - 3.571 / 5.97), "{choice:?}");
+    assert_eq!(choice.binding, Some(Kind::Both));
+    // And 5 k of 800 k set-ups/s.
+    assert!(near(choice.headroom.unwrap(), 1.0 - 3.571 / 5.97 - 5.0 / 796.0), "{choice:?}");
     let table = choice.limits.iter().find(|limit| limit.kind == Kind::Table).unwrap();
     assert_eq!((table.needed, table.load), (1e6, 0.25));
     // 1 M sessions at 800 k/s.
@@ -78,8 +79,25 @@ fn several_devices_share_what_one_cannot_do() {
 #[test]
 fn each_limit_can_bind() {
     let binding = |demand| chosen(demand, &both()).binding;
-    assert_eq!(binding(Demand { new_sessions: 50.0, mbit: 0.1, ..DEMAND }), Some(Kind::SetUpRate));
+    assert_eq!(binding(Demand { new_sessions: 50.0, mbit: 0.1, ..DEMAND }), Some(Kind::Both));
     assert_eq!(binding(Demand { sessions: 250.0, mbit: 0.1, ..DEMAND }), Some(Kind::Table));
+    assert_eq!(chosen(DEMAND, &run(&["throughput"])).binding, Some(Kind::Throughput));
+    assert_eq!(
+        chosen(Demand { new_sessions: 50.0, ..DEMAND }, &run(&["max_conn_est_rate"])).binding,
+        Some(Kind::SetUpRate)
+    );
+}
+
+/// 68 % of the throughput and 69 % of the set-up rate are more than one device does at once.
+#[test]
+fn the_loads_of_throughput_and_set_ups_add() {
+    let choice = chosen(Demand { sessions: 200.0, new_sessions: 55.0, mbit: 2.28, ..DEMAND }, &both());
+    let load = |kind| choice.limits.iter().find(|limit| limit.kind == kind).unwrap().load;
+    let [throughput, set_up, both] = [Kind::Throughput, Kind::SetUpRate, Kind::Both].map(load);
+    assert!(near(throughput * 2.0, 0.68) && near(set_up * 2.0, 0.69), "{throughput} {set_up}");
+    assert!((both - throughput - set_up).abs() < 1e-9, "{both}");
+    assert_eq!((choice.devices, choice.binding), (2, Some(Kind::Both)));
+    assert!(near(choice.headroom.unwrap(), 1.0 - both), "{choice:?}");
 }
 
 #[test]
