@@ -8,10 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// The values, one a line.
-const VALUES: &str = include_str!("../published/all.csv");
-const SOURCES: &str = include_str!("../published/sources.toml");
-const TABLES: &str = include_str!("../published/tables.toml");
-const ERRATA: &str = include_str!("../published/errata.toml");
+/// The files of `published/`, compressed by `build.rs`.
+const VALUES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.csv.deflate"));
+const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.toml.deflate"));
+const TABLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tables.toml.deflate"));
+const ERRATA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errata.toml.deflate"));
+
+/// The text of a compressed file.
+fn text(packed: &[u8]) -> String {
+    let text = miniz_oxide::inflate::decompress_to_vec(packed).expect("build.rs compressed it");
+    String::from_utf8(text).expect("the files are UTF-8")
+}
 
 /// Where a published value stands, and the conditions under which it was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -146,13 +153,13 @@ struct Errata {
     erratum: Vec<Erratum>,
 }
 
-static ALL: LazyLock<Vec<Value>> = LazyLock::new(|| read(VALUES));
+static ALL: LazyLock<Vec<Value>> = LazyLock::new(|| read(&text(VALUES)));
 static DOCUMENTS: LazyLock<Vec<Document>> =
-    LazyLock::new(|| toml::from_str::<Sources>(SOURCES).expect("sources.toml is tested").document);
+    LazyLock::new(|| toml::from_str::<Sources>(&text(SOURCES)).expect("sources.toml is tested").document);
 static TABLE_LIST: LazyLock<Vec<Table>> =
-    LazyLock::new(|| toml::from_str::<Tables>(TABLES).expect("tables.toml is tested").table);
+    LazyLock::new(|| toml::from_str::<Tables>(&text(TABLES)).expect("tables.toml is tested").table);
 static ERRATUMS: LazyLock<Vec<Erratum>> =
-    LazyLock::new(|| toml::from_str::<Errata>(ERRATA).expect("errata.toml is tested").erratum);
+    LazyLock::new(|| toml::from_str::<Errata>(&text(ERRATA)).expect("errata.toml is tested").erratum);
 
 /// All values, in the order of the documents.
 pub fn values() -> &'static [Value] {
@@ -267,7 +274,7 @@ mod tests {
 
     #[test]
     fn every_value_has_its_table_and_its_document() {
-        assert_eq!((values().len(), VALUES.lines().count()), (1_261, 1_262));
+        assert_eq!((values().len(), text(VALUES).lines().count()), (1_261, 1_262));
         for value in values() {
             let table = table(&value.under.table).unwrap_or_else(|| panic!("{value:?}"));
             assert_eq!(table.document().id, value.under.document);
