@@ -1,4 +1,4 @@
-//! The pages in headless Chromium: it shows their content, and it reports no error. `./check browser` runs these tests, or says
+//! The pages in headless Chromium: it shows their content, and it reports no error. `./check web-pages` runs these tests, or says
 //! that Chromium is not installed.
 
 use crate::server::{Server, two_runs};
@@ -22,7 +22,7 @@ fn console(log: &str) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "needs chromium: run by ./check browser"]
+#[ignore = "needs chromium: run by ./check web-pages"]
 fn browser_shows_every_page_without_an_error() {
     let runs = two_runs();
     let server = Server::over(runs.path());
@@ -39,7 +39,7 @@ fn browser_shows_every_page_without_an_error() {
 }
 
 #[test]
-#[ignore = "needs chromium: run by ./check browser"]
+#[ignore = "needs chromium: run by ./check web-pages"]
 fn browser_follows_a_run() {
     let runs = two_runs();
     let server = Server::over(runs.path());
