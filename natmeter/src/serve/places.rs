@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const CONNECTIONS: usize = 64;
 /// Open connections of one address.
 const OF_AN_ADDRESS: usize = 8;
-/// The network part of an IPv6 address, which a host shares with nobody (RFC 4291, section 2.5.1): the first 64 bits.
+/// The first 64 bits of an IPv6 address: the network prefix (RFC 4291, section 2.5.1). One host can have all addresses of it.
 const NETWORK: u128 = !(u64::MAX as u128);
 
 /// The open connections by address.

@@ -7,7 +7,7 @@ use record::store::{EVENTS, RESULTS, TRIALS};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Largest run of which the server makes a report, octets of its files.
+/// The server makes no report of a larger run, in octets of its files.
 const RUN_AT_MOST: u64 = 512 << 20;
 /// Reports that are kept.
 const KEPT: usize = 4;

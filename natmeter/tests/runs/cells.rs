@@ -186,7 +186,7 @@ fn a_measurement_of_two_runs_is_named() {
     let runs = [campaign.cell("1/2"), campaign.cell("1/2")];
     assert!(campaign.merge("twice", &runs, &[]).status.success());
     let report = campaign.said(&["report", "twice", "--verbose"]);
-    assert!(report.contains("the results are those of the earlier run"), "{report}");
+    assert!(report.contains("the results are those of the run named first"), "{report}");
 }
 
 #[test]

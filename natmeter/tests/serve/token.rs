@@ -11,7 +11,7 @@ fn requests_without_the_token_are_refused() {
     let file = runs.path().join("token.txt");
     fs::write(&file, format!("{TOKEN}\n")).unwrap();
     let server = Server::with(runs.path(), &["--listen", "127.0.0.1:0", "--token-file", file.to_str().unwrap()]);
-    // Whoever reads the output learns no token of a file.
+    // The output does not contain a token that was read from a file.
     assert!(server.url.ends_with('/') && !server.url.contains(TOKEN), "{}", server.url);
     for path in
         ["/", "/style.css", "/run/simulated/", "/run/simulated/events", "/nowhere", "/?token=0123456789abcdef0124"]

@@ -232,7 +232,9 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
     facts(&mut joined.facts, part.facts);
     let earlier = earlier.join(", ");
     keys.into_iter()
-        .map(|key| format!("{key} was also measured in {name}: the results are those of the earlier run ({earlier})"))
+        .map(|key| {
+            format!("{key} was also measured in {name}: the results are those of the run named first ({earlier})")
+        })
         .collect()
 }
 

@@ -1,0 +1,131 @@
+//! Ratios between results: scaling over connections and cores, and the share of plain forwarding.
+
+use super::PointResult;
+use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
+use method::stats::Interval;
+use method::{ResultKind, scaling};
+use scenario::{Dut, Scenario};
+
+/// Fills in the ratios between results.
+pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
+    for i in 0..results.len() {
+        let result = &results[i];
+        // Lower bounds and missing rates have no scaling ratio.
+        let usable = |c: &&PointResult| {
+            c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty())
+        };
+        let Some(own) = usable(&result).then_some(result).and_then(PointResult::median) else { continue };
+        // Scaling over connections and cores compares points with the same values of the further axes.
+        let alike = |c: &&PointResult| c.dut == result.dut && c.metric == result.metric && c.axes == result.axes;
+        let same = |c: &&PointResult| alike(c) && usable(c);
+        let series: Vec<&PointResult> = results.iter().filter(alike).collect();
+        let fewest = series.iter().filter(|c| c.cores == result.cores).map(|c| c.connections).min();
+        let smallest = results
+            .iter()
+            .filter(same)
+            .find(|c| c.cores == result.cores && Some(c.connections) == fewest && fewest > Some(0));
+        let one_core = results.iter().filter(same).find(|c| c.connections == result.connections && c.cores == 1);
+        let is_beside = |c: &&PointResult| c.cores == result.cores && bed_of(c, scenario) == bed_of(result, scenario);
+        let baseline = results.iter().filter(|c| is_baseline(c, scenario)).filter(is_beside).find(usable);
+        let many = |ratio: Compared, axis: fn(&PointResult) -> u64| {
+            if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { Compared::default() }
+        };
+        // A rate in a closed loop contains the tester's time, and the ratio of two contains it twice.
+        let closed = |other: Option<&PointResult>| other.is_some_and(|c| c.in_closed_loop && result.in_closed_loop);
+        let with = |other: Option<&PointResult>, ratio: &dyn Fn(f64) -> Option<f64>| match other {
+            Some(other) => Compared::of(result, other, scenario, ratio),
+            None => Compared::default(),
+        };
+        let baseline =
+            baseline.filter(|_| result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario));
+        let s_c = many(with(smallest, &|p0| scaling::connections(own, p0)), |c| c.connections);
+        let s_cpu = many(with(one_core, &|p1| scaling::cores(result.cores, own, p1)), |c| u64::from(c.cores));
+        let forwarding = with(baseline, &|p| scaling::to_previous(own, p));
+        let mut ratios = [
+            (SCALING_OVER_CONNECTIONS.key, s_c, closed(smallest)),
+            (REL_SCALE_UP.key, s_cpu, closed(one_core)),
+            (THROUGHPUT_RATIO_NAT_TO_FORWARDING.key, forwarding, closed(baseline)),
+        ];
+        let mut withheld = Vec::new();
+        for (key, compared, closed) in &mut ratios {
+            if *closed && std::mem::take(compared).ratio.is_some() {
+                withheld.push(*key);
+            }
+        }
+        let [s_c, s_cpu, forwarding] = ratios.map(|(_, compared, _)| compared);
+        let cores = f64::from(result.cores);
+        let result = &mut results[i];
+        result.withheld = withheld;
+        result.too_few_to_compare = [&s_c, &s_cpu, &forwarding].iter().any(|compared| compared.too_few);
+        (result.s_c, result.s_c_interval) = (s_c.ratio, s_c.interval);
+        (result.s_cpu, result.s_cpu_interval) = (s_cpu.ratio, s_cpu.interval.map(|i| i.divided(cores)));
+        (result.forwarding_percent, result.forwarding_interval) =
+            (forwarding.ratio.map(|f| f * 100.0), forwarding.interval);
+    }
+}
+
+/// A ratio between two results, and the interval of the ratio of their medians. Neither, if one of both has too few
+/// repetitions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compared {
+    ratio: Option<f64>,
+    interval: Option<Interval>,
+    too_few: bool,
+}
+
+impl Compared {
+    /// `ratio` returns the ratio, given the median of the other result.
+    fn of(own: &PointResult, other: &PointResult, scenario: &Scenario, ratio: &dyn Fn(f64) -> Option<f64>) -> Compared {
+        if std::ptr::eq(own, other) {
+            let ratio = other.median().filter(|_| own.has_interval()).and_then(ratio);
+            return Compared { ratio, ..Compared::default() };
+        }
+        if !own.has_interval() || !other.has_interval() {
+            return Compared { too_few: true, ..Compared::default() };
+        }
+        let simulated = matches!(scenario.duts.get(own.dut), Some(Dut::Simulated { .. }));
+        let drift = if simulated { Some(0.0) } else { drift(own, other) };
+        let interval = own.interval.zip(other.interval).and_then(|(own, other)| own.over(other));
+        Compared {
+            ratio: other.median().and_then(ratio),
+            interval: interval.map(|interval| interval.widened(drift.unwrap_or(0.0))),
+            too_few: false,
+        }
+    }
+}
+
+/// Returns the relative difference of the null device's rates at two points, the largest of all its measurements there.
+/// More cores give the null device a higher rate, too, so points with different cores have the changes within each point.
+pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
+    let factor = |rates: Vec<f64>| {
+        let (least, most) =
+            (rates.iter().copied().min_by(f64::total_cmp)?, rates.iter().copied().max_by(f64::total_cmp)?);
+        Some(most / least)
+    };
+    let (of_one, of_other): (Vec<f64>, Vec<f64>) = (one.null_rates().collect(), other.null_rates().collect());
+    if of_one.is_empty() || of_other.is_empty() {
+        return None;
+    }
+    let factor = if one.cores == other.cores {
+        factor([of_one, of_other].concat())?
+    } else {
+        factor(of_one)? * factor(of_other)?
+    };
+    Some(factor - 1.0)
+}
+
+/// Plain forwarding by this kernel.
+fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
+    scenario.duts.get(result.dut).is_some_and(Dut::is_forwarding)
+        && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
+            .contains(&result.metric.as_str())
+}
+
+/// The test bed of a result of several merged runs, which stands behind the name of its device.
+fn bed_of<'a>(result: &'a PointResult, scenario: &Scenario) -> Option<&'a str> {
+    result.dut_name.strip_prefix(scenario.duts.get(result.dut)?.name())
+}
+
+fn is_kernel_nat(result: &PointResult, scenario: &Scenario) -> bool {
+    matches!(scenario.duts.get(result.dut), Some(Dut::Kernel { nat44: Some(_), .. }))
+}
