@@ -1,10 +1,14 @@
 //! The command line as types. `command` implements the commands.
 
+mod gateway;
 mod guest;
+mod plan;
 mod runs;
 
+pub use gateway::{GatewayArgs, Word};
 pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
-pub use runs::{BisectArgs, CompareArgs, IndexArgs, TrendArgs};
+pub use plan::{CellFormat, CheckArgs, PlanArgs, Steps};
+pub use runs::{BisectArgs, CompareArgs, IndexArgs, MergeArgs, SizeArgs, TrendArgs};
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -16,8 +20,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::report;
-use record::report::sizing::SIZING_FORMATS;
-use record::size::demand::{number_of, share_of};
 use scenario::{Cell, Options};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -235,20 +237,6 @@ pub struct ResumeArgs {
     pub turn: Turn,
 }
 
-/// `natmeter merge INTO RUN RUN …`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter merge runs/campaign runs/cell-1/* runs/cell-2/*")]
-pub struct MergeArgs {
-    /// The new folder
-    pub into: PathBuf,
-    /// Folders of the runs
-    #[arg(required = true, num_args = 1..)]
-    pub runs: Vec<PathBuf>,
-    /// Treat all test beds as equal; default: keep the results of beds that differ apart
-    #[arg(long)]
-    pub alike: bool,
-}
-
 /// `natmeter report RUN`
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Example: natmeter report runs/quickstart-20261121-101500 --format csv > quickstart.csv")]
@@ -264,41 +252,6 @@ pub struct ReportArgs {
     /// Print results of other testers beside the run: rate.csv or ratetest.log of siitperf, JSON of CSIT (may be repeated)
     #[arg(long, value_name = "FILE")]
     pub compare_with: Vec<PathBuf>,
-}
-
-/// `natmeter size RUN…`
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  natmeter size runs/quickstart-20261121-101500 --subscribers 10k --sessions 100 --new-sessions 0.5 --mbit 2 --packet-size 700
-  natmeter size runs/plat-20261121-101500 runs/aftr-20261121-113000 --demand demand.toml --format html > size.html")]
-pub struct SizeArgs {
-    /// Folders of runs
-    #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<PathBuf>,
-    /// File with the values that have no option: subscribers = "10k", sessions = 100, …
-    #[arg(long, value_name = "FILE")]
-    pub demand: Option<PathBuf>,
-    /// Subscribers: 10k
-    #[arg(long, value_name = "N", value_parser = number_of)]
-    pub subscribers: Option<f64>,
-    /// Sessions that each subscriber holds at the busy hour
-    #[arg(long, value_name = "N", value_parser = number_of)]
-    pub sessions: Option<f64>,
-    /// New sessions of each subscriber per second: 0.5
-    #[arg(long, value_name = "RATE", value_parser = number_of)]
-    pub new_sessions: Option<f64>,
-    /// Mbit/s of each subscriber in the busier direction, of IPv4 packets
-    #[arg(long, value_name = "RATE", value_parser = number_of)]
-    pub mbit: Option<f64>,
-    /// Mean size of an IPv4 packet in octets, without Ethernet
-    #[arg(long, value_name = "OCTETS", value_parser = number_of)]
-    pub packet_size: Option<f64>,
-    /// Share of each limit that stays free; default: 30 %
-    #[arg(long, value_name = "SHARE", value_parser = share_of)]
-    pub headroom: Option<f64>,
-    /// Format; default: text, or json with --json
-    #[arg(long, value_parser = PossibleValuesParser::new(SIZING_FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
 }
 
 /// `natmeter calibrate FILE`
@@ -393,60 +346,6 @@ pub enum SchemaKind {
     Trend,
 }
 
-/// `natmeter check FILE`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter check scenarios/quickstart.toml --set connections=4M")]
-pub struct CheckArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// Options that change the scenario.
-    #[command(flatten)]
-    pub changes: Changes,
-}
-
-/// `natmeter plan FILE`
-#[derive(Args, Debug)]
-#[command(after_help = "Example: natmeter plan scenarios/kernel-nat44.toml --full")]
-pub struct PlanArgs {
-    /// Scenario file, or the name of an installed scenario (`natmeter list scenarios`); default: quickstart
-    pub file: Option<PathBuf>,
-    /// Also print the commands that set up devices; without `full`, scripts by their first lines
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short")]
-    pub steps: Option<Steps>,
-    /// Print the points as cells for a scheduler, for make, or as JSON
-    #[arg(long, value_name = "FORMAT", conflicts_with = "steps")]
-    pub cells: Option<CellFormat>,
-    /// Bed files among which the cells are spread, as HOST:FILE if only that host has the bed; no bed measures two at a time
-    #[arg(long, value_name = "BED,…", value_delimiter = ',', requires = "cells", conflicts_with = "bed")]
-    pub beds: Vec<String>,
-    /// Folder of earlier runs, from which natmeter corrects its predictions; default: runs
-    #[arg(long, value_name = "DIR")]
-    pub runs: Option<PathBuf>,
-    /// Options that change the scenario.
-    #[command(flatten)]
-    pub changes: Changes,
-}
-
-/// How `natmeter plan --steps` prints scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Steps {
-    /// Their first lines
-    Short,
-    /// All lines
-    Full,
-}
-
-/// What `natmeter plan --cells` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CellFormat {
-    /// A job array for Slurm: sbatch FILE
-    Slurm,
-    /// A makefile: make -f FILE -j BEDS
-    Make,
-    /// Cells with their points, predicted seconds and commands
-    Json,
-}
-
 /// `natmeter list [WHAT]`
 #[derive(Args, Debug)]
 #[command(after_help = "Example: natmeter list metrics")]
@@ -454,37 +353,6 @@ pub struct ListArgs {
     /// List to print; default: all
     #[arg(value_parser = PossibleValuesParser::new(listing::names()))]
     pub what: Option<String>,
-}
-
-/// `natmeter gateway`
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  natmeter gateway --config gateway.toml
-  natmeter gateway --config gateway.toml --pcap-in left=a.pcap,right=b.pcap --pcap-out left=c.pcap,right=d.pcap
-  natmeter gateway status")]
-pub struct GatewayArgs {
-    /// Request to a running gateway
-    #[arg(value_enum)]
-    pub word: Option<Word>,
-    /// Configuration file of the gateway
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Captures (pcap, pcapng; Ethernet) to read packets from, instead of interfaces: left=FILE,right=FILE
-    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "config")]
-    pub pcap_in: Vec<String>,
-    /// Captures to write sent packets to: left=FILE,right=FILE
-    #[arg(long, value_name = "SIDE=FILE", value_delimiter = ',', requires = "pcap_in")]
-    pub pcap_out: Vec<String>,
-    /// Seed of the ports and identifications that the gateway draws; default: random on interfaces, 1 with capture
-    /// files
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Time to simulate after the last packet, so that timeouts expire: 10s
-    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
-    pub linger: Option<method::Nanos>,
-    /// Control socket of the running gateway
-    #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
 }
 
 /// `natmeter bed …`
@@ -534,37 +402,6 @@ pub enum BedCommand {
         #[command(flatten)]
         turn: Turn,
     },
-}
-
-/// A request to a running gateway.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// Counters and entries as JSON
-    Status,
-    /// Counters and entries as OpenMetrics text
-    Metrics,
-    /// Entries of the state table, one JSON document a line
-    Sessions,
-    /// Read the configuration file again, and apply what can change without losing state
-    Reload,
-    /// Delete all state
-    Clear,
-    /// Stop the gateway
-    Stop,
-}
-
-impl Word {
-    /// Returns the request as the control socket reads it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Word::Status => "status",
-            Word::Metrics => "metrics",
-            Word::Sessions => "sessions",
-            Word::Reload => "reload",
-            Word::Clear => "clear",
-            Word::Stop => "stop",
-        }
-    }
 }
 
 /// `natmeter completions SHELL`

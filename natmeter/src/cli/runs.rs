@@ -1,8 +1,11 @@
-//! The command lines of commands over several runs: compare, trend, bisect, index.
+//! The command lines of commands over several runs: compare, trend, bisect, index, merge, size.
 
 use super::{Changes, RUNS, Turn};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use record::compare::threshold::Threshold;
+use record::report::sizing::SIZING_FORMATS;
+use record::size::demand::{number_of, share_of};
 use std::path::PathBuf;
 
 /// `natmeter compare RUN RUN …`
@@ -91,4 +94,53 @@ pub struct BisectArgs {
     /// Command that installs a revision, with its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
+}
+
+/// `natmeter merge INTO RUN RUN …`
+#[derive(Args, Debug)]
+#[command(after_help = "Example: natmeter merge runs/campaign runs/cell-1/* runs/cell-2/*")]
+pub struct MergeArgs {
+    /// The new folder
+    pub into: PathBuf,
+    /// Folders of the runs
+    #[arg(required = true, num_args = 1..)]
+    pub runs: Vec<PathBuf>,
+    /// Treat all test beds as equal; default: keep the results of beds that differ apart
+    #[arg(long)]
+    pub alike: bool,
+}
+
+/// `natmeter size RUN…`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  natmeter size runs/quickstart-20261121-101500 --subscribers 10k --sessions 100 --new-sessions 0.5 --mbit 2 --packet-size 700
+  natmeter size runs/plat-20261121-101500 runs/aftr-20261121-113000 --demand demand.toml --format html > size.html")]
+pub struct SizeArgs {
+    /// Folders of runs
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// File with the values that have no option: subscribers = "10k", sessions = 100, …
+    #[arg(long, value_name = "FILE")]
+    pub demand: Option<PathBuf>,
+    /// Subscribers: 10k
+    #[arg(long, value_name = "N", value_parser = number_of)]
+    pub subscribers: Option<f64>,
+    /// Sessions that each subscriber holds at the busy hour
+    #[arg(long, value_name = "N", value_parser = number_of)]
+    pub sessions: Option<f64>,
+    /// New sessions of each subscriber per second: 0.5
+    #[arg(long, value_name = "RATE", value_parser = number_of)]
+    pub new_sessions: Option<f64>,
+    /// Mbit/s of each subscriber in the busier direction, of IPv4 packets
+    #[arg(long, value_name = "RATE", value_parser = number_of)]
+    pub mbit: Option<f64>,
+    /// Mean size of an IPv4 packet in octets, without Ethernet
+    #[arg(long, value_name = "OCTETS", value_parser = number_of)]
+    pub packet_size: Option<f64>,
+    /// Share of each limit that stays free; default: 30 %
+    #[arg(long, value_name = "SHARE", value_parser = share_of)]
+    pub headroom: Option<f64>,
+    /// Format; default: text, or json with --json
+    #[arg(long, value_parser = PossibleValuesParser::new(SIZING_FORMATS.iter().map(|f| f.name)))]
+    pub format: Option<String>,
 }
