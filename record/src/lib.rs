@@ -18,7 +18,6 @@ pub mod read;
 pub mod report;
 pub mod runs;
 pub mod search;
-pub mod side;
 pub mod size;
 pub mod store;
 pub mod trend;

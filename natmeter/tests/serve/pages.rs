@@ -72,9 +72,9 @@ fn two_runs_stand_side_by_side() {
     let page = server.get("/compare?run=simulated&run=again");
     assert_eq!(page.status, 200);
     assert!(page.body.contains("<th scope=\"col\">simulated</th><th scope=\"col\">again</th>"), "{}", page.body);
-    assert!(!page.body.contains("not in this run") && !page.body.contains("scenarios of these runs differ"));
+    assert!(!page.body.contains("not in this run") && !page.body.contains("Conditions that differ"));
     let unlike = server.get("/compare?run=simulated&run=map-t").body;
-    assert!(unlike.contains("not in this run") && unlike.contains("scenarios of these runs differ"), "{unlike}");
+    assert!(unlike.contains("not in this run") && unlike.contains("Conditions that differ"), "{unlike}");
     for wrong in ["/compare", "/compare?run=simulated", "/compare?run=a&run=b&run=c"] {
         assert_eq!(server.get(wrong).status, 400, "{wrong}");
     }

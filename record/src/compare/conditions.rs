@@ -125,7 +125,7 @@ fn is_other_scenario(a: &Scenario, b: &Scenario) -> bool {
 
 /// The keys of a run's scenario with the options of the command line.
 fn keys_of(run: &Run) -> FactTable {
-    let mut keys = flat(&run.text);
+    let mut keys = flat(&run.report.scenario_text);
     keys.retain(|key, _| !NAMES.contains(&key.as_str()));
     let options = &run.report.header.options;
     for set in &options.set {

@@ -15,7 +15,7 @@ pub mod threshold;
 use crate::folder::BUILD;
 use crate::report::result::PointResult;
 use crate::report::{Report, ReportError};
-use crate::store::{self, StoreError, read_text};
+use crate::store::{self, StoreError};
 pub use conditions::Unlike;
 pub use difference::{Difference, Finding, between};
 use matching::Place;
@@ -32,8 +32,6 @@ pub use text::text;
 pub struct Run {
     /// Its folder.
     pub folder: PathBuf,
-    /// The text of its scenario.
-    pub text: String,
     /// Its report.
     pub report: Report,
 }
@@ -44,14 +42,12 @@ impl Run {
     /// # Errors
     /// If it is no run folder, or a complete line cannot be read.
     pub fn read(folder: &Path, technologies: Technologies) -> Result<Run, ReportError> {
-        let report = Report::from_folder(folder, technologies)?;
-        let text = read_text(&folder.join(store::SCENARIO)).map_err(crate::read::RecordError::Store)?;
-        Ok(Run { folder: folder.to_path_buf(), text, report })
+        Ok(Run { folder: folder.to_path_buf(), report: Report::from_folder(folder, technologies)? })
     }
 
     /// Returns what identifies the scenario of the run: a hash of its text, options and bed.
     pub fn scenario_id(&self) -> String {
-        scenario_id(&self.text, &self.report.header.options)
+        scenario_id(&self.report.scenario_text, &self.report.header.options)
     }
 }
 

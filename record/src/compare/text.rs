@@ -57,6 +57,13 @@ fn block(point: &ComparedPoint, is_alone: bool) -> String {
     text
 }
 
+impl ComparedValue {
+    /// The difference to the reference in words, for a metric; none of the reference, and where the reference has no such point.
+    pub fn difference_in_words(&self, metric: &str) -> Option<String> {
+        self.difference.as_ref().map(|difference| difference_in_words(difference, metric))
+    }
+}
+
 /// `-5.5 % (-7.1 to -3.9 %): lower, which is worse`.
 pub(crate) fn difference_in_words(difference: &Difference, metric: &str) -> String {
     let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, significant(value, 3));

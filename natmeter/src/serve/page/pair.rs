@@ -1,10 +1,12 @@
-//! Two runs side by side: a table of their values, point by point.
+//! Two runs side by side: what differs in their conditions, and their values with the differences, point by point. The first run
+//! is the reference.
 
 use super::e;
 use crate::serve::query::encoded;
+use record::compare::{ComparedPoint, ComparedValue, Run, compare};
 use record::report::Report;
-use record::side::{Row, rows};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// Returns the page of two runs with their names.
 pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) -> String {
@@ -22,35 +24,45 @@ pub(in super::super) fn page(first: (&str, &Report), second: (&str, &Report)) ->
         );
     }
     main.push_str("</dl>\n");
-    if first.1.header.scenario != second.1.header.scenario {
-        main.push_str("<p class=\"why\">The scenarios of these runs differ, so their conditions may be unlike.</p>\n");
+    let comparison =
+        compare(&[first, second].map(|(name, report)| Run { folder: PathBuf::from(name), report: report.clone() }));
+    if !comparison.unlike.is_empty() {
+        main.push_str("<h2>Conditions that differ from those of the first run</h2>\n<ul class=\"why\">\n");
+        for unlike in &comparison.unlike {
+            let _ = writeln!(main, "<li>{}</li>", e(&unlike.in_words()));
+        }
+        main.push_str("</ul>\n");
     }
-    let rows = rows(first.1, second.1);
-    if rows.is_empty() {
+    if comparison.points.is_empty() {
         main.push_str("<p>Neither run has a result.</p>\n");
     } else {
-        table(&mut main, first.0, second.0, &rows);
+        table(&mut main, first.0, second.0, &comparison.points);
     }
     main.push_str("<p><a href=\"/\">All runs</a></p>\n");
     super::page("Two runs", "", &main)
 }
 
-fn table(main: &mut String, first: &str, second: &str, rows: &[Row]) {
+fn table(main: &mut String, first: &str, second: &str, points: &[ComparedPoint]) {
     let _ = write!(
         main,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Values\">\n<table>\n\
-         <caption>Medians with the interval or range of the repetitions</caption>\n<thead><tr><th scope=\"col\">Metric</th>\
-         <th scope=\"col\">Point</th><th scope=\"col\">{}</th><th scope=\"col\">{}</th></tr></thead>\n<tbody>\n",
+         <caption>Medians with the interval or range of the repetitions</caption>\n<thead><tr><th scope=\"col\">Value</th>\
+         <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">Difference</th></tr></thead>\n<tbody>\n",
         e(first),
         e(second)
     );
-    for Row { metric, unit, point, values } in rows {
-        let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-        let _ = write!(main, "<tr><th scope=\"row\">{}</th><td>{}</td>", e(&format!("{metric}{unit}")), e(point));
-        for value in values {
-            let _ = write!(main, "<td>{}</td>", e(value.as_deref().unwrap_or("not in this run")));
-        }
-        main.push_str("</tr>\n");
+    for point in points {
+        let of_run = |run: usize| point.values.iter().find(|value| value.run == run);
+        let words = |run: usize| of_run(run).map_or("not in this run", |value: &ComparedValue| value.words.as_str());
+        let difference = of_run(2).and_then(|value| value.difference_in_words(&point.metric)).unwrap_or_default();
+        let _ = writeln!(
+            main,
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+            e(&point.place),
+            e(words(1)),
+            e(words(2)),
+            e(&difference)
+        );
     }
     main.push_str("</tbody>\n</table>\n</div>\n");
 }

@@ -12,7 +12,9 @@ use std::path::PathBuf;
 
 /// A run that is compared, with this text of its scenario.
 pub(super) fn compared(name: &str, text: &str, run: &Run) -> compare::Run {
-    compare::Run { folder: PathBuf::from(name), text: text.to_owned(), report: report(run) }
+    let mut report = report(run);
+    report.scenario_text = text.to_owned();
+    compare::Run { folder: PathBuf::from(name), report }
 }
 
 /// A run of a device whose rates are so many thousandths of the usual ones.

@@ -14,7 +14,6 @@ mod openmetrics;
 mod page;
 mod repeated;
 mod schema;
-mod side;
 mod size;
 mod trend;
 

@@ -64,7 +64,7 @@ fn runs_of_several_scenarios_need_a_name() {
     assert_eq!(message(&all, None), "runs of other (1), quickstart (2): choose one of them with --scenario NAME");
     assert_eq!(message(&all, Some("x")), "no run of the scenario `x`: there are runs of other (1), quickstart (2)");
     assert_eq!(of_one_scenario(all.clone(), Some("quickstart")).unwrap().len(), 2);
-    all[0].text = "about = \"x\"".into();
+    all[0].report.scenario_text = "about = \"x\"".into();
     let two = &all[..2];
     assert!(message(two, None).starts_with("the runs of `quickstart` have 2 different scenarios"));
     assert_eq!(of_one_scenario(two.to_vec(), Some("quickstart")).unwrap().len(), 2);
