@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// A run that is compared, with this text of its scenario.
 pub(super) fn compared(name: &str, text: &str, run: &Run) -> compare::Run {
     let mut report = report(run);
-    report.scenario_text = text.to_owned();
+    text.clone_into(&mut report.scenario_text);
     compare::Run { folder: PathBuf::from(name), report }
 }
 
