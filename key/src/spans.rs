@@ -85,7 +85,8 @@ impl Spans {
         for name in tables.split('.').filter(|name| !name.is_empty()) {
             let (name, index) = split_index(name);
             table = match (&table.get(name)?.node.value, index) {
-                (Value::Table(inner), None) => inner,
+                // One table stands for a list of one.
+                (Value::Table(inner), None | Some(0)) => inner,
                 (Value::List(items), Some(at)) => match &items.get(at)?.value {
                     Value::Table(inner) => inner,
                     _ => return None,
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(words("t.list[1]"), Some("\"y\""));
         assert_eq!((words("t.one[0]"), words("t.one[1]")), (Some("7"), None));
         assert_eq!((words("t.rule[1].k"), words("t.rule[2].k")), (Some("3"), None));
+        assert_eq!((words("t[0].one"), words("t[1].one")), (Some("7"), None));
         assert_eq!(spans.key("t.one").map(|p| &text[p.start..p.end]), Some("one"));
         assert_eq!(spans.texts("t").into_iter().map(|(text, _)| text).collect::<Vec<_>>(), ["x", "y"]);
     }

@@ -7,6 +7,7 @@ use scenario::quantity::show_count;
 use scenario::{VETH_IO, VethIo, book};
 use serde::Serialize;
 use std::fmt::Write;
+use tech::AxisKind;
 
 /// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,7 +121,10 @@ fn devices() -> Vec<Row> {
 }
 
 fn axes() -> Vec<Row> {
-    let about = |axis: &Axis| format!("{}, up to {}: {}", axis.heading, show_count(axis.most), axis.devices);
+    let about = |axis: &Axis| match axis.kind {
+        AxisKind::Numbers(numbers) => format!("{}, up to {}: {}", axis.heading, show_count(numbers.most), axis.devices),
+        AxisKind::Directions => format!("{}, in words: {}", axis.heading, axis.devices),
+    };
     AXES.iter().map(|axis| Row { name: axis.name().to_owned(), about: about(axis) }).collect()
 }
 

@@ -27,7 +27,7 @@ impl Measurement {
     pub fn key(&self) -> String {
         let p = &self.point;
         let place = [format!("{}/n={}/cores={}", p.dut_name, p.connections, p.cores)].into_iter();
-        let axes = axis::in_order(&p.axes).map(|(axis, n)| format!("{}={n}", axis.name()));
+        let axes = axis::in_order(&p.axes).map(|(axis, n)| format!("{}={}", axis.name(), axis.plain(n)));
         let what = [format!("{}/{}", self.metric, self.repetition)];
         place.chain(axes).chain(what).collect::<Vec<_>>().join("/")
     }

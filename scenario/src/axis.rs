@@ -1,21 +1,16 @@
 //! The axes of a scenario besides connections and cores. A point of the matrix holds their values by name. The scenario
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
-use crate::quantity::show_grouped;
 use crate::{Dut, Following, Scenario, foreground, frame_size};
-use method::Count;
-use serde::{Deserialize, Serialize};
+use method::{Count, Direction};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use tech::{FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, TABLE};
+use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, TABLE};
 
+pub use crate::axis_values::AxisValues;
 pub use tech::{AXES, Axis, Fit};
 
-/// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
-pub type AxisValues = BTreeMap<String, Count>;
-
 /// An axis with the values that are measured, as a scenario has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// Name of the axis, as in [`AXES`].
     pub axis: String,
@@ -30,7 +25,7 @@ pub fn in_order(values: &AxisValues) -> impl Iterator<Item = (&'static Axis, Cou
 
 /// A point's values in words, for titles: `1,000 softwires`.
 pub fn in_words(values: &AxisValues) -> String {
-    let each = in_order(values).map(|(axis, n)| format!("{} {}", show_grouped(n), axis.heading));
+    let each = in_order(values).map(|(axis, n)| axis.phrase(n));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -44,6 +39,8 @@ impl Dut {
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
         match axis {
             FRAME_SIZE => return frame_size::fit(self),
+            DIRECTION if matches!(self, Dut::Resolver) => return Fit::Lacks,
+            DIRECTION => return Fit::UpTo(Count::MAX, "", ""),
             FOREGROUND if foreground::has_none(self).is_some() => return Fit::Lacks,
             FOREGROUND => return Fit::UpTo(100, "more than all frames", "write 100 at most"),
             _ => {}
@@ -88,8 +85,8 @@ impl Dut {
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
-        // Frame size and foreground are not of the device: `Scenario::at` sets them.
-        if [FRAME_SIZE, FOREGROUND].contains(&axis) {
+        // Frame size, foreground and direction are not of the device: `Scenario::at` sets them.
+        if [FRAME_SIZE, FOREGROUND, DIRECTION].contains(&axis) {
             return;
         }
         if let Some(size) = self.size(axis) {
@@ -145,6 +142,9 @@ impl Scenario {
         if let Some(&percent) = values.get(FOREGROUND) {
             scenario.traffic.foreground_ppm = foreground::ppm(percent);
         }
+        if let Some(direction) = values.get(DIRECTION).copied().and_then(Direction::of_code) {
+            scenario.traffic.direction = direction;
+        }
         self.fill_ranges(connections, &mut scenario.traffic.flows);
         scenario.following = Following::default();
         Cow::Owned(scenario)
@@ -177,9 +177,62 @@ impl Scenario {
         Some(all.unwrap_or((usual, usual)))
     }
 
+    /// The directions of phase 2 at its points.
+    pub fn directions(&self) -> Vec<Direction> {
+        match self.axes.iter().find(|swept| swept.axis == DIRECTION) {
+            Some(swept) => swept.values.iter().copied().filter_map(Direction::of_code).collect(),
+            None => vec![self.traffic.direction],
+        }
+    }
+
     /// The axis that is the number of inside addresses or subscribers, if one is swept.
     pub(crate) fn host_axis(&self) -> Option<&Swept> {
         let sets = |axis: &Axis| axis.sets_subscribers || axis.name() == "inside-addresses";
         self.axes.iter().find(|swept| Axis::by_name(&swept.axis).is_some_and(sets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Scenario, parse};
+    use method::Direction;
+
+    fn read(rest: &str) -> Result<Scenario, String> {
+        let text = format!("name = \"x\"\n[dut.nftables]\n[sweep]\nconnections = \"1k\"\n{rest}");
+        parse("x.toml", &text, &Options::default(), tech::ALL).map(|read| read.scenario).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_swept_direction_is_that_of_its_point() {
+        let swept = read("direction = [\"both\", \"reverse\", \"1:10\"]\n").unwrap();
+        let directions: Vec<Direction> = swept.points().map(|point| point.of(&swept).traffic.direction).collect();
+        assert_eq!(directions, swept.directions());
+        assert_eq!(directions.iter().map(Direction::to_string).collect::<Vec<_>>(), ["both", "reverse", "1:10"]);
+        let excluded = read("direction = [\"both\", \"1:10\"]\nexclude = { direction = \"1:10\" }\n").unwrap();
+        assert_eq!(excluded.points().count(), 1);
+    }
+
+    #[test]
+    fn a_wrong_direction_is_named_at_its_place() {
+        for (rest, what, place) in [
+            ("direction = [\"both\", \"up\"]\n", "`up`", "x.toml:5:"),
+            ("direction = [\"both\", \"2:4\"]\n", "common divisor", "x.toml:5:"),
+            ("direction = [\"1:10\", \"1:10\"]\n", "`1:10` is listed twice", "x.toml:5:"),
+            ("direction = \"both\"\n[traffic]\ndirection = \"both\"\n", "both swept and set", "x.toml:7:"),
+            (
+                "direction = [\"both\"]\n[measure]\nmetrics = \"max_conn_est_rate\"\n",
+                "no metric has frames",
+                "x.toml:5:",
+            ),
+            ("direction = [\"both\"]\nexclude = { direction = \"1:2\" }\n", "never 1:2", "x.toml:6:"),
+            (
+                "direction = [\"both\", \"reverse\"]\n[measure]\nmetrics = \"churn_rate\"\n",
+                "the Initiator sends nothing",
+                "x.toml:5:",
+            ),
+        ] {
+            let refused = read(rest).unwrap_err();
+            assert!(refused.contains(what) && refused.contains(place), "{refused}");
+        }
     }
 }

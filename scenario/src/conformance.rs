@@ -147,15 +147,20 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
     if let Some(impair) = &scenario.impair {
         departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));
     }
-    let direction = scenario.traffic.direction;
+    let directions = scenario.directions();
     // RFC 9693, section 4.7, has one direction as one of three cases.
-    if let Some(ratio) = direction.ratio() {
+    let ratios: Vec<String> = directions.iter().filter_map(|d| d.ratio()).map(|ratio| ratio.to_string()).collect();
+    if !ratios.is_empty() {
         departures.push(format!(
-            "the rates of the directions differ, left to right : right to left = {ratio} (RFC 2544, section 14, and RFC 8219 \
-             ask for the same rate)"
+            "the rates of the directions differ, left to right : right to left = {} (RFC 2544, section 14, and RFC 8219 \
+             ask for the same rate)",
+            ratios.join(", ")
         ));
     }
-    if direction.count() == 1 && !scenario.sends_queries() && scenario.duts.iter().any(|dut| !dut.is_stateful()) {
+    if directions.iter().all(|d| d.count() == 1)
+        && !scenario.sends_queries()
+        && scenario.duts.iter().any(|dut| !dut.is_stateful())
+    {
         departures.push("one direction only (RFC 2544, section 14 asks for both)".to_owned());
     }
     if let Some(imix) = &scenario.traffic.frame_sizes {
@@ -221,7 +226,7 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
     let updates = [CHURN_RATE.key, RESET.key, FAILOVER.key];
     let phase2 = scenario.measure.metrics.iter().any(|key| sends_data(key) && !updates.contains(&key.as_str()));
     let kept = scenario.traffic.responder_table == ResponderTable::Keep;
-    if phase2 && kept && scenario.traffic.direction != Direction::Reverse {
+    if phase2 && kept && scenario.directions() != [Direction::Reverse] {
         departures.push(
             "phase 2 leaves the Responder's state table as phase 1 filled it (RFC 9693, sections 4.7 and 4.10 update it)"
                 .to_owned(),

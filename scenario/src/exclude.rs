@@ -114,7 +114,7 @@ impl Kind for Exclusions {
 /// The form of a condition's value.
 fn shape_of(name: &str) -> Shape {
     match (name, Axis::by_name(name)) {
-        (_, Some(axis)) => axis.kind().shape(),
+        (_, Some(axis)) => axis.kind.shape(),
         (CONNECTIONS | CORES, _) => series(number::<Count>(1..=1 << 32)).shape(),
         _ => list(text()).shape(),
     }
@@ -135,7 +135,7 @@ fn item(table: &TreeTable, path: &str, refuse: &mut Refuse<'_>) -> Option<Exclus
                 values.map(|values| exclusion.axes.push((name.to_owned(), values)))
             }
             (_, Some(axis)) => {
-                let values = axis.kind().read(node, &path, refuse);
+                let values = axis.kind.read(node, &path, refuse);
                 values.map(|values| exclusion.axes.push((name.to_owned(), values)))
             }
             (_, None) => {

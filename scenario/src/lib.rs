@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+mod axis_values;
 pub mod bed;
 mod cell;
 mod conformance;

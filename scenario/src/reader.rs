@@ -447,7 +447,7 @@ impl Reading<'_, '_> {
     /// An axis that the scenario sweeps; none inside where its values are refused.
     fn axis(&mut self, axis: &'static tech::Axis) -> Option<Option<Swept>> {
         self.sections.has(&format!("sweep.{}", axis.name())).then(|| {
-            let values = self.sections.section("sweep").get(axis.name(), &axis.kind(), axis.key.default);
+            let values = self.sections.section("sweep").get(axis.name(), &axis.kind, axis.key.default);
             values.map(|values| Swept { axis: axis.name().to_owned(), values })
         })
     }

@@ -49,8 +49,10 @@ impl Summary {
             rows.push(("connections", all(connections)));
         }
         for swept in &scenario.axes {
-            let name = Axis::by_name(&swept.axis).map_or("axis", |axis| axis.heading);
-            rows.push((name, all(swept.values.iter().map(|&n| show_count(n)).collect())));
+            let axis = Axis::by_name(&swept.axis);
+            let name = axis.map_or("axis", |axis| axis.heading);
+            let show = |&n: &Count| axis.and_then(|axis| axis.word(n)).unwrap_or_else(|| show_count(n));
+            rows.push((name, all(swept.values.iter().map(show).collect())));
         }
         rows.push(("cores", sweep.cores.in_words()));
         if scenario.tester.workers > 1 {
@@ -151,11 +153,12 @@ fn frames(scenario: &Scenario) -> String {
         0 => String::new(),
         more => format!(" as IPv4 ({} where they are longest)", size + more),
     };
-    let direction = match traffic.direction {
-        Direction::Both => "both directions".to_owned(),
-        Direction::Forward => "Initiator to Responder only".to_owned(),
-        Direction::Reverse => "Responder to Initiator only".to_owned(),
-        Direction::Mixed(ratio) => format!("both directions, rates left to right : right to left = {ratio}"),
+    let direction = match scenario.directions()[..] {
+        [Direction::Both] => "both directions".to_owned(),
+        [Direction::Forward] => "Initiator to Responder only".to_owned(),
+        [Direction::Reverse] => "Responder to Initiator only".to_owned(),
+        [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
+        _ => "the direction of each point".to_owned(),
     };
     let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
     format!("{} octets{longest}, {direction}{native}", scenario.frame_sizes_in_words())

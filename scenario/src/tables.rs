@@ -12,7 +12,7 @@ use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::uncleared::{WITHOUT_CLEAR, WithoutClear};
-use crate::words::{Directions, ORDERS, Popularities, SEQUENCES, TABLES};
+use crate::words::{ORDERS, Popularities, SEQUENCES, TABLES};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     series, share, share_or_none, text, yes_or_no,
@@ -223,7 +223,7 @@ key::table! {
         /// port.
         source_macs: u32 = "source-macs", number(1..=MOST_SOURCE_MACS as u64), or("1");
         /// Directions of phase 2. Of two with different rates, each searched rate is that of the faster one.
-        direction: Direction = "direction", Directions, or("both");
+        direction: Direction = "direction", tech::Directions, or("both");
         /// Order in which the Responder uses its state table (RFC 9693, section 4.10).
         responder_order: Order = "responder-order", choice(ORDERS), or("random");
         /// How often connections are used, where they are drawn at random. RFC 4814 draws all alike, the worst case of a cache.

@@ -1,8 +1,10 @@
 //! The axes of `[sweep]` beside connections and cores: quantities of a technology, of a NAT and of the flows. Here are their
 //! names; which values a technology has room for stands in its own file.
 
-use crate::axis_kind::{AxisKind, Preset};
-use key::{Key, Kind, Shape, computed};
+use crate::axis_kind::{AxisKind, Numbers, Preset};
+use key::quantity::show_grouped;
+use key::{Key, Kind, Shape, Value, computed};
+use method::Direction;
 use plane::map::MOST_RULES;
 use std::fmt;
 
@@ -10,12 +12,8 @@ use std::fmt;
 pub struct Axis {
     /// Its key in `[sweep]`: its name in keys of measurements and in documents, too.
     pub key: Key,
-    /// The smallest value.
-    pub least: u64,
-    /// The largest value.
-    pub most: u64,
-    /// Words that stand for several values.
-    pub presets: &'static [Preset],
+    /// Its values.
+    pub kind: AxisKind,
     /// What is counted, as it heads columns and rows.
     pub heading: &'static str,
     /// Which devices have it, in words.
@@ -38,9 +36,7 @@ pub const AXES: &[Axis] = &[
         key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
             counts(10_000_000).shape()
         }),
-        least: 1,
-        most: 10_000_000,
-        presets: &[],
+        kind: counts(10_000_000),
         heading: "softwires",
         devices: "the lwAFTR (plays = \"pe\" with [technology.lw4o6])",
         sets_subscribers: true,
@@ -51,9 +47,7 @@ pub const AXES: &[Axis] = &[
             "Mapping rules, into which the one rule is divided; customers and their addresses stay what they are.",
             || counts(MOST_RULES as u64).shape(),
         ),
-        least: 1,
-        most: MOST_RULES as u64,
-        presets: &[],
+        kind: counts(MOST_RULES as u64),
         heading: "mapping rules",
         devices: "the BRs (plays = \"pe\" with [technology.map-e] or [technology.map-t])",
         sets_subscribers: true,
@@ -62,9 +56,7 @@ pub const AXES: &[Axis] = &[
         key: swept("subscribers", "Subscribers whose customer edges the tester plays.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
-        least: 1,
-        most: MOST_SUBSCRIBERS,
-        presets: &[],
+        kind: counts(MOST_SUBSCRIBERS),
         heading: "subscribers",
         devices: "provider edges alone: PLAT, NAT64, AFTR, lwAFTR, BR of MAP-E and of MAP-T (plays = \"pe\")",
         sets_subscribers: true,
@@ -73,9 +65,7 @@ pub const AXES: &[Axis] = &[
         key: swept("inside-addresses", "Addresses of the Initiator: the first of `inside`.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
-        least: 1,
-        most: MOST_SUBSCRIBERS,
-        presets: &[],
+        kind: counts(MOST_SUBSCRIBERS),
         heading: "inside addresses",
         devices: "NAT44, NAT46, NAT64 and NAT66",
         sets_subscribers: false,
@@ -84,9 +74,7 @@ pub const AXES: &[Axis] = &[
         key: swept("outside-addresses", "Outside addresses of the NAT: the first of `pool`.", || {
             counts(MOST_SUBSCRIBERS).shape()
         }),
-        least: 1,
-        most: MOST_SUBSCRIBERS,
-        presets: &[],
+        kind: counts(MOST_SUBSCRIBERS),
         heading: "outside addresses",
         devices: "NAT44, NAT46, NAT64, NAT66, PLAT and AFTR",
         sets_subscribers: false,
@@ -95,9 +83,7 @@ pub const AXES: &[Axis] = &[
         key: swept(TABLE, "Entries of the connection tracking table, in place of `table` of the device.", || {
             counts(MOST_ENTRIES).shape()
         }),
-        least: 1,
-        most: MOST_ENTRIES,
-        presets: &[],
+        kind: counts(MOST_ENTRIES),
         heading: "table entries",
         devices: "NAT44 of a kernel, and a box that has the key `table`",
         sets_subscribers: false,
@@ -106,9 +92,7 @@ pub const AXES: &[Axis] = &[
         key: swept(HASH_SIZE, "Buckets of its hash table, in place of `hash-size` of the device.", || {
             counts(MOST_BUCKETS).shape()
         }),
-        least: 1,
-        most: MOST_BUCKETS,
-        presets: &[],
+        kind: counts(MOST_BUCKETS),
         heading: "buckets",
         devices: "NAT44 of a kernel, and a box that has the key `hash-size`",
         sets_subscribers: false,
@@ -117,9 +101,7 @@ pub const AXES: &[Axis] = &[
         key: swept(FRAME_SIZE, "IPv4 frame size in octets, with FCS, in place of that of `[traffic]`.", || {
             FRAME_SIZES.shape()
         }),
-        least: FRAME_SIZES.least,
-        most: FRAME_SIZES.most,
-        presets: FRAME_SIZES.presets,
+        kind: FRAME_SIZES,
         heading: "octets per frame",
         devices: "every device but the simulated one",
         sets_subscribers: false,
@@ -128,19 +110,29 @@ pub const AXES: &[Axis] = &[
         key: swept(FOREGROUND, "Share of foreground frames in percent, in place of that of `[traffic]`.", || {
             FOREGROUNDS.shape()
         }),
-        least: FOREGROUNDS.least,
-        most: FOREGROUNDS.most,
-        presets: FOREGROUNDS.presets,
+        kind: FOREGROUNDS,
         heading: "% foreground",
         devices: "every device that translates, tunnels or forwards IPv4",
         sets_subscribers: false,
     },
+    Axis {
+        key: swept(DIRECTION, "Directions of phase 2, in place of that of `[traffic]`.", || {
+            AxisKind::Directions.shape()
+        }),
+        kind: AxisKind::Directions,
+        heading: "direction",
+        devices: "every device but a resolver",
+        sets_subscribers: false,
+    },
 ];
+
+/// The axis of directions.
+pub const DIRECTION: &str = "direction";
 
 /// The axis of shares of foreground frames, the rest of which are native IPv6.
 pub const FOREGROUND: &str = "foreground";
 
-const FOREGROUNDS: AxisKind = AxisKind { least: 1, most: 100, presets: PRESETS_OF_FOREGROUNDS };
+const FOREGROUNDS: AxisKind = AxisKind::Numbers(Numbers { least: 1, most: 100, presets: PRESETS_OF_FOREGROUNDS });
 
 const PRESETS_OF_FOREGROUNDS: &[Preset] =
     &[Preset { name: RFC_8219, values: &[100, 90, 50, 10], help: "RFC 8219, section 5.3: 100, 90, 50, 10" }];
@@ -154,7 +146,7 @@ pub const HASH_SIZE: &str = "hash-size";
 pub const FRAME_SIZE: &str = "frame-size";
 
 /// The smallest frame holds headers and tag; the largest is that of RFC 8219, section 5.1.1.
-const FRAME_SIZES: AxisKind = AxisKind { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES };
+const FRAME_SIZES: AxisKind = AxisKind::Numbers(Numbers { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES });
 
 /// The values of RFC 8219: of its frame sizes, a link without jumbo frames carries those up to 1518.
 pub const RFC_8219: &str = "rfc8219";
@@ -187,7 +179,7 @@ pub enum Fit {
 }
 
 const fn counts(most: u64) -> AxisKind {
-    AxisKind { least: 1, most, presets: &[] }
+    AxisKind::Numbers(Numbers { least: 1, most, presets: &[] })
 }
 
 impl fmt::Debug for Axis {
@@ -206,9 +198,41 @@ impl Axis {
         self.key.name
     }
 
-    /// The kind of its value.
-    pub fn kind(&self) -> AxisKind {
-        AxisKind { least: self.least, most: self.most, presets: self.presets }
+    /// The word of a value, if its values are words.
+    pub fn word(&self, value: u64) -> Option<String> {
+        match self.kind {
+            AxisKind::Numbers(_) => None,
+            AxisKind::Directions => Direction::of_code(value).map(|direction| direction.to_string()),
+        }
+    }
+
+    /// The value of a word; none if it has no such word.
+    pub fn value(&self, word: &str) -> Option<u64> {
+        let values = self.kind.parse(&Value::Text(word.to_owned())).ok()?;
+        (!self.is_number()).then(|| values.first().copied()).flatten()
+    }
+
+    /// Whether its values are numbers, which a figure can have as its x axis.
+    pub fn is_number(&self) -> bool {
+        matches!(self.kind, AxisKind::Numbers(_))
+    }
+
+    /// A value for people: `1,000`, `1:10`.
+    pub fn show(&self, value: u64) -> String {
+        self.word(value).unwrap_or_else(|| show_grouped(value))
+    }
+
+    /// A value for programs: `1000`, `1:10`.
+    pub fn plain(&self, value: u64) -> String {
+        self.word(value).unwrap_or_else(|| value.to_string())
+    }
+
+    /// A value with what it counts: `1,000 softwires`, `direction 1:10`.
+    pub fn phrase(&self, value: u64) -> String {
+        match self.word(value) {
+            Some(word) => format!("{} {word}", self.heading),
+            None => format!("{} {}", show_grouped(value), self.heading),
+        }
     }
 
     /// The axis of a name.

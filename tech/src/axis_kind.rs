@@ -1,7 +1,9 @@
-//! The values of an axis as a file has them: a list of numbers and ranges, or one word that stands for several.
+//! The values of an axis as a file has them: a list of numbers and ranges, one word that stands for several, or directions.
 
-use key::kind::{Series, number, series};
+use crate::directions::Directions;
+use key::kind::{List, Series, list, number, series};
 use key::{Kind, Node, Refuse, Shape, Value, Wrong, did_you_mean};
+use method::Direction;
 use serde_json::json;
 
 /// A word that stands for several values of an axis.
@@ -17,7 +19,16 @@ pub struct Preset {
 
 /// The kind of an axis' values.
 #[derive(Clone, Copy, Debug)]
-pub struct AxisKind {
+pub enum AxisKind {
+    /// Numbers.
+    Numbers(Numbers),
+    /// Directions of phase 2, each as its code ([`method::Direction::code`]).
+    Directions,
+}
+
+/// Numbers of an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
     /// The smallest value.
     pub least: u64,
     /// The largest value.
@@ -26,7 +37,7 @@ pub struct AxisKind {
     pub presets: &'static [Preset],
 }
 
-impl AxisKind {
+impl Numbers {
     fn numbers(self) -> Series<u64> {
         series(number(self.least..=self.most))
     }
@@ -51,7 +62,7 @@ impl AxisKind {
     }
 }
 
-impl Kind for AxisKind {
+impl Kind for Numbers {
     type Out = Vec<u64>;
 
     fn parse(&self, value: &Value) -> Result<Vec<u64>, Wrong> {
@@ -82,6 +93,41 @@ impl Kind for AxisKind {
     }
 }
 
+const DIRECTIONS: List<Directions> = list(Directions);
+
+impl Kind for AxisKind {
+    type Out = Vec<u64>;
+
+    fn parse(&self, value: &Value) -> Result<Vec<u64>, Wrong> {
+        match self {
+            AxisKind::Numbers(numbers) => numbers.parse(value),
+            AxisKind::Directions => DIRECTIONS.parse(value).map(codes),
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        match self {
+            AxisKind::Numbers(numbers) => numbers.shape(),
+            AxisKind::Directions => DIRECTIONS.shape(),
+        }
+    }
+
+    fn absent(&self) -> Option<Vec<u64>> {
+        Some(Vec::new())
+    }
+
+    fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Vec<u64>> {
+        match self {
+            AxisKind::Numbers(numbers) => numbers.read(node, path, refuse),
+            AxisKind::Directions => DIRECTIONS.read(node, path, refuse).map(codes),
+        }
+    }
+}
+
+fn codes(directions: Vec<Direction>) -> Vec<u64> {
+    directions.into_iter().map(Direction::code).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +136,7 @@ mod tests {
     /// RFC 2544, section 9.1; RFC 8219, section 5.1.1.
     #[test]
     fn a_word_stands_for_the_frame_sizes_of_an_rfc() {
-        let kind = Axis::by_name("frame-size").unwrap().kind();
+        let kind = Axis::by_name("frame-size").unwrap().kind;
         let values = |word: &str| kind.parse(&Value::Text(word.to_owned()));
         assert_eq!(values("rfc2544").unwrap(), [64, 128, 256, 512, 1024, 1280, 1518]);
         let jumbo = [64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216];
@@ -98,6 +144,6 @@ mod tests {
         assert_eq!(values("1k").unwrap(), [1_000]);
         assert_eq!(values("rfc2554").unwrap_err().instead, "did you mean \"rfc2544\"?");
         assert!(values("63").is_err() && values("9217").is_err());
-        assert!(Axis::by_name("subscribers").unwrap().kind().parse(&Value::Text("rfc2544".to_owned())).is_err());
+        assert!(Axis::by_name("subscribers").unwrap().kind.parse(&Value::Text("rfc2544".to_owned())).is_err());
     }
 }

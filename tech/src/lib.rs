@@ -10,6 +10,7 @@
 mod axis;
 mod axis_kind;
 mod customers;
+mod directions;
 mod fragments;
 mod functions;
 mod gateway;
@@ -30,9 +31,11 @@ mod translator;
 mod tunnel;
 
 pub use axis::{
-    AXES, Axis, FOREGROUND, FRAME_SIZE, Fit, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, MOST_SUBSCRIBERS, RFC_8219, TABLE,
+    AXES, Axis, DIRECTION, FOREGROUND, FRAME_SIZE, Fit, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, MOST_SUBSCRIBERS,
+    RFC_8219, TABLE,
 };
-pub use axis_kind::{AxisKind, Preset};
+pub use axis_kind::{AxisKind, Numbers, Preset};
+pub use directions::Directions;
 pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
 pub use ipv6_forwarding::ipv6_forwarding;

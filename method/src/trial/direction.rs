@@ -84,9 +84,44 @@ impl Direction {
         }
     }
 
+    /// Returns a number for it, where only numbers are held: of a ratio n:m, 10,000 × n + m.
+    pub fn code(self) -> u64 {
+        match self {
+            Direction::Both => 1,
+            Direction::Forward => 2,
+            Direction::Reverse => 3,
+            Direction::Mixed(ratio) => RATIOS * u64::from(ratio.forward) + u64::from(ratio.reverse),
+        }
+    }
+
+    /// Reads a number of [`Direction::code`]; `None` for any other.
+    pub fn of_code(code: u64) -> Option<Direction> {
+        let part = |n: u64| u32::try_from(n).ok();
+        match code {
+            1 => Some(Direction::Both),
+            2 => Some(Direction::Forward),
+            3 => Some(Direction::Reverse),
+            _ => DirectionRatio::new(part(code / RATIOS)?, part(code % RATIOS)?).map(Direction::Mixed),
+        }
+    }
+
     /// Returns the fewest frames of the faster direction with which every direction has a frame.
     pub fn least_frames(self) -> Count {
         self.ratio().map_or(1, |ratio| u64::from(ratio.faster().div_ceil(ratio.slower())))
+    }
+}
+
+/// What separates the two numbers of a ratio in its code: more than the largest number.
+const RATIOS: u64 = 10_000;
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Direction::Both => f.write_str("both"),
+            Direction::Forward => f.write_str("forward"),
+            Direction::Reverse => f.write_str("reverse"),
+            Direction::Mixed(ratio) => ratio.fmt(f),
+        }
     }
 }
 
@@ -269,6 +304,20 @@ mod tests {
         }
         for wrong in ["\"2:20\"", "\"1:1\"", "\"0:1\"", "\"1:10:2\"", "\"up\"", "7"] {
             assert!(serde_json::from_str::<Direction>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_code_names_one_direction() {
+        let all =
+            [Direction::Both, Direction::Forward, Direction::Reverse, mixed(1, 10), mixed(10, 1), mixed(1_000, 999)];
+        assert_eq!(all.map(|direction| Direction::of_code(direction.code())), all.map(Some));
+        assert_eq!(
+            all.map(|direction| direction.to_string()),
+            ["both", "forward", "reverse", "1:10", "10:1", "1000:999"]
+        );
+        for code in [0, 4, 10_001, 20_004, u64::MAX] {
+            assert_eq!(Direction::of_code(code), None, "{code}");
         }
     }
 

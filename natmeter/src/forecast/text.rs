@@ -93,7 +93,11 @@ fn table(out: &mut String, plan: &Plan) {
         let count = |n: u64| if n == 0 { "-".to_owned() } else { show_count(n) };
         let predicted = Nanos(group.iter().fold(0, |sum, measurement| sum.saturating_add(measurement.predicted.0)));
         let mut row = vec![point.dut_name.clone(), count(point.connections), point.cores.to_string()];
-        row.extend(axes.iter().map(|axis| count(point.axes.get(axis.name()).copied().unwrap_or(0))));
+        let value = |axis: &&Axis| {
+            let n = point.axes.get(axis.name()).copied().unwrap_or(0);
+            axis.word(n).unwrap_or_else(|| count(n))
+        };
+        row.extend(axes.iter().map(value));
         row.extend([metric.clone(), group.len().to_string(), show_time(predicted)]);
         rows.push(row);
     }

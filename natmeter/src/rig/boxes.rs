@@ -267,7 +267,7 @@ pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, St
         ("cores", scenario.sweep.cores.of_box(role, point.cores).to_string()),
         ("frame-size", scenario.traffic.frame_size.to_string()),
     ];
-    let axes = point.axes.iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let axes = scenario::axis::in_order(&point.axes).map(|(axis, value)| (axis.name().to_owned(), axis.plain(value)));
     let mut set = |name: String, value: String| {
         values.retain(|(there, _)| *there != name);
         values.push((name, value));

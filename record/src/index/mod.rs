@@ -252,8 +252,9 @@ impl Rowset {
         let number = self.first.point + self.points.len() as u64;
         self.points.push(point.clone());
         let technology = header.scenario.duts.get(point.dut).map(technology_of_dut);
-        let axes: Vec<String> =
-            scenario::axis::in_order(&point.axes).map(|(axis, value)| format!("{}={value}", axis.name())).collect();
+        let axes: Vec<String> = scenario::axis::in_order(&point.axes)
+            .map(|(axis, value)| format!("{}={}", axis.name(), axis.plain(value)))
+            .collect();
         let (run, axes) = (self.first.run, axes.join(" "));
         let columns: [Value; 6] = [
             run.into(),
@@ -265,7 +266,9 @@ impl Rowset {
         ];
         self.push(schema::POINTS, &columns);
         for (axis, value) in scenario::axis::in_order(&point.axes) {
-            self.push(schema::AXES, &[number.into(), axis.name().into(), value.into()]);
+            let word = axis.word(value);
+            let value = word.as_ref().map_or_else(|| value.into(), Into::into);
+            self.push(schema::AXES, &[number.into(), axis.name().into(), value]);
         }
         number
     }

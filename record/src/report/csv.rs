@@ -39,11 +39,11 @@ fn render(report: &Report) -> String {
         let axis = if let Some((axis, value)) = in_order(&result.axes).find(|(axis, value)| {
             report.results.iter().any(|c| c.dut == result.dut && c.axes.get(axis.name()).is_some_and(|n| n != value))
         }) {
-            (axis.name(), value)
+            (axis.name(), axis.plain(value))
         } else if by_cores {
-            ("cpu_cores", u64::from(result.cores))
+            ("cpu_cores", result.cores.to_string())
         } else {
-            ("connections", result.connections)
+            ("connections", result.connections.to_string())
         };
         let line = Line { report, result, axis };
         line.statistics(&mut out);
@@ -54,7 +54,7 @@ fn render(report: &Report) -> String {
 struct Line<'a> {
     report: &'a Report,
     result: &'a PointResult,
-    axis: (&'static str, u64),
+    axis: (&'static str, String),
 }
 
 /// Names of ratios in the column `stat`.
@@ -173,7 +173,7 @@ impl Line<'_> {
             stat.to_owned(),
             unit.to_owned(),
             self.axis.0.to_owned(),
-            self.axis.1.to_string(),
+            self.axis.1.clone(),
             value.map_or_else(String::new, |v| v.to_string()),
             value.map_or_else(String::new, exact),
             result.connections.to_string(),
@@ -195,7 +195,7 @@ impl Line<'_> {
             repetition,
             report.conformance.label.clone(),
         ];
-        let swept = AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, u64::to_string));
+        let swept = AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, |&n| axis.plain(n)));
         let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra);
         let all: Vec<String> = fields
             .into_iter()

@@ -55,7 +55,7 @@ fn place(report: &Report, result: &PointResult) -> Vec<String> {
         result.known_cores.map_or_else(String::new, |cores| cores.to_string()),
         result.connections.to_string(),
     ];
-    place.extend(AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, u64::to_string)));
+    place.extend(AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, |&n| axis.plain(n))));
     place
 }
 

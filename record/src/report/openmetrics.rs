@@ -123,7 +123,7 @@ fn point(report: &Report, result: &PointResult) -> Vec<(&'static str, String)> {
         ("connections", result.connections.to_string()),
         ("bound", result.bound.name().to_owned()),
     ];
-    labels.extend(in_order(&result.axes).map(|(axis, value)| (axis.name(), value.to_string())));
+    labels.extend(in_order(&result.axes).map(|(axis, value)| (axis.name(), axis.plain(value))));
     labels
 }
 

@@ -132,7 +132,7 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
     let here = scenario.at(result.dut, result.connections, &result.axes);
     let flows = &here.traffic.flows;
     conditions.push(ports(flows.source_ports.count().into(), flows.destination_ports.count().into()));
-    conditions.extend(axis::in_order(&result.axes).map(|(axis, n)| format!("{} {}", number::grouped(n), axis.heading)));
+    conditions.extend(axis::in_order(&result.axes).map(|(axis, n)| axis.phrase(n)));
     let differences = differences(scenario, result, published);
     let mut notes = Vec::new();
     if !differences.is_empty() {

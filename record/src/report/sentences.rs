@@ -9,7 +9,7 @@ use method::ResultKind;
 use method::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
 use method::stats::Interval;
 use method::trial::of_rate;
-use scenario::axis::{in_order, in_words};
+use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -214,7 +214,9 @@ const DELAYS: [(&str, &str); 3] = [
 
 /// The result of a metric at the headline point.
 fn at_headline<'a>(results: &[&'a PointResult], metric: &str) -> Option<&'a PointResult> {
-    let swept = |c: &PointResult| in_order(&c.axes).map(|(_, n)| n).collect::<Vec<_>>();
+    // Of words, the first is the usual one.
+    let rank = |(axis, n): (&Axis, u64)| if axis.is_number() { n } else { u64::MAX - n };
+    let swept = |c: &PointResult| in_order(&c.axes).map(rank).collect::<Vec<_>>();
     let own = results.iter().copied().filter(|c| c.metric == metric);
     own.max_by_key(|c| (c.cores, swept(c), c.connections))
 }

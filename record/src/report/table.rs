@@ -288,7 +288,7 @@ pub(super) fn column(axis: Axis, result: &PointResult) -> String {
         Axis::Connections if result.connections == 0 => "stateless".to_owned(),
         Axis::Connections => grouped(result.connections),
         Axis::Cores => result.cores.to_string(),
-        Axis::Swept(axis) => result.axes.get(axis.name()).map_or_else(|| "–".to_owned(), |&n| grouped(n)),
+        Axis::Swept(axis) => result.axes.get(axis.name()).map_or_else(|| "–".to_owned(), |&n| axis.show(n)),
         Axis::Device => result.dut_name.clone(),
     }
 }
@@ -366,7 +366,7 @@ pub(super) fn parameters(report: &Report, axis: Axis, results: &[Option<&PointRe
     }
     let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name());
     for other in AXES.iter().filter(|other| !is_column(other)) {
-        let value = |c: &PointResult| c.axes.get(other.name()).map(|&n| grouped(n));
+        let value = |c: &PointResult| c.axes.get(other.name()).map(|&n| other.show(n));
         if results.iter().flatten().any(|c| value(c).is_some()) {
             rows.push(row(other.heading, results.iter().map(|c| c.and_then(value))));
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::plan::Measurement;
 use method::{Invalid, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict};
 use scenario::Point;
+use scenario::axis::AxisValues;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -182,7 +183,7 @@ fn a_full_disk_is_named_with_a_remedy() {
 fn results_come_back_as_they_were() {
     let (_dir, mut folder) = folder();
     let point =
-        Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1, axes: BTreeMap::default() };
+        Point { dut: 0, dut_name: "embedded".into(), connections: 1_000_000, cores: 1, axes: AxisValues::new() };
     let outcome = Outcome {
         measurement: Measurement { point, metric: "throughput".into(), repetition: 1, predicted: Nanos::SECOND },
         directions: 2,

@@ -8,14 +8,16 @@ use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
 use key::Fault;
 use method::Count;
-use tech::{Axis, Fit};
+use tech::{Axis, DIRECTION, FOREGROUND, FRAME_SIZE, Fit};
 
 impl Check<'_> {
     pub(super) fn axes(&mut self) {
         self.twice("sweep.cores", &self.scenario.sweep.cores.values, |n| format!("`{n}`"));
         for swept in &self.scenario.axes {
             let Some(axis) = Axis::by_name(&swept.axis) else { continue };
-            self.twice(&path(swept), &swept.values, |n| quoted(*n));
+            self.twice(&path(swept), &swept.values, |n| {
+                axis.word(*n).map_or_else(|| quoted(*n), |word| format!("`{word}`"))
+            });
             self.devices(axis, swept);
             if axis.name() == "outside-addresses" {
                 self.outside_addresses(swept);
@@ -23,7 +25,7 @@ impl Check<'_> {
         }
         self.subscribers();
         self.played_subscribers();
-        self.frame_size();
+        self.of_traffic();
     }
 
     /// Some device has the axis, and room for all its values.
@@ -63,15 +65,16 @@ impl Check<'_> {
         }
     }
 
-    /// The frame size is said once.
-    fn frame_size(&mut self) {
-        let Some(swept) = self.scenario.swept_frame_sizes().filter(|_| self.spans.has("traffic.frame-size")) else {
-            return;
-        };
-        let fault = Fault::new("`frame-size` is both swept and set")
-            .at("traffic.frame-size", "set for all points")
-            .at(key::At::key(path(swept)), "swept");
-        self.fault(fault.instead("remove `frame-size` from [traffic]"));
+    /// Frame size, foreground and direction are said once.
+    fn of_traffic(&mut self) {
+        for axis in [FRAME_SIZE, FOREGROUND, DIRECTION] {
+            let [set, swept] = [format!("traffic.{axis}"), format!("sweep.{axis}")];
+            if self.spans.has(&set) && self.spans.has(&swept) {
+                let fault = Fault::new(format!("`{axis}` is both swept and set"));
+                let fault = fault.at(key::At::key(set), "set for all points").at(key::At::key(swept), "swept");
+                self.fault(fault.instead(format!("remove `{axis}` from [traffic]")));
+            }
+        }
     }
 
     /// The number of subscribers is said once.

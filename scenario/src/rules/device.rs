@@ -148,8 +148,8 @@ impl Check<'_> {
             let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
             self.fault(fault.instead("write a share between in [measure.churn], such as held = \"25 %\""));
         }
-        if scenario.traffic.direction == Direction::Reverse {
-            let fault = Fault::new("no new connection arrives").at("traffic.direction", "the Initiator sends nothing");
+        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
+            let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections").at(key, "new connections");
             self.fault(fault.instead("write direction = \"forward\" or \"both\", or remove `churn`"));
         }

@@ -6,6 +6,7 @@ use crate::exclude::{CONNECTIONS, CORES, Exclusion};
 use crate::{Dut, Scenario};
 use key::{Fault, did_you_mean};
 use method::Count;
+use tech::Axis;
 
 impl Check<'_> {
     pub(super) fn exclude(&mut self) {
@@ -58,8 +59,9 @@ fn faults(scenario: &Scenario, at: usize, exclusion: &Exclusion) -> Vec<Fault> {
     for (axis, values) in exclusion.axes.iter().filter(|(axis, _)| axis != CONNECTIONS) {
         let swept = swept(scenario, axis);
         for (value, n) in values.iter().enumerate().filter(|(_, n)| !swept.contains(n)) {
-            let fault =
-                Fault::new(format!("`{axis}` is never {n} in this scenario")).at(path(axis, value), "excludes nothing");
+            let shown = Axis::by_name(axis).map_or_else(|| n.to_string(), |axis| axis.plain(*n));
+            let fault = Fault::new(format!("`{axis}` is never {shown} in this scenario"))
+                .at(path(axis, value), "excludes nothing");
             faults.push(
                 fault.instead(format!("write one of the values of `{axis}` in [sweep], or remove the condition")),
             );

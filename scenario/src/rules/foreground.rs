@@ -15,13 +15,7 @@ impl Check<'_> {
         if self.scenario.native_networks().is_none() {
             return;
         }
-        let is_swept = self.spans.has(AXIS);
-        if is_swept && self.spans.has(KEY) {
-            let fault =
-                Fault::new("`foreground` is both swept and set").at(KEY, "set for all points").at(AXIS, "swept");
-            self.fault(fault.instead("remove `foreground` from [traffic]"));
-        }
-        let key = if is_swept { AXIS } else { KEY };
+        let key = if self.spans.has(AXIS) { AXIS } else { KEY };
         let words = format!("{} of the frames", show_share(self.scenario.traffic.foreground_ppm));
         for dut in &self.scenario.duts {
             let Some(why) = foreground::has_none(dut) else { continue };

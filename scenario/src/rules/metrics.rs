@@ -107,8 +107,8 @@ impl Check<'_> {
             let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
             self.fault(fault.instead("write a share between, such as held = \"25 %\""));
         }
-        if scenario.traffic.direction == Direction::Reverse {
-            let fault = Fault::new("no new connection arrives").at("traffic.direction", "the Initiator sends nothing");
+        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
+            let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections");
             self.fault(fault.instead("write direction = \"forward\" or \"both\""));
         }
@@ -158,7 +158,7 @@ impl Check<'_> {
             self.fault(fault.instead("add \"max_conn_est_rate_validated\" to the metrics, or remove alpha"));
         }
         self.unused_table();
-        self.unused_ratio();
+        self.unused_direction();
         let stateless = metrics.iter().any(|key| procedure::of(key).is_some_and(|of| !of.stateful));
         if self.scenario.measure.phase1_rate.is_some() && self.scenario.measure.phase1_share_ppm.is_some() {
             let fault = Fault::new("phase1-rate and phase1-share both set the rate of phase 1");
@@ -185,19 +185,19 @@ impl Check<'_> {
         if !self.scenario.duts.iter().any(Dut::is_stateful) {
             let fault = fault.instead("remove `responder-table`: no device of this scenario keeps connections");
             self.fault(fault);
-        } else if traffic.direction == Direction::Reverse {
+        } else if let [Direction::Reverse] = self.scenario.directions()[..] {
             let fault = fault.at("traffic.direction", "the Responder receives no frame in phase 2");
             self.fault(fault.instead("remove `responder-table`, or the direction"));
         }
     }
 
-    /// Frames in both directions are there only in throughput.
-    fn unused_ratio(&mut self) {
+    /// Frames in both directions are there only in phase 2 and in stateless trials.
+    fn unused_direction(&mut self) {
         let any = self.scenario.measure.metrics.iter().any(|key| procedure::of(key).is_some_and(|of| !of.phase1));
-        if any || self.scenario.traffic.direction.ratio().is_none() {
-            return;
-        }
-        let fault = Fault::new("no metric has frames in both directions").at("traffic.direction", "not used");
+        let is_swept = self.spans.has("sweep.direction");
+        let of_phase2 = self.direction_at(|direction| is_swept || direction.ratio().is_some());
+        let Some(direction) = of_phase2.filter(|_| !any) else { return };
+        let fault = Fault::new("no metric has frames in both directions").at(direction, "not used");
         let fault = fault.at(self.measure("metrics"), "the Initiator alone sends in phase 1");
         self.fault(fault.instead("add \"throughput\" to the metrics, or remove the direction"));
     }

@@ -30,8 +30,8 @@ use crate::procedure::is_of_tcp;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
-use method::Count;
 use method::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_phase1, is_of_queries};
+use method::{Count, Direction};
 
 /// A scenario while rules look at it.
 pub(crate) struct Check<'a> {
@@ -109,6 +109,13 @@ impl Check<'_> {
     }
 
     /// No value of a list stands twice.
+    /// Where the scenario has a direction that `meets` a condition: in `[traffic]`, or among those that it sweeps.
+    fn direction_at(&self, meets: impl FnMut(Direction) -> bool) -> Option<At> {
+        let at = self.scenario.directions().into_iter().position(meets)?;
+        let is_swept = self.spans.has("sweep.direction");
+        Some(if is_swept { At::key(format!("sweep.direction[{at}]")) } else { "traffic.direction".into() })
+    }
+
     fn twice<T: PartialEq>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) {
         for (at, value) in values.iter().enumerate() {
             if let Some(first) = values[..at].iter().position(|other| other == value) {

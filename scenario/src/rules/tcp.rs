@@ -47,9 +47,9 @@ impl Check<'_> {
 
     /// The Initiator begins everything.
     fn initiator(&mut self) {
-        if self.scenario.traffic.direction == Direction::Reverse {
+        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
             let fault = Fault::new("no TCP connection is opened");
-            let fault = fault.at("traffic.direction", "the Initiator sends nothing");
+            let fault = fault.at(direction, "the Initiator sends nothing");
             let fault = fault.at(self.measure("metrics"), "the Initiator opens connections");
             self.fault(fault.instead("write direction = \"forward\" or \"both\""));
         }

@@ -65,7 +65,7 @@ impl Against {
         match self {
             Against::Connections => distinct(|c| c.connections),
             Against::Cores => distinct(|c| c.cores.into()),
-            Against::Swept(axis) => table::varies(axis, results),
+            Against::Swept(axis) => axis.is_number() && table::varies(axis, results),
         }
     }
 

@@ -1,0 +1,123 @@
+//! The values of a point's axes, and how files write them: numbers, and words where an axis has words.
+
+use method::Count;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use tech::Axis;
+
+/// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AxisValues(BTreeMap<String, Count>);
+
+impl AxisValues {
+    /// Without any.
+    pub const fn new() -> AxisValues {
+        AxisValues(BTreeMap::new())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Deref for AxisValues {
+    type Target = BTreeMap<String, Count>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for AxisValues {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl FromIterator<(String, Count)> for AxisValues {
+    fn from_iter<I: IntoIterator<Item = (String, Count)>>(values: I) -> AxisValues {
+        AxisValues(values.into_iter().collect())
+    }
+}
+
+/// A value as files have it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(Count),
+    Word(String),
+}
+
+impl Written {
+    /// A value of the axis with this name.
+    fn of(axis: &str, value: Count) -> Written {
+        Axis::by_name(axis).and_then(|axis| axis.word(value)).map_or(Written::Number(value), Written::Word)
+    }
+
+    /// The value that it is of the axis with this name.
+    fn read(self, axis: &str) -> Result<Count, String> {
+        match self {
+            Written::Number(value) => Ok(value),
+            Written::Word(word) => {
+                let value = Axis::by_name(axis).and_then(|axis| axis.value(&word));
+                value.ok_or_else(|| format!("`{word}` is no value of the axis `{axis}`"))
+            }
+        }
+    }
+}
+
+impl Serialize for AxisValues {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(axis, &value)| (axis, Written::of(axis, value))))
+    }
+}
+
+impl<'de> Deserialize<'de> for AxisValues {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AxisValues, D::Error> {
+        let written = BTreeMap::<String, Written>::deserialize(deserializer)?;
+        let read = |(axis, written): (String, Written)| written.read(&axis).map(|value| (axis, value));
+        written.into_iter().map(read).collect::<Result<AxisValues, String>>().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for AxisValues {
+    fn schema_name() -> Cow<'static, str> {
+        "AxisValues".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [{ "type": "integer", "format": "uint64", "minimum": 0 }, { "type": "string" }],
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::Direction;
+
+    #[test]
+    fn files_have_words_where_an_axis_has_words() {
+        let ratio = Direction::of_code(10_010).unwrap();
+        let values: AxisValues =
+            [("direction".to_owned(), ratio.code()), ("softwires".to_owned(), 1_000)].into_iter().collect();
+        let text = serde_json::to_string(&values).unwrap();
+        assert_eq!(text, r#"{"direction":"1:10","softwires":1000}"#);
+        assert_eq!(serde_json::from_str::<AxisValues>(&text).unwrap(), values);
+        let wrong = serde_json::from_str::<AxisValues>(r#"{"direction":"up"}"#).unwrap_err().to_string();
+        assert!(wrong.contains("`up` is no value of the axis `direction`"), "{wrong}");
+    }
+}
