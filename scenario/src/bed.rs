@@ -181,6 +181,9 @@ key::table! {
         ssh_config: Option<PathBuf> = "ssh-config", maybe(path()), computed("your own");
         /// Processors of a guest, each with a queue of each interface; User-Mode Linux has one.
         guest_cpus: u32 = "guest-cpus", number(1..=64), or("1");
+        /// How a guest gets the cores of a point: it boots with all its processors, and natmeter takes the others offline, or its
+        /// kernel boots with this number (`nr_cpus`), so that drivers choose their queues for it.
+        guest_cores: GuestCores = "guest-cores", choice(GUEST_CORES), or("hot-unplug");
         /// Memory of a guest, in MiB.
         guest_memory: u32 = "guest-memory", number(64..=1 << 20), or("256");
         /// Time limit of each hook.
@@ -190,11 +193,28 @@ key::table! {
     }
 }
 
+/// How a guest gets the cores of a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GuestCores {
+    /// The others go offline.
+    #[default]
+    HotUnplug,
+    /// Its kernel boots with so many.
+    Boot,
+}
+
+const GUEST_CORES: &[Choice<GuestCores>] = &[
+    ("hot-unplug", GuestCores::HotUnplug, "the others go offline"),
+    ("boot", GuestCores::Boot, "kernel parameter `nr_cpus`; `guest:qemu`"),
+];
+
 /// How natmeter sets the cores of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoresBy {
     /// The other cores of the box go offline.
     Hotplug,
+    /// Its kernel boots with so many.
+    Boot,
     /// Receive packet steering, in a namespace of this machine.
     Steering,
 }
@@ -445,6 +465,9 @@ impl BoxKeys {
 
     /// How natmeter sets its cores; none if it cannot, or if a hook of the user does.
     pub fn cores_by(&self) -> Option<CoresBy> {
+        if self.guest_cores == GuestCores::Boot {
+            return Some(CoresBy::Boot);
+        }
         // Software of natmeter has no hooks `prepare` and `restore` of the user beside it.
         let forwards = self.software.filter(|_| self.cores.is_none())?.forwards;
         match (&self.on, forwards) {

@@ -29,7 +29,8 @@ pub(super) fn command(parts: &Parts) -> Command {
     option("-m", format!("{}M", parts.memory_mib));
     option("-kernel", parts.kernel.display().to_string());
     option("-initrd", parts.initrd.display().to_string());
-    let variables: Vec<String> = parts.arguments_of_init().collect();
+    let cores = parts.cores.map(|cores| format!("nr_cpus={cores}"));
+    let variables: Vec<String> = cores.into_iter().chain(parts.arguments_of_init()).collect();
     option("-append", format!("console=ttyS0 panic=-1 mitigations=off {}", variables.join(" ")).trim_end().to_owned());
     option("-chardev", "stdio,id=console,signal=off".to_owned());
     option("-serial", "chardev:console".to_owned());
@@ -54,6 +55,7 @@ mod tests {
     fn a_guest_with_two_processors() {
         let mut parts = example();
         parts.cpus = 2;
+        parts.cores = Some(1);
         parts.nics.iter_mut().for_each(|nic| nic.descriptors.push(nic.descriptors[0] + 10));
         let command = super::command(&parts);
         insta::assert_snapshot!(format!("{}\n    {}", command.program, command.args.join("\n    ")));

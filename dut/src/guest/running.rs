@@ -42,13 +42,15 @@ pub struct GuestConfig {
     pub memory_mib: u32,
     /// Its processors.
     pub cpus: u32,
+    /// With how many of them its kernel boots; all if none.
+    pub cores: Option<u32>,
     /// Time limit of its boot.
     pub boot: Duration,
 }
 
 impl Default for GuestConfig {
     fn default() -> GuestConfig {
-        GuestConfig { kind: Kind::default(), memory_mib: 256, cpus: 1, boot: Duration::from_secs(120) }
+        GuestConfig { kind: Kind::default(), memory_mib: 256, cpus: 1, cores: None, boot: Duration::from_secs(120) }
     }
 }
 
@@ -76,6 +78,7 @@ pub(super) struct Parts {
     pub(super) initrd: PathBuf,
     pub(super) memory_mib: u32,
     pub(super) cpus: u32,
+    pub(super) cores: Option<u32>,
     pub(super) has_kvm: bool,
     /// Number of the descriptor of the control channel.
     pub(super) control: i32,
@@ -259,6 +262,7 @@ fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: Owned
         initrd: image.initrd(),
         memory_mib: config.memory_mib,
         cpus: config.cpus,
+        cores: config.cores,
         has_kvm: qemu::has_kvm(),
         control: control.as_raw_fd(),
         nics: nics.iter().map(part).collect(),
@@ -298,6 +302,7 @@ pub(super) fn example() -> Parts {
         initrd: "/guests/initrd".into(),
         memory_mib: 256,
         cpus: 1,
+        cores: None,
         has_kvm: false,
         control: 7,
         nics: vec![nic("left", "02:00:c6:12:00:01", 8), nic("right", "02:00:c6:13:00:01", 9)],

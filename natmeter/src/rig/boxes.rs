@@ -123,9 +123,10 @@ pub fn config_of(
                 On::Namespace(_) => format!("-{}-{role}", std::process::id()),
                 On::Local | On::Ssh(_) | On::Guest(_) => String::new(),
             };
-            let cores = keys.cores_by().filter(|_| sets_cores).map(|by| match by {
-                bed::CoresBy::Hotplug => boxes::CoresBy::Hotplug,
-                bed::CoresBy::Steering => boxes::CoresBy::Steering,
+            let cores = keys.cores_by().filter(|_| sets_cores).and_then(|by| match by {
+                bed::CoresBy::Hotplug => Some(boxes::CoresBy::Hotplug),
+                bed::CoresBy::Steering => Some(boxes::CoresBy::Steering),
+                bed::CoresBy::Boot => None,
             });
             let of_box = boxes::Box { edge, interfaces, owner: &owner(), apart: &apart, cores };
             joined(boxes::hooks(software.name, &of_box, &known).unwrap_or_default(), own)

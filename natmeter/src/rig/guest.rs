@@ -36,6 +36,8 @@ pub struct Nics<'a> {
     pub macs: [[u8; 6]; 2],
     /// The queues of its TAPs, left and right, if it has TAPs.
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
+    /// The cores with which its kernel boots, if not all.
+    pub cores: Option<u32>,
 }
 
 /// The kind of a guest that a bed file names.
@@ -74,6 +76,7 @@ impl Booted {
             kind: kind_of(kind),
             memory_mib: keys.guest_memory,
             cpus: keys.guest_cpus,
+            cores: ends.cores,
             ..GuestConfig::default()
         };
         let running = SharedGuest::of(Guest::boot(&config, &image, nics)?);
@@ -102,7 +105,8 @@ fn in_words(config: &GuestConfig) -> String {
         (Kind::Qemu, true) => "QEMU with KVM",
         (Kind::Qemu, false) => "QEMU without KVM: it translates the guest's instructions",
     };
-    format!("{how}; processors: {}; memory: {} MiB", config.cpus, config.memory_mib)
+    let booted = if config.cores.is_some() { " (the kernel boots with the cores of the point: nr_cpus)" } else { "" };
+    format!("{how}; processors: {}{booted}; memory: {} MiB", config.cpus, config.memory_mib)
 }
 
 /// Gives a namespace of natmeter's links its network, and carries out steps at the tester's ends.

@@ -95,7 +95,15 @@ impl Place {
                 continue;
             };
             let queues = self.queues.iter().find(|(number, _)| *number == at).map(|(_, queues)| queues);
-            let ends = guest::Nics { namespace: &links.boxes()[at], macs: links::macs(at, bed.boxes.len()), queues };
+            let ends = guest::Nics {
+                namespace: &links.boxes()[at],
+                macs: links::macs(at, bed.boxes.len()),
+                queues,
+                cores: None,
+            };
+            let cores = &scenario.sweep.cores;
+            let is_booted = keys.cores_by() == Some(CoresBy::Boot) && cores.sets(role);
+            let ends = guest::Nics { cores: is_booted.then(|| cores.of_box(role, point.cores)), ..ends };
             self.guests.push((at, guest::Booted::boot((kind, keys), &ends, &network, &sink)?));
         }
         Ok(())

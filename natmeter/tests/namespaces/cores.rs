@@ -41,6 +41,14 @@ fn a_qemu_guest_has_one_core_and_then_two() {
     assert_eq!(said, ["0", "0-1"]);
 }
 
+/// What is not possible is not there: with the other cores merely offline, `possible` would be 0-1 at both points.
+#[test]
+#[ignore = "needs root and a guest"]
+fn the_kernel_of_a_qemu_guest_boots_with_one_core_and_then_two() {
+    let bed = "on = \"guest:qemu\"\nguest-cpus = 2\nguest-cores = \"boot\"";
+    assert_eq!(said_by(bed, "cat /sys/devices/system/cpu/possible", &SLOW), ["0", "0-1"]);
+}
+
 #[test]
 #[ignore = "needs root"]
 fn packets_of_a_namespace_are_steered_to_one_core_and_then_two() {

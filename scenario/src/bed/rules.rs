@@ -1,6 +1,8 @@
 //! Rules of bed files: which keys fit together.
 
-use super::{Bed, BoxKeys, GuestKind, LEAST_SILENCE, On, PortIo, PortKeys, ZeroCopy, prefix, shares_network};
+use super::{
+    Bed, BoxKeys, GuestCores, GuestKind, LEAST_SILENCE, On, PortIo, PortKeys, ZeroCopy, prefix, shares_network,
+};
 use key::{At, Fault};
 
 /// What does not fit together.
@@ -76,6 +78,18 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
         if keys.on == On::Guest(GuestKind::Uml) && keys.guest_cpus > 1 {
             let fault = Fault::new("User-Mode Linux has one processor").at(format!("{table}.guest-cpus"), "more");
             faults.push(fault.at(format!("{table}.on"), "User-Mode Linux").instead("write on = \"guest:qemu\""));
+        }
+        if keys.guest_cores == GuestCores::Boot {
+            let booted = format!("{table}.guest-cores");
+            if keys.guest() != Some(GuestKind::Qemu) {
+                let fault = Fault::new("only a guest of QEMU boots with the cores of a point");
+                faults
+                    .push(fault.at(booted.clone(), "boots a guest").instead("write on = \"guest:qemu\", or remove it"));
+            }
+            if keys.cores.is_some() {
+                let fault = Fault::new("the cores of this box are set twice").at(booted, "by a boot parameter");
+                faults.push(fault.at(format!("{table}.cores"), "by a hook").instead("remove one of both"));
+            }
         }
         if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {
             let fault = Fault::new("the interfaces of a box that natmeter makes are `left` and `right`");
