@@ -1,6 +1,7 @@
 //! The axes of a scenario besides connections and cores. A point of the matrix holds their values by name. The scenario
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
+use crate::bed::Bed;
 use crate::{Dut, Following, Scenario, foreground, frame_size};
 use method::{Count, Direction};
 use std::borrow::Cow;
@@ -131,10 +132,11 @@ impl Scenario {
     /// The scenario as it is at a point of the matrix: with these values set for device number `dut`, and the port ranges
     /// of this number of connections.
     pub fn at(&self, dut: usize, connections: Count, values: &AxisValues) -> Cow<'_, Scenario> {
-        if values.is_empty() && !self.following.any() {
+        let bed = self.bed_of(&self.duts[dut]).filter(|bed| matches!(bed, Cow::Owned(_)));
+        if values.is_empty() && !self.following.any() && bed.is_none() {
             return Cow::Borrowed(self);
         }
-        let mut scenario = self.clone();
+        let mut scenario = Scenario { bed: bed.map(Cow::into_owned).or_else(|| self.bed.clone()), ..self.clone() };
         set_all(&mut scenario.duts[dut], values, &mut scenario.traffic.flows);
         if let Some(&size) = values.get(FRAME_SIZE) {
             scenario.traffic.frame_size = size as usize;
@@ -148,6 +150,11 @@ impl Scenario {
         self.fill_ranges(connections, &mut scenario.traffic.flows);
         scenario.following = Following::default();
         Cow::Owned(scenario)
+    }
+
+    /// The bed of a device, with its software and addresses.
+    pub fn bed_of(&self, dut: &Dut) -> Option<Cow<'_, Bed>> {
+        self.bed.as_ref().map(|bed| bed.of(dut))
     }
 
     /// The flows of [`Scenario::at`].

@@ -10,19 +10,21 @@ pub use place::{GuestKind, On};
 pub use software::{Asked, Forwards, Software};
 pub use t0::{T0, read_t0, t0_file};
 
-use crate::ScenarioError;
 use crate::reader::text_of;
 use crate::tables::NextHop;
+use crate::{Dut, ScenarioError};
 use key::kind::{
-    Choice, choice, duration, ip, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words, yes_or_no,
+    Choice, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words,
+    yes_or_no,
 };
 use key::quantity::WrittenRate;
-use key::{Book, Chapter, Complaints, Fault, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
+use key::{Book, Chapter, Complaints, Fault, Kind as _, Sections, Spans, Tree, Value, Wrong, computed, needed, or};
 use method::Nanos;
 use place::place;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::net::{IpAddr, Ipv4Addr};
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use wire::{AddrRange, Mac};
 
@@ -132,6 +134,8 @@ key::table! {
         addresses: Vec<(IpAddr, u8)> = "addresses", list(host()), needed("[\"198.18.0.2/24\"]");
         /// IP address of the box's port; natmeter resolves it by ARP or Neighbor Discovery.
         gateway: Option<IpAddr> = "gateway", maybe(ip()), computed("`mac` must be given");
+        /// IPv6 address of the box's port for technologies that have IPv6 on this side, if `gateway` is an IPv4 address.
+        gateway_ipv6: Option<Ipv6Addr> = "gateway-ipv6", maybe(ip6()), computed("the box has one address");
         /// Ethernet address of the box's port.
         mac: Option<Mac> = "mac", maybe(mac()), computed("that of `gateway`");
         /// Line rate: upper end of every search.
@@ -152,6 +156,8 @@ key::table! {
     pub struct BoxKeys {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
+        /// Its software for each technology, if a scenario has several: `{ nat44 = "nftables", nat64 = "jool" }`.
+        software_of: Option<SoftwareOf> = "software-of", maybe(software_of()), computed("`software` for all");
         /// Names of the box's interfaces, left and right, for software that natmeter configures.
         interfaces: Vec<String> = "interfaces", list(text()), computed("`left` and `right` in a guest or namespace; not needed with `external`");
         /// Where the hooks run: `local`, `namespace`, `ssh:DESTINATION` (OpenSSH with your configuration), or `guest`, a
@@ -219,6 +225,9 @@ pub enum CoresBy {
     Steering,
 }
 
+/// Technologies, each with its software.
+pub type SoftwareOf = Vec<(String, &'static Software)>;
+
 /// Names and words.
 pub type Facts = Vec<(String, String)>;
 
@@ -238,6 +247,27 @@ fn host() -> impl key::Kind<Out = (IpAddr, u8)> {
         if length > if address.is_ipv4() { 32 } else { 128 } { Err(wrong()) } else { Ok((address, length)) }
     }
     own(parse, "address with its prefix length", || json!({ "type": "string" }))
+}
+
+/// A table of technologies and software.
+fn software_of() -> impl key::Kind<Out = SoftwareOf> {
+    fn parse(value: &Value) -> Result<SoftwareOf, Wrong> {
+        let instead = "write software by technology, such as { nat44 = \"nftables\", nat64 = \"jool\" }";
+        let Value::Table(table) = value else { return Err(Wrong::new(format!("{} here", value.type_name()), instead)) };
+        let of = |entry: &key::Entry| {
+            let software = choice(software::CHOICES).parse(&entry.node.value)?;
+            let software = software.ok_or_else(|| Wrong::new("natmeter does not configure `external`", instead))?;
+            if software.does.iter().all(|does| does.technology != entry.name) {
+                let wrong =
+                    format!("natmeter does not configure `{}` for the technology `{}`", software.name, entry.name);
+                return Err(Wrong::new(wrong, "name another software, or another technology"));
+            }
+            Ok((entry.name.clone(), software))
+        };
+        table.entries().iter().map(of).collect()
+    }
+    let json = || json!({ "type": "object", "additionalProperties": choice(software::CHOICES).shape().json });
+    own(parse, "table of technologies and software", json)
 }
 
 /// A table of names and words.
@@ -332,14 +362,12 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
             .map(|role| sections.table::<BoxKeys>(&format!("dut.{role}")).map(|keys| (role, keys)))
             .collect()
     };
-    Some(Bed {
-        keys: keys?,
-        left: left?,
-        right: right?,
-        boxes: boxes.into_iter().collect::<Option<_>>()?,
-        folder: PathBuf::new(),
-        t0: Vec::new(),
-    })
+    let mut boxes: Vec<(&'static str, BoxKeys)> = boxes.into_iter().collect::<Option<_>>()?;
+    for (_, keys) in &mut boxes {
+        // Where no device is known, it has one of its software.
+        keys.software = keys.software.or(keys.software_of.iter().flatten().next().map(|(_, software)| *software));
+    }
+    Some(Bed { keys: keys?, left: left?, right: right?, boxes, folder: PathBuf::new(), t0: Vec::new() })
 }
 
 /// Whether two addresses are in one network of this length.
@@ -375,6 +403,28 @@ impl Bed {
     /// Whether natmeter makes the links itself, for a box in a namespace or a guest.
     pub fn makes_links(&self) -> bool {
         self.boxes.iter().any(|(_, keys)| keys.is_made())
+    }
+
+    /// The bed with the software and the addresses of a device: of a box with several of them, those of its technology.
+    pub fn of(&self, dut: &Dut) -> Cow<'_, Bed> {
+        let has_choice = self.boxes.iter().any(|(_, keys)| keys.software_of.is_some());
+        let has_addresses = self.ports().iter().any(|(_, port)| port.gateway_ipv6.is_some());
+        if !matches!(dut, Dut::External { .. }) || !(has_choice || has_addresses) {
+            return Cow::Borrowed(self);
+        }
+        let mut bed = self.clone();
+        for (role, keys) in &mut bed.boxes {
+            let asked = Asked::of(dut, role);
+            let own = keys.software_of.iter().flatten().find(|(technology, _)| technology == asked.technology);
+            keys.software = own.map(|(_, software)| *software).or(keys.software);
+        }
+        let (left, right) = dut.technology().map_or((4, 4), |(plays, technology)| technology.versions(plays));
+        for (port, version) in [(&mut bed.left, left), (&mut bed.right, right)] {
+            if version == 6 {
+                port.gateway = port.gateway_ipv6.map(IpAddr::V6).or(port.gateway);
+            }
+        }
+        Cow::Owned(bed)
     }
 
     /// The box beside each port: left, right.

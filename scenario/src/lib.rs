@@ -144,6 +144,8 @@ pub enum Dut {
     Resolver,
     /// A box between two ports of the tester.
     External {
+        /// The name under which its results are filed.
+        name: &'static str,
         /// Which part of the technology it plays.
         plays: Plays,
         /// The technology; `None` for plain forwarding.
@@ -187,10 +189,9 @@ impl Dut {
     /// The name under which its results are filed: that of its table, or of the part of the technology that it plays.
     pub fn name(&self) -> &'static str {
         match self {
-            Dut::Gateway { name, .. } => name,
+            Dut::Gateway { name, .. } | Dut::External { name, .. } => name,
             Dut::Kernel { software, .. } => software,
             Dut::Resolver => tables::RESOLVER,
-            Dut::External { .. } => "external",
             Dut::Simulated { .. } => "simulated",
         }
     }

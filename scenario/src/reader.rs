@@ -464,8 +464,9 @@ impl Reading<'_, '_> {
         let found: Vec<&tech::Entry> = found.copied().collect();
         if let [first, second, ..] = found[..]
             && !self.sections.has("dut.embedded")
+            && !self.sections.has("dut.external")
         {
-            let fault = Fault::new("only [dut.embedded] can have several technologies");
+            let fault = Fault::new("only [dut.embedded] and [dut.external] can have several technologies");
             let fault = fault.at(At::key(path(second)), "the second").at(At::key(path(first)), "the first");
             self.sections.faults.push(fault.instead("keep one of the tables"));
             return vec![None];
@@ -486,7 +487,7 @@ impl Reading<'_, '_> {
         let mut duts = Vec::new();
         self.one_gateway();
         if self.sections.has("dut.external") {
-            duts.push(self.external(technologies.pop()));
+            duts.extend(self.external(technologies));
         } else if self.sections.has("dut.embedded") {
             let plays = self.sections.table::<Embedded>("dut.embedded").map(|embedded| embedded.plays);
             duts.extend(technologies.into_iter().map(|technology| self.embedded(plays, technology)));
@@ -558,8 +559,9 @@ impl Reading<'_, '_> {
         Some(Dut::Gateway { name: KNOWN_TRUTH, plays: Plays::Dual, technology, truth: Some(Box::new(truth)) })
     }
 
-    fn external(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
-        let keys = self.sections.table::<External>("dut.external")?;
+    /// The box, once for each technology.
+    fn external(&mut self, technologies: Vec<Option<Box<dyn Technology>>>) -> Vec<Option<Dut>> {
+        let keys = self.sections.table::<External>("dut.external");
         if self.bed.is_none() {
             let fault =
                 Fault::new("this scenario needs a test bed").at(At::key("dut.external"), "a box between two ports");
@@ -567,11 +569,16 @@ impl Reading<'_, '_> {
                 .faults
                 .push(fault.instead("name the file of the bed: --bed bed.toml; `natmeter bed init` writes one"));
         }
-        let technology = match technology {
-            Some(technology) => Some(technology?),
-            None => None,
+        let several = technologies.len() > 1;
+        let dut = |technology: Option<Box<dyn Technology>>| {
+            let keys = keys.clone()?;
+            let own = technology.as_ref().filter(|_| several).map(|technology| technology.names().name(keys.plays));
+            Some(Dut::External { name: own.unwrap_or("external"), plays: keys.plays, technology, keys })
         };
-        Some(Dut::External { plays: keys.plays, technology, keys })
+        match technologies.is_empty() {
+            true => vec![dut(None)],
+            false => technologies.into_iter().map(|technology| dut(Some(technology?))).collect(),
+        }
     }
 
     fn link(&mut self, duts: &[Dut], usual_depth: usize) -> Option<Link> {

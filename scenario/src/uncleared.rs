@@ -54,7 +54,7 @@ impl Scenario {
     /// How long a box keeps idle connections that nothing empties, with the time that it may take to remove what has timed out:
     /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
-        let bed = self.bed.as_ref().filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
+        let bed = self.bed_of(dut).filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
         let clears = bed.boxes.iter().all(|(role, keys)| keys.clears(Asked::of(dut, role)) || !dut.has_state_in(role));
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))

@@ -63,6 +63,8 @@ const RATE: Rate = Rate(10_000);
 /// begin.
 pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
     let mut check = Check { say, bad: false };
+    let of_first = bed.of(&scenario.duts[first_point(scenario).dut]);
+    let bed = &*of_first;
     if (bed.makes_links() || check.interfaces(bed))
         && check.silence(scenario, bed, process)
         && check.neighbours(scenario, bed, process)

@@ -194,3 +194,54 @@ fn cores_of_boxes_are_those_of_the_bed() {
         assert!(said.contains(says) && said.contains("sweep.cores"), "{cores}: {said}");
     }
 }
+
+const SEVERAL: &str = "name = \"x\"\n[dut.external]\n[technology.nat44]\nmapping = \"address-and-port-dependent\"\n\
+    [technology.nat64]\npref64 = \"2001:2:0:1000::/96\"\npool = \"198.19.0.1\"\n[sweep]\nconnections = \"1k\"\n";
+
+/// A scenario with two technologies, over a guest with this software.
+fn of_several(of_box: &str, gateway: &str) -> Result<scenario::Scenario, String> {
+    let text = format!(
+        "[bed.left]\ninterface = \"a\"\naddresses = [\"198.18.0.2/24\", \"2001:2::2/64\"]\ngateway = \"198.18.0.1\"\n{gateway}\n\
+         [bed.right]\ninterface = \"b\"\naddresses = [\"198.19.0.2/24\"]\ngateway = \"198.19.0.1\"\n\
+         [dut]\non = \"guest\"\n{of_box}\n"
+    );
+    let bed = Some(BedText { name: "bed.toml".to_owned(), text, t0: Vec::new() });
+    let options = Options { bed, ..Options::default() };
+    scenario::parse("x.toml", SEVERAL, &options, tech::ALL).map(|read| read.scenario).map_err(|error| error.to_string())
+}
+
+/// Each technology is a device with its own software, and the address of the box that its packets need.
+#[test]
+fn a_box_has_several_technologies() {
+    let of_box = "software-of = { nat44 = \"nftables\", nat64 = \"jool\" }";
+    let scenario = of_several(of_box, "gateway-ipv6 = \"2001:2::1\"").unwrap();
+    let each: Vec<(String, String, String)> = scenario
+        .points()
+        .map(|point| {
+            let bed = point.of(&scenario).bed.clone().unwrap();
+            let gateway = bed.left.gateway.unwrap().to_string();
+            (point.dut_name, bed.boxes[0].1.software.unwrap().name.to_owned(), gateway)
+        })
+        .collect();
+    let of = |name: &str, software: &str, gateway: &str| (name.to_owned(), software.to_owned(), gateway.to_owned());
+    assert_eq!(each, [of("nat44", "nftables", "198.18.0.1"), of("nat64", "jool", "2001:2::1")]);
+}
+
+#[test]
+fn software_of_a_technology_is_refused_where_it_is_wrong() {
+    let six = "gateway-ipv6 = \"2001:2::1\"";
+    for (of_box, gateway, says) in [
+        ("software-of = { nat44 = \"jool\" }", six, "natmeter does not configure `jool` for the technology `nat44`"),
+        (
+            "software-of = { nat44 = \"nftables\" }",
+            six,
+            "the software `nftables` of the box `dut` is no stateful NAT64",
+        ),
+        ("software-of = \"jool\"", six, "write software by technology"),
+        ("software = \"jool\"", six, "the software `jool` of the box `dut` is no stateful NAT44"),
+        ("software = \"jool\"", "gateway-ipv6 = \"2001:3::1\"", "is in no network of the left port"),
+    ] {
+        let said = of_several(of_box, gateway).unwrap_err();
+        assert!(said.contains(says), "{said}");
+    }
+}

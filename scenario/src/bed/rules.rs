@@ -4,6 +4,7 @@ use super::{
     Bed, BoxKeys, GuestCores, GuestKind, LEAST_SILENCE, On, PortIo, PortKeys, ZeroCopy, prefix, shares_network,
 };
 use key::{At, Fault};
+use std::net::IpAddr;
 
 /// What does not fit together.
 pub(super) fn check(bed: &Bed) -> Vec<Fault> {
@@ -37,6 +38,19 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
             let fault = Fault::new(format!("the box's address {gateway} is in no network of the {side} port"));
             let fault = fault.at(path("gateway"), "asked for on this link").at(path("addresses"), "own addresses");
             faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
+        }
+        if let Some(six) = port.gateway_ipv6 {
+            if !matches!(port.gateway, Some(IpAddr::V4(_))) {
+                let fault = Fault::new("`gateway-ipv6` is beside an IPv4 address in `gateway`");
+                let fault = fault.at(path("gateway-ipv6"), "the second address of the box");
+                faults.push(fault.instead(format!("add gateway = \"198.18.0.1\", or write gateway = \"{six}\"")));
+            }
+            if !port.addresses.iter().any(|&own| shares_network(own, six.into())) {
+                let fault = Fault::new(format!("the box's address {six} is in no network of the {side} port"));
+                let fault =
+                    fault.at(path("gateway-ipv6"), "asked for on this link").at(path("addresses"), "own addresses");
+                faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
+            }
         }
         if let Some(gateway) = port.gateway.filter(|gateway| port.addresses.iter().any(|(own, _)| own == gateway)) {
             let fault = Fault::new(format!("tester and box both have the address {gateway} on the {side}"));

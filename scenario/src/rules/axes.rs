@@ -71,7 +71,7 @@ impl Check<'_> {
             let [set, swept] = [format!("traffic.{axis}"), format!("sweep.{axis}")];
             if self.spans.has(&set) && self.spans.has(&swept) {
                 let fault = Fault::new(format!("`{axis}` is both swept and set"));
-                let fault = fault.at(key::At::key(set), "set for all points").at(key::At::key(swept), "swept");
+                let fault = fault.at(set, "set for all points").at(key::At::key(swept), "swept");
                 self.fault(fault.instead(format!("remove `{axis}` from [traffic]")));
             }
         }

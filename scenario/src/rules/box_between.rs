@@ -17,14 +17,15 @@ impl Check<'_> {
         let Some(bed) = &self.scenario.bed else { return self.cores_without_boxes() };
         self.hooks(bed);
         self.software_of_boxes(bed);
-        self.addresses_of_box(bed);
+        let beds: Vec<_> = self.scenario.duts.iter().map(|dut| bed.of(dut)).collect();
+        beds.iter().for_each(|bed| self.addresses_of_box(bed));
     }
 
     /// The software that natmeter configures does what the scenario asks of its box.
     fn software_of_boxes(&mut self, bed: &Bed) {
         let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
-        let pairs = external.flat_map(|dut| bed.boxes.iter().map(move |(role, keys)| (dut, *role, keys)));
-        for (dut, role, keys) in pairs {
+        let of_dut = |dut| bed.of(dut).into_owned().boxes.into_iter().map(move |(role, keys)| (dut, role, keys));
+        for (dut, role, keys) in external.flat_map(of_dut) {
             let asked = Asked::of(dut, role);
             let Some(software) = keys.software.filter(|software| software.doing(asked).is_none()) else { continue };
             let able: Vec<&str> =

@@ -71,7 +71,7 @@ impl Check<'_> {
         for dut in &self.scenario.duts {
             let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
             match dut {
-                Dut::External { .. } if !self.scenario.bed.as_ref().is_some_and(|bed| has_hook(bed, dut)) => {
+                Dut::External { .. } if !self.scenario.bed_of(dut).is_some_and(|bed| has_hook(&bed, dut)) => {
                     let fault = fault.at(at.clone(), "needs the hook `memory`");
                     self.faults.push(fault.instead(
                         "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end",
