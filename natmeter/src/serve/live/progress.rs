@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The names of the fields, in the order of pages: name in messages, heading.
-pub(crate) const FIELDS: [(&str, &str); 9] = [
+pub(crate) const FIELDS: [(&str, &str); 10] = [
     ("done", "Measurements done"),
     ("left", "Predicted time left"),
     ("device", "Device"),
@@ -16,6 +16,7 @@ pub(crate) const FIELDS: [(&str, &str); 9] = [
     ("bracket", "Bracket of the search"),
     ("verdict", "Verdict and loss"),
     ("table", "Connection tracking table"),
+    ("cpu", "CPU of the device"),
     ("null", "Null device"),
 ];
 
@@ -49,14 +50,15 @@ pub(crate) struct Fields {
     bracket: String,
     verdict: String,
     table: String,
+    cpu: String,
     null: String,
 }
 
 impl Fields {
     /// Returns the texts in the order of [`FIELDS`].
     pub(crate) fn texts(&self) -> [&str; FIELDS.len()] {
-        let Fields { done, left, device, measurement, rate, bracket, verdict, table, null } = self;
-        [done, left, device, measurement, rate, bracket, verdict, table, null].map(String::as_str)
+        let Fields { done, left, device, measurement, rate, bracket, verdict, table, cpu, null } = self;
+        [done, left, device, measurement, rate, bracket, verdict, table, cpu, null].map(String::as_str)
     }
 }
 
@@ -80,6 +82,7 @@ struct Told {
     sent: u64,
     received: u64,
     entries: Option<u64>,
+    cpu_percent: Option<f64>,
     frames: u64,
     seconds: u64,
     not_needed: usize,
@@ -185,6 +188,9 @@ impl Progress {
         if let Some(entries) = told.entries {
             self.fields.table = format!("{} entries", console::short(entries));
         }
+        if let Some(percent) = told.cpu_percent {
+            self.fields.cpu = format!("{percent:.0} % busy, mean of its cores in phase 2");
+        }
     }
 
     /// Counts what is done and what is left.
@@ -208,7 +214,7 @@ mod tests {
             "{\"event\":\"dut-preparing\",\"dut\":\"nat\",\"connections\":1000,\"cores\":2}",
             "{\"event\":\"null-measured\",\"frames\":9000000}",
             "{\"event\":\"measurement-started\",\"number\":3,\"of\":8,\"measurement\":{\"metric\":\"throughput\",\"repetition\":1}}",
-            "{\"event\":\"trial\",\"rate\":2000000,\"verdict\":\"pass\",\"sent\":10,\"received\":10,\"entries\":1000}",
+            "{\"event\":\"trial\",\"rate\":2000000,\"verdict\":\"pass\",\"sent\":10,\"received\":10,\"entries\":1000,\"cpu_percent\":97.6}",
             "{\"event\":\"trial\",\"rate\":4000000,\"verdict\":\"fail\",\"reason\":\"loss\",\"sent\":1000,\"received\":900}",
             "{\"event\":\"trial\",\"rate\":3000000,\"verdict\":\"invalid\",\"sent\":1000,\"received\":1000}",
         ] {
@@ -225,6 +231,7 @@ mod tests {
                 "2 M/s passed, 4 M/s failed",
                 "invalid, no loss",
                 "1 k entries",
+                "98 % busy, mean of its cores in phase 2",
                 "9 M frames/s per direction",
             ]
         );
