@@ -123,7 +123,7 @@ fn devices() -> Vec<Row> {
 fn axes() -> Vec<Row> {
     let about = |axis: &Axis| match axis.kind {
         AxisKind::Numbers(numbers) => format!("{}, up to {}: {}", axis.heading, show_count(numbers.most), axis.devices),
-        AxisKind::Directions => format!("{}, in words: {}", axis.heading, axis.devices),
+        AxisKind::Directions => format!("{}, `both`, `forward`, `reverse` or `N:M`: {}", axis.heading, axis.devices),
     };
     AXES.iter().map(|axis| Row { name: axis.name().to_owned(), about: about(axis) }).collect()
 }

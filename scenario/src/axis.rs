@@ -228,7 +228,7 @@ mod tests {
             ("direction = \"both\"\n[traffic]\ndirection = \"both\"\n", "both swept and set", "x.toml:7:"),
             (
                 "direction = [\"both\"]\n[measure]\nmetrics = \"max_conn_est_rate\"\n",
-                "no metric has frames",
+                "no metric uses `direction`",
                 "x.toml:5:",
             ),
             ("direction = [\"both\"]\nexclude = { direction = \"1:2\" }\n", "never 1:2", "x.toml:6:"),

@@ -14,12 +14,12 @@ use tech::Axis;
 pub struct AxisValues(BTreeMap<String, Count>);
 
 impl AxisValues {
-    /// Without any.
+    /// Returns no values.
     pub const fn new() -> AxisValues {
         AxisValues(BTreeMap::new())
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,7 +45,7 @@ impl FromIterator<(String, Count)> for AxisValues {
     }
 }
 
-/// A value as files have it.
+/// A value as files write it: a number or a word.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -54,12 +54,12 @@ enum Written {
 }
 
 impl Written {
-    /// A value of the axis with this name.
+    /// Returns a value of the axis with this name as files write it.
     fn of(axis: &str, value: Count) -> Written {
         Axis::by_name(axis).and_then(|axis| axis.word(value)).map_or(Written::Number(value), Written::Word)
     }
 
-    /// The value that it is of the axis with this name.
+    /// Returns the value that is written, of the axis with this name; an error if the axis has no such word.
     fn read(self, axis: &str) -> Result<Count, String> {
         match self {
             Written::Number(value) => Ok(value),

@@ -187,8 +187,9 @@ key::table! {
         ssh_config: Option<PathBuf> = "ssh-config", maybe(path()), computed("your own");
         /// Processors of a guest, each with a queue of each interface; User-Mode Linux has one.
         guest_cpus: u32 = "guest-cpus", number(1..=64), or("1");
-        /// How a guest gets the cores of a point: it boots with all its processors, and natmeter takes the others offline, or its
-        /// kernel boots with this number (`nr_cpus`), so that drivers choose their queues for it.
+        /// How natmeter gives a guest the cores of a point. With `hot-unplug`, the guest boots with all its processors, and natmeter
+        /// takes those beyond the point's cores offline. With `boot`, its kernel boots with `nr_cpus` set to this number, so that
+        /// drivers choose their queues for it.
         guest_cores: GuestCores = "guest-cores", choice(GUEST_CORES), or("hot-unplug");
         /// Memory of a guest, in MiB.
         guest_memory: u32 = "guest-memory", number(64..=1 << 20), or("256");
@@ -205,12 +206,12 @@ pub enum GuestCores {
     /// The others go offline.
     #[default]
     HotUnplug,
-    /// Its kernel boots with so many.
+    /// The kernel of the guest boots with `nr_cpus` set to this number.
     Boot,
 }
 
 const GUEST_CORES: &[Choice<GuestCores>] = &[
-    ("hot-unplug", GuestCores::HotUnplug, "the others go offline"),
+    ("hot-unplug", GuestCores::HotUnplug, "natmeter takes the other processors offline"),
     ("boot", GuestCores::Boot, "kernel parameter `nr_cpus`; `guest:qemu`"),
 ];
 
@@ -219,7 +220,7 @@ const GUEST_CORES: &[Choice<GuestCores>] = &[
 pub enum CoresBy {
     /// The other cores of the box go offline.
     Hotplug,
-    /// Its kernel boots with so many.
+    /// The kernel of the guest boots with `nr_cpus` set to this number.
     Boot,
     /// Receive packet steering, in a namespace of this machine.
     Steering,
@@ -256,11 +257,16 @@ fn software_of() -> impl key::Kind<Out = SoftwareOf> {
         let Value::Table(table) = value else { return Err(Wrong::new(format!("{} here", value.type_name()), instead)) };
         let of = |entry: &key::Entry| {
             let software = choice(software::CHOICES).parse(&entry.node.value)?;
-            let software = software.ok_or_else(|| Wrong::new("natmeter does not configure `external`", instead))?;
+            let software = software.ok_or_else(|| {
+                Wrong::new(
+                    "natmeter does not configure `external`",
+                    "name software that natmeter configures, such as { nat44 = \"nftables\", nat64 = \"jool\" }",
+                )
+            })?;
             if software.does.iter().all(|does| does.technology != entry.name) {
                 let wrong =
                     format!("natmeter does not configure `{}` for the technology `{}`", software.name, entry.name);
-                return Err(Wrong::new(wrong, "name another software, or another technology"));
+                return Err(Wrong::new(wrong, "name software for this technology, or correct the technology's name"));
             }
             Ok((entry.name.clone(), software))
         };
@@ -364,7 +370,7 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
     };
     let mut boxes: Vec<(&'static str, BoxKeys)> = boxes.into_iter().collect::<Option<_>>()?;
     for (_, keys) in &mut boxes {
-        // Where no device is known, it has one of its software.
+        // Code that reads the bed without a device gets the first software of `software-of`.
         keys.software = keys.software.or(keys.software_of.iter().flatten().next().map(|(_, software)| *software));
     }
     Some(Bed { keys: keys?, left: left?, right: right?, boxes, folder: PathBuf::new(), t0: Vec::new() })
@@ -405,7 +411,7 @@ impl Bed {
         self.boxes.iter().any(|(_, keys)| keys.is_made())
     }
 
-    /// The bed with the software and the addresses of a device: of a box with several of them, those of its technology.
+    /// Returns the bed for one device: each box has the software, and each port the gateway address, of the device's technology.
     pub fn of(&self, dut: &Dut) -> Cow<'_, Bed> {
         let has_choice = self.boxes.iter().any(|(_, keys)| keys.software_of.is_some());
         let has_addresses = self.ports().iter().any(|(_, port)| port.gateway_ipv6.is_some());

@@ -157,7 +157,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
             ratios.join(", ")
         ));
     }
-    if directions.iter().all(|d| d.count() == 1)
+    if directions.iter().any(|d| d.count() == 1)
         && !scenario.sends_queries()
         && scenario.duts.iter().any(|dut| !dut.is_stateful())
     {

@@ -158,7 +158,7 @@ fn frames(scenario: &Scenario) -> String {
         [Direction::Forward] => "Initiator to Responder only".to_owned(),
         [Direction::Reverse] => "Responder to Initiator only".to_owned(),
         [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
-        _ => "the direction of each point".to_owned(),
+        _ => "directions as swept".to_owned(),
     };
     let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
     format!("{} octets{longest}, {direction}{native}", scenario.frame_sizes_in_words())

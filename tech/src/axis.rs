@@ -116,9 +116,11 @@ pub const AXES: &[Axis] = &[
         sets_subscribers: false,
     },
     Axis {
-        key: swept(DIRECTION, "Directions of phase 2, in place of that of `[traffic]`.", || {
-            AxisKind::Directions.shape()
-        }),
+        key: swept(
+            DIRECTION,
+            "Directions of phase 2 and of stateless trials, in place of `direction` of `[traffic]`.",
+            || AxisKind::Directions.shape(),
+        ),
         kind: AxisKind::Directions,
         heading: "direction",
         devices: "every device but a resolver",
@@ -206,7 +208,7 @@ impl Axis {
         }
     }
 
-    /// The value of a word; none if it has no such word.
+    /// Returns the value of a word; `None` if the axis has no such word.
     pub fn value(&self, word: &str) -> Option<u64> {
         let values = self.kind.parse(&Value::Text(word.to_owned())).ok()?;
         (!self.is_number()).then(|| values.first().copied()).flatten()

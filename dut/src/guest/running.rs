@@ -42,7 +42,7 @@ pub struct GuestConfig {
     pub memory_mib: u32,
     /// Its processors.
     pub cpus: u32,
-    /// With how many of them its kernel boots; all if none.
+    /// Number of processors with which its kernel boots (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
     /// Time limit of its boot.
     pub boot: Duration,

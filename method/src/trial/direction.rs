@@ -84,7 +84,7 @@ impl Direction {
         }
     }
 
-    /// Returns a number for it, where only numbers are held: of a ratio n:m, 10,000 × n + m.
+    /// Returns the code of the direction, for maps that hold only numbers; that of a ratio n:m is 10,000 × n + m.
     pub fn code(self) -> u64 {
         match self {
             Direction::Both => 1,
@@ -94,7 +94,7 @@ impl Direction {
         }
     }
 
-    /// Reads a number of [`Direction::code`]; `None` for any other.
+    /// Returns the direction that has this code; `None` if there is none.
     pub fn of_code(code: u64) -> Option<Direction> {
         let part = |n: u64| u32::try_from(n).ok();
         match code {
@@ -111,7 +111,7 @@ impl Direction {
     }
 }
 
-/// What separates the two numbers of a ratio in its code: more than the largest number.
+/// Factor of the first number of a ratio in its code; larger than [`DirectionRatio::MOST`].
 const RATIOS: u64 = 10_000;
 
 impl fmt::Display for Direction {

@@ -36,7 +36,7 @@ pub struct Nics<'a> {
     pub macs: [[u8; 6]; 2],
     /// The queues of its TAPs, left and right, if it has TAPs.
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
-    /// The cores with which its kernel boots, if not all.
+    /// Number of processors with which its kernel boots (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
 }
 

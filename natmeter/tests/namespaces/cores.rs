@@ -41,7 +41,7 @@ fn a_qemu_guest_has_one_core_and_then_two() {
     assert_eq!(said, ["0", "0-1"]);
 }
 
-/// What is not possible is not there: with the other cores merely offline, `possible` would be 0-1 at both points.
+/// With `nr_cpus`, `possible` lists only the cores of the point. After hot-unplug it would be 0-1 at both points.
 #[test]
 #[ignore = "needs root and a guest"]
 fn the_kernel_of_a_qemu_guest_boots_with_one_core_and_then_two() {

@@ -214,7 +214,7 @@ const DELAYS: [(&str, &str); 3] = [
 
 /// The result of a metric at the headline point.
 fn at_headline<'a>(results: &[&'a PointResult], metric: &str) -> Option<&'a PointResult> {
-    // Of words, the first is the usual one.
+    // Words have no order of size: the one with the smallest code, such as `both`, is the headline.
     let rank = |(axis, n): (&Axis, u64)| if axis.is_number() { n } else { u64::MAX - n };
     let swept = |c: &PointResult| in_order(&c.axes).map(rank).collect::<Vec<_>>();
     let own = results.iter().copied().filter(|c| c.metric == metric);

@@ -41,9 +41,12 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
         }
         if let Some(six) = port.gateway_ipv6 {
             if !matches!(port.gateway, Some(IpAddr::V4(_))) {
-                let fault = Fault::new("`gateway-ipv6` is beside an IPv4 address in `gateway`");
+                let fault = Fault::new("`gateway-ipv6` needs an IPv4 address in `gateway`");
                 let fault = fault.at(path("gateway-ipv6"), "the second address of the box");
-                faults.push(fault.instead(format!("add gateway = \"198.18.0.1\", or write gateway = \"{six}\"")));
+                faults.push(fault.instead(format!(
+                    "write an IPv4 address in `gateway`, such as gateway = \"198.18.0.1\", or write gateway = \"{six}\" and remove \
+                     `gateway-ipv6`"
+                )));
             }
             if !port.addresses.iter().any(|&own| shares_network(own, six.into())) {
                 let fault = Fault::new(format!("the box's address {six} is in no network of the {side} port"));
@@ -96,13 +99,16 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
         if keys.guest_cores == GuestCores::Boot {
             let booted = format!("{table}.guest-cores");
             if keys.guest() != Some(GuestKind::Qemu) {
-                let fault = Fault::new("only a guest of QEMU boots with the cores of a point");
-                faults
-                    .push(fault.at(booted.clone(), "boots a guest").instead("write on = \"guest:qemu\", or remove it"));
+                let fault = Fault::new("guest-cores = \"boot\" needs a QEMU guest");
+                faults.push(
+                    fault
+                        .at(booted.clone(), "needs `guest:qemu`")
+                        .instead("write on = \"guest:qemu\", or remove `guest-cores`"),
+                );
             }
             if keys.cores.is_some() {
                 let fault = Fault::new("the cores of this box are set twice").at(booted, "by a boot parameter");
-                faults.push(fault.at(format!("{table}.cores"), "by a hook").instead("remove one of both"));
+                faults.push(fault.at(format!("{table}.cores"), "by a hook").instead("remove `guest-cores` or `cores`"));
             }
         }
         if keys.is_made() && keys.interfaces.iter().any(|name| !["left", "right"].contains(&name.as_str())) {

@@ -24,6 +24,7 @@ impl Check<'_> {
     /// The software that natmeter configures does what the scenario asks of its box.
     fn software_of_boxes(&mut self, bed: &Bed) {
         let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
+        let several = external.clone().count() > 1;
         let of_dut = |dut| bed.of(dut).into_owned().boxes.into_iter().map(move |(role, keys)| (dut, role, keys));
         for (dut, role, keys) in external.flat_map(of_dut) {
             let asked = Asked::of(dut, role);
@@ -43,6 +44,10 @@ impl Check<'_> {
                             .into()
                     }
                     (_, []) => "configure the box with hooks: software = \"external\" in the bed file".to_owned(),
+                    (_, able) if several => {
+                        let able = able.join("\" or \"");
+                        format!("write {} = \"{able}\" in `software-of` of the box in the bed file", asked.technology)
+                    }
                     (_, able) => format!("write software = \"{}\" in the bed file", able.join("\" or \"")),
                 }),
             );

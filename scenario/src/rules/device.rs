@@ -151,7 +151,7 @@ impl Check<'_> {
         if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
             let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections").at(key, "new connections");
-            self.fault(fault.instead("write direction = \"forward\" or \"both\", or remove `churn`"));
+            self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\", or remove `churn`"));
         }
     }
 }

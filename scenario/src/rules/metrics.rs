@@ -110,7 +110,7 @@ impl Check<'_> {
         if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
             let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections");
-            self.fault(fault.instead("write direction = \"forward\" or \"both\""));
+            self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\""));
         }
     }
 
@@ -186,20 +186,22 @@ impl Check<'_> {
             let fault = fault.instead("remove `responder-table`: no device of this scenario keeps connections");
             self.fault(fault);
         } else if let [Direction::Reverse] = self.scenario.directions()[..] {
-            let fault = fault.at("traffic.direction", "the Responder receives no frame in phase 2");
+            let direction = self.direction_at(|_| true).unwrap_or_else(|| "traffic.direction".into());
+            let fault = fault.at(direction, "the Responder receives no frame in phase 2");
             self.fault(fault.instead("remove `responder-table`, or the direction"));
         }
     }
 
-    /// Frames in both directions are there only in phase 2 and in stateless trials.
+    /// Refuses a swept direction or a ratio of rates that no metric uses: only phase 2 and stateless trials have frames from both
+    /// sides.
     fn unused_direction(&mut self) {
         let any = self.scenario.measure.metrics.iter().any(|key| procedure::of(key).is_some_and(|of| !of.phase1));
         let is_swept = self.spans.has("sweep.direction");
         let of_phase2 = self.direction_at(|direction| is_swept || direction.ratio().is_some());
         let Some(direction) = of_phase2.filter(|_| !any) else { return };
-        let fault = Fault::new("no metric has frames in both directions").at(direction, "not used");
+        let fault = Fault::new("no metric uses `direction`").at(direction, "not used");
         let fault = fault.at(self.measure("metrics"), "the Initiator alone sends in phase 1");
-        self.fault(fault.instead("add \"throughput\" to the metrics, or remove the direction"));
+        self.fault(fault.instead("add \"throughput\" to the metrics, or remove `direction`"));
     }
 
     /// No connection times out within a trial, and sequence numbers do not run out.

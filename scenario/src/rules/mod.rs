@@ -108,14 +108,14 @@ impl Check<'_> {
         self.scenario.duts.iter().filter_map(Dut::technology).all(|(_, technology)| technology.faults().is_empty())
     }
 
-    /// No value of a list stands twice.
-    /// Where the scenario has a direction that `meets` a condition: in `[traffic]`, or among those that it sweeps.
+    /// Returns where the first direction that `meets` the condition is written: in `[traffic]`, or in `[sweep]`.
     fn direction_at(&self, meets: impl FnMut(Direction) -> bool) -> Option<At> {
         let at = self.scenario.directions().into_iter().position(meets)?;
         let is_swept = self.spans.has("sweep.direction");
         Some(if is_swept { At::key(format!("sweep.direction[{at}]")) } else { "traffic.direction".into() })
     }
 
+    /// Refuses a value that a list has twice.
     fn twice<T: PartialEq>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) {
         for (at, value) in values.iter().enumerate() {
             if let Some(first) = values[..at].iter().position(|other| other == value) {

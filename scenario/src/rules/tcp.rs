@@ -51,7 +51,7 @@ impl Check<'_> {
             let fault = Fault::new("no TCP connection is opened");
             let fault = fault.at(direction, "the Initiator sends nothing");
             let fault = fault.at(self.measure("metrics"), "the Initiator opens connections");
-            self.fault(fault.instead("write direction = \"forward\" or \"both\""));
+            self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\""));
         }
     }
 }
