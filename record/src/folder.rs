@@ -168,9 +168,11 @@ impl SelfTest {
 }
 
 impl Calibration {
-    /// The ceiling at this number of connections and values of further axes, if it is known.
-    pub fn at(&self, connections: Count, axes: &AxisValues) -> Option<&Ceiling> {
-        self.ceilings.iter().find(|c| c.connections == connections && c.axes == *axes)
+    /// The ceiling at a point of this number of connections and values of further axes, if it is known; `here` is the scenario at
+    /// the point.
+    pub fn at(&self, here: &Scenario, connections: Count, axes: &AxisValues) -> Option<&Ceiling> {
+        let frame = here.own_frame();
+        self.ceilings.iter().find(|c| c.connections == connections && c.axes == *axes && c.frame == frame)
     }
 }
 
@@ -232,6 +234,9 @@ pub struct Ceiling {
     /// Values of further axes, which may change the flows.
     #[serde(default, skip_serializing_if = "AxisValues::is_empty")]
     pub axes: AxisValues,
+    /// Octets of the longest frames, if the devices of a bed have frames of different lengths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<usize>,
     /// The link over which it was measured.
     #[serde(default)]
     pub over: Over,

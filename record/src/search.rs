@@ -480,7 +480,10 @@ fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) ->
     let ceiling = match scenario.duts.get(m.point.dut) {
         // A simulated device has no frames, so the tester is no limit.
         Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
-        _ => calibration.at(connections, &m.point.axes).and_then(|c| c.of_trials(&m.metric)).ok_or_else(unknown)?,
+        _ => calibration
+            .at(&m.point.of(scenario), connections, &m.point.axes)
+            .and_then(|c| c.of_trials(&m.metric))
+            .ok_or_else(unknown)?,
     };
     Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
 }

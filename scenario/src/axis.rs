@@ -133,10 +133,14 @@ impl Scenario {
     /// of this number of connections.
     pub fn at(&self, dut: usize, connections: Count, values: &AxisValues) -> Cow<'_, Scenario> {
         let bed = self.bed_of(&self.duts[dut]).filter(|bed| matches!(bed, Cow::Owned(_)));
-        if values.is_empty() && !self.following.any() && bed.is_none() {
+        let unlike = |other: &Dut| other.overhead() != self.duts[dut].overhead();
+        let device = (self.bed.is_some() && self.duts.iter().any(unlike)).then_some(dut);
+        if values.is_empty() && !self.following.any() && bed.is_none() && device.is_none() {
             return Cow::Borrowed(self);
         }
-        let mut scenario = Scenario { bed: bed.map(Cow::into_owned).or_else(|| self.bed.clone()), ..self.clone() };
+        let mut scenario = self.clone();
+        scenario.device = device;
+        scenario.bed = bed.map(Cow::into_owned).or(scenario.bed);
         set_all(&mut scenario.duts[dut], values, &mut scenario.traffic.flows);
         if let Some(&size) = values.get(FRAME_SIZE) {
             scenario.traffic.frame_size = size as usize;

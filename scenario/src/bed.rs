@@ -153,6 +153,7 @@ key::table! {
     /// `{left-next-hop}`, `{right-address}` and `{right-next-hop}` stand for addresses of the box and of its next hops, if
     /// natmeter knows them. `{neighbours}` has a line for each address of the tester beside the box: side, address and Ethernet
     /// address. `{customers}` and `{mapping-rules}` stand for the customers and mapping rules of an edge, one a line.
+    /// `{technology}` and `{part}` (`whole`, `ce`, `pe`, `dual`) stand for what the box is.
     pub struct BoxKeys {
         /// Its software, which natmeter configures and restores; `external` is what you or your hooks configure.
         software: Option<&'static Software> = "software", choice(software::CHOICES), or("external");
@@ -368,12 +369,14 @@ fn bed(sections: &mut Sections<'_>, tree: &Tree) -> Option<Bed> {
             .map(|role| sections.table::<BoxKeys>(&format!("dut.{role}")).map(|keys| (role, keys)))
             .collect()
     };
-    let mut boxes: Vec<(&'static str, BoxKeys)> = boxes.into_iter().collect::<Option<_>>()?;
-    for (_, keys) in &mut boxes {
-        // Code that reads the bed without a device gets the first software of `software-of`.
-        keys.software = keys.software.or(keys.software_of.iter().flatten().next().map(|(_, software)| *software));
-    }
-    Some(Bed { keys: keys?, left: left?, right: right?, boxes, folder: PathBuf::new(), t0: Vec::new() })
+    Some(Bed {
+        keys: keys?,
+        left: left?,
+        right: right?,
+        boxes: boxes.into_iter().collect::<Option<_>>()?,
+        folder: PathBuf::new(),
+        t0: Vec::new(),
+    })
 }
 
 /// Whether two addresses are in one network of this length.
@@ -434,7 +437,7 @@ impl Bed {
     }
 
     /// The box beside each port: left, right.
-    fn beside(&self) -> [&BoxKeys; 2] {
+    pub(crate) fn beside(&self) -> [&BoxKeys; 2] {
         let last = self.boxes.len() - 1;
         [0, last].map(|at| &self.boxes[at].1)
     }
@@ -500,7 +503,12 @@ impl BoxKeys {
 
     /// Whether natmeter gives it addresses and routes.
     pub fn has_network(&self) -> bool {
-        self.guest().is_some() || (self.on == On::Namespace && self.software.is_some())
+        self.guest().is_some() || (self.on == On::Namespace && self.is_configured())
+    }
+
+    /// Whether natmeter configures its software.
+    pub(crate) fn is_configured(&self) -> bool {
+        self.software.is_some() || self.software_of.is_some()
     }
 
     /// Whether natmeter makes it and its links.

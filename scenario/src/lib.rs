@@ -85,6 +85,8 @@ pub struct Scenario {
     pub allow_addresses: Vec<AddrRange>,
     /// Devices under test, measured one after the other.
     pub duts: Vec<Dut>,
+    /// The device of a point, by number, if the devices of a bed have frames of different lengths.
+    pub device: Option<usize>,
     /// How tester and DUT are joined.
     pub link: Link,
     /// The test bed, if the device is a box between two ports of the tester.
@@ -285,7 +287,14 @@ impl Scenario {
     /// Octets by which its frames are longer than as IPv4, where they are longest.
     pub fn overhead(&self) -> usize {
         let native = self.native_networks().map(|_| IPV6 - IPV4);
-        self.duts.iter().map(Dut::overhead).chain(native).max().unwrap_or(0)
+        let all = self.duts.iter().enumerate().filter(|(at, _)| self.device.is_none_or(|device| device == *at));
+        all.map(|(_, dut)| dut.overhead()).chain(native).max().unwrap_or(0)
+    }
+
+    /// Octets of the longest frames of its device, where the devices of a bed have frames of different lengths: the line rate, and
+    /// the tester ceiling with it, differ. None where one ceiling holds for all.
+    pub fn own_frame(&self) -> Option<usize> {
+        self.device.map(|_| self.widest_frame())
     }
 
     /// Octets of the packet in the largest one.

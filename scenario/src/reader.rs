@@ -410,6 +410,7 @@ impl Reading<'_, '_> {
             compare: top.compare,
             allow_addresses: top.allow_addresses,
             duts,
+            device: None,
             link: link?,
             bed: self.bed.take(),
             impair: impair?,

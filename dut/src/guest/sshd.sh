@@ -14,4 +14,6 @@ ssh-keygen -q -t ed25519 -N '' -C guest -f /run/host-key
 ip addr add "$address" dev control
 /usr/sbin/sshd -f /dev/null -o HostKey=/run/host-key -o ListenAddress="${address%/*}" -o AuthenticationMethods=publickey \
     -o PidFile=none -o SetEnv="PATH=$PATH"
+# sshd goes into the background before it listens: on port 0x16, state 0A.
+until grep -q ':0016 00000000:0000 0A' /proc/net/tcp; do sleep 0.1; done
 cat /run/host-key.pub

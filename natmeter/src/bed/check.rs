@@ -62,39 +62,46 @@ const RATE: Rate = Rate(10_000);
 /// Checks a bed with the frames of a scenario, and hands each line to `say` as soon as it is known. Returns whether a run can
 /// begin.
 pub fn check(scenario: &Scenario, bed: &Bed, process: &Process, say: &mut dyn FnMut(Line)) -> bool {
-    let mut check = Check { say, bad: false };
-    let of_first = bed.of(&scenario.duts[first_point(scenario).dut]);
-    let bed = &*of_first;
-    if (bed.makes_links() || check.interfaces(bed))
-        && check.silence(scenario, bed, process)
-        && check.neighbours(scenario, bed, process)
-    {
-        let point = first_point(scenario);
-        let forwards = check.frames(scenario, &point, process);
-        if forwards {
-            check.ceiling(scenario, bed, &point, process);
+    let mut check = Check { say, bad: false, of: String::new() };
+    let firsts = first_points(scenario);
+    let several = firsts.len() > 1;
+    let is_open = (bed.makes_links() || check.interfaces(bed)) && check.silence(scenario, bed, process);
+    for (number, point) in firsts.iter().enumerate() {
+        let here = &*point.of(scenario);
+        let bed = here.bed.as_ref().unwrap_or(bed);
+        check.of = if several { format!(", {}", point.dut_name) } else { String::new() };
+        if is_open && check.neighbours(here, bed, process) && check.frames(here, point, process) && number == 0 {
+            check.ceiling(here, bed, point, process);
             if !bed.makes_links() {
-                check.t0(scenario, bed);
+                check.t0(here, bed);
             }
         }
+        check.hooks(here, bed, point, process);
     }
-    check.hooks(scenario, bed, process);
     !check.bad
 }
 
-/// The first point of a scenario.
-fn first_point(scenario: &Scenario) -> Point {
-    let plan = record::plan::Plan::new(scenario);
-    plan.measurements[0].point.clone()
+/// The first point of each device.
+fn first_points(scenario: &Scenario) -> Vec<Point> {
+    let mut firsts: Vec<Point> = Vec::new();
+    for measurement in record::plan::Plan::new(scenario).measurements {
+        if firsts.iter().all(|point| point.dut != measurement.point.dut) {
+            firsts.push(measurement.point);
+        }
+    }
+    firsts
 }
 
 struct Check<'a> {
     say: &'a mut dyn FnMut(Line),
     bad: bool,
+    /// The device, behind the name of each line, if there are several.
+    of: String,
 }
 
 impl Check<'_> {
     fn say(&mut self, line: Line) -> bool {
+        let line = Line { name: line.name + &self.of, ..line };
         let good = line.grade != Grade::Bad;
         self.bad |= !good;
         (self.say)(line);
@@ -298,7 +305,7 @@ impl Check<'_> {
     }
 
     /// Which hooks the box has.
-    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, process: &Process) {
+    fn hooks(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) {
         for (role, keys) in &bed.boxes {
             let hooks = [
                 ("prepare", &keys.prepare),
@@ -318,7 +325,7 @@ impl Check<'_> {
                 self.say(line(name, Grade::NotRun, given.join(", ")));
                 continue;
             }
-            let answered = boxes::of_point(scenario, role, &first_point(scenario))
+            let answered = boxes::of_point(scenario, role, point)
                 .and_then(|of_point| boxes::ask(bed, (role, keys), of_point, process));
             self.say(match answered {
                 Ok(words) => line(name, Grade::Good, format!("{}; {words}", given.join(", "))),

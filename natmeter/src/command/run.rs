@@ -188,9 +188,10 @@ fn conclude(
     let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
     Ok(Exit::of_results(&outcomes, |o| {
         let Measurement { point, metric, .. } = &o.measurement;
-        let ceiling =
-            calibration.as_ref().and_then(|c| c.at(point.connections, &point.axes)).and_then(|c| c.of(metric));
-        let max_rate = header.as_ref().and_then(|header| point.of(&header.scenario).max_rate());
+        let here = header.as_ref().map(|header| point.of(&header.scenario));
+        let known = calibration.as_ref().zip(here.as_deref());
+        let ceiling = known.and_then(|(c, here)| c.at(here, point.connections, &point.axes)?.of(metric));
+        let max_rate = here.and_then(|here| here.max_rate());
         is_upper_end_the_testers(max_rate, ceiling)
     }))
 }

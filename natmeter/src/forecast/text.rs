@@ -139,7 +139,7 @@ fn guesses(out: &mut String, scenario: &Scenario) {
         let set_up =
             if dut.is_stateful() { format!("{} connections/s, ", show_count(guess.set_up.0)) } else { String::new() };
         let (forward, top) = (show_count(guess.forward.0), show_count(guess.top.0));
-        let direction = method::trial::of_rate(scenario.traffic.direction.ratio());
+        let direction = method::trial::of_rate(scenario.directions().iter().find_map(|direction| direction.ratio()));
         let _ = writeln!(out, "  {}: {set_up}{forward} frames/s {direction}; the search begins at {top}", dut.name());
     }
 }

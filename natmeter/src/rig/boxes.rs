@@ -212,6 +212,8 @@ pub struct OfPoint {
 pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
     let asked = Asked::of(&scenario.duts[point.dut], role);
     let mut values = values(scenario, role, point);
+    values.push(("technology".to_owned(), asked.technology.to_owned()));
+    values.push(("part".to_owned(), asked.part.name().to_owned()));
     values.extend(scenario.bed.iter().flat_map(|bed| addresses(bed, role)));
     values.extend(scenario.bed.iter().map(|bed| ("neighbours".to_owned(), neighbours(bed, role))));
     if let Some((plays, technology)) = scenario.duts[point.dut].technology() {

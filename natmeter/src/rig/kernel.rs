@@ -143,9 +143,11 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
 
 /// Whether a device has the kernel of this machine, whose perf profiles it. The perf of a box over ssh is looked for before its trials.
 fn is_profiled_here(scenario: &Scenario) -> bool {
-    let boxes = || scenario.bed.iter().flat_map(|bed| &bed.boxes);
+    let boxes = |dut: &Dut| {
+        scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.has_kernel_of_tester()))
+    };
     scenario.duts.iter().any(|dut| match dut {
-        Dut::External { .. } => boxes().any(|(_, keys)| keys.has_kernel_of_tester()),
+        Dut::External { .. } => boxes(dut),
         other => other.can_be_profiled(),
     })
 }

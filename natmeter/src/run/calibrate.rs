@@ -32,7 +32,9 @@ pub fn calibrate(
     process: &Process,
 ) -> Result<Option<Ceiling>, RunError> {
     let scenario = &*point.of(scenario);
-    if known.at(point.connections, &point.axes).is_some() || matches!(scenario.duts[point.dut], Dut::Simulated { .. }) {
+    if known.at(scenario, point.connections, &point.axes).is_some()
+        || matches!(scenario.duts[point.dut], Dut::Simulated { .. })
+    {
         return Ok(None);
     }
     let ceiling = measured(known, scenario, point, process)?;
@@ -74,6 +76,7 @@ fn measured(
     Ok(Ceiling {
         connections: point.connections,
         axes: point.axes.clone(),
+        frame: scenario.own_frame(),
         over: Over::of(&scenario.link),
         direction_ratio: scenario.traffic.direction.ratio(),
         workers,
@@ -91,6 +94,7 @@ fn of_queries(scenario: &Scenario, point: &Point, process: &Process) -> Result<C
     Ok(Ceiling {
         connections: point.connections,
         axes: point.axes.clone(),
+        frame: scenario.own_frame(),
         over: Over::Dns,
         workers: 1,
         frames: found.rate,

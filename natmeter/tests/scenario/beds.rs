@@ -210,6 +210,13 @@ fn of_several(of_box: &str, gateway: &str) -> Result<scenario::Scenario, String>
     scenario::parse("x.toml", SEVERAL, &options, tech::ALL).map(|read| read.scenario).map_err(|error| error.to_string())
 }
 
+/// A hook may configure the box for each technology; cores are those of the software of each technology.
+#[test]
+fn hooks_of_several_technologies_have_their_name() {
+    let six = "gateway-ipv6 = \"2001:2::1\"";
+    assert!(of_several("prepare = \"./set {technology} {part}\"\nclear = \"true\"", six).is_ok());
+}
+
 /// Each technology is a device with its own software, and the address of the box that its packets need.
 #[test]
 fn a_box_has_several_technologies() {
@@ -232,16 +239,16 @@ fn software_of_a_technology_is_refused_where_it_is_wrong() {
     let six = "gateway-ipv6 = \"2001:2::1\"";
     for (of_box, gateway, says) in [
         ("software-of = { nat44 = \"jool\" }", six, "natmeter does not configure `jool` for the technology `nat44`"),
-        (
-            "software-of = { nat44 = \"nftables\" }",
-            six,
-            "the software `nftables` of the box `dut` is no stateful NAT64",
-        ),
+        ("software-of = { nat44 = \"nftables\" }", six, "nothing configures the box `dut` for each technology"),
         ("software-of = \"jool\"", six, "write software by technology"),
         ("software = \"jool\"", six, "write nat44 = "),
+        ("on-hooks", six, "nothing configures the box `dut` for each technology"),
+        ("software-of = { nat44 = \"nftables\", nat64 = \"jool\" }", "", "the box has no IPv6 address on the left"),
+        ("software = \"jool\"", "gateway-ipv6 = \"2001:2::2\"", "tester and box both have the address 2001:2::2"),
         ("software = \"jool\"", "gateway-ipv6 = \"2001:3::1\"", "is in no network of the left port"),
     ] {
-        let said = of_several(of_box, gateway).unwrap_err();
+        let of_box = of_box.replace("on-hooks", "prepare = \"./set {pref64}\"\nclear = \"true\"");
+        let said = of_several(&of_box, gateway).unwrap_err();
         assert!(said.contains(says), "{said}");
     }
 }

@@ -242,7 +242,9 @@ fn add(joined: &mut Record, mut part: Record, earlier: &[String], name: &str) ->
 fn calibrations(first: Option<Calibration>, second: Option<Calibration>) -> Option<Calibration> {
     let (Some(mut first), Some(second)) = (first.clone(), second.clone()) else { return first.or(second) };
     for ceiling in second.ceilings {
-        let same = |known: &&mut Ceiling| known.connections == ceiling.connections && known.axes == ceiling.axes;
+        let same = |known: &&mut Ceiling| {
+            known.connections == ceiling.connections && known.axes == ceiling.axes && known.frame == ceiling.frame
+        };
         match first.ceilings.iter_mut().find(same) {
             Some(known) if known.frames <= ceiling.frames => {}
             Some(known) => *known = ceiling,

@@ -49,7 +49,7 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
     let limit = limits.into_iter().find(|limit| *limit != Limit::Unknown).unwrap_or(Limit::Unknown);
     let profile = profiled.and_then(profile_of);
     let mut loads: Vec<CoreLoads> = idle.map_or(&[][..], idle_of).iter().map(CoreLoads::of_samples).collect();
-    let (whose, boxes) = box_of_profile(report);
+    let (whose, boxes) = box_of_profile(report, point);
     let profile = profile.zip(whose);
     if loads.is_empty() {
         loads.extend(profile.and_then(|(profile, of)| Some(CoreLoads { of, ..CoreLoads::of_profile(profile)? })));
@@ -60,8 +60,9 @@ fn at(report: &Report, point: &PointResult) -> Option<Bottleneck> {
 
 /// Number of the box that a profile shows, and the number of boxes. A profile of a kernel that forwards packets of several boxes
 /// shows none of them.
-fn box_of_profile(report: &Report) -> (Option<u32>, u32) {
-    let Some(bed) = &report.header.scenario.bed else { return (Some(0), 1) };
+fn box_of_profile(report: &Report, point: &PointResult) -> (Option<u32>, u32) {
+    let scenario = &report.header.scenario;
+    let Some(bed) = scenario.duts.get(point.dut).and_then(|dut| scenario.bed_of(dut)) else { return (Some(0), 1) };
     let here = |(at, (_, keys)): (u32, &(_, BoxKeys))| keys.has_kernel_of_tester().then_some(at);
     let mut of_this_kernel = (0..).zip(&bed.boxes).filter_map(here);
     let first = of_this_kernel.next();

@@ -183,11 +183,12 @@ fn longest(scenario: &Scenario) -> String {
 pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
-    let direction = match t.direction {
-        Direction::Both => "both directions at the same rate".to_owned(),
-        Direction::Forward => "left to right only".to_owned(),
-        Direction::Reverse => "right to left only".to_owned(),
-        Direction::Mixed(ratio) => format!("both directions, rates left to right : right to left = {ratio}"),
+    let direction = match scenario.directions()[..] {
+        [Direction::Both] => "both directions at the same rate".to_owned(),
+        [Direction::Forward] => "left to right only".to_owned(),
+        [Direction::Reverse] => "right to left only".to_owned(),
+        [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
+        _ => "directions as swept".to_owned(),
     };
     let waits =
         [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
@@ -381,7 +382,8 @@ pub(super) const BELIEVED_SHARE: f64 = 0.9;
 
 /// The tester ceiling for the metric of a result, at its number of connections, per direction.
 pub(super) fn ceiling(report: &Report, result: &super::PointResult) -> Option<f64> {
-    let ceiling = report.calibration.as_ref()?.at(result.connections, &result.axes)?.of(&result.metric)?.0;
+    let here = report.header.scenario.at(result.dut, result.connections, &result.axes);
+    let ceiling = report.calibration.as_ref()?.at(&here, result.connections, &result.axes)?.of(&result.metric)?.0;
     (ceiling > 0).then_some(ceiling as f64)
 }
 

@@ -160,8 +160,11 @@ fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> 
 /// How the set-up of a published value differs from that of a result: test bed, part of the technology, frame size, mapping,
 /// directions. Connections, cores and ports are conditions, which stand beside each value.
 pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: &Published) -> Vec<String> {
-    let Some(dut) = scenario.duts.get(result.dut) else { return Vec::new() };
-    let traffic = &scenario.traffic;
+    if scenario.duts.get(result.dut).is_none() {
+        return Vec::new();
+    }
+    let scenario = &*scenario.at(result.dut, result.connections, &result.axes);
+    let (dut, traffic) = (&scenario.duts[result.dut], &scenario.traffic);
     let mut differences = Vec::new();
     if let Some((plays, technology)) = dut.technology()
         && technology.names().has_edges()

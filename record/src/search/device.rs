@@ -87,7 +87,9 @@ pub(crate) fn limit(m: &Measurement, scenario: &Scenario, calibration: &Calibrat
     if given(m, scenario).is_some() {
         return Limit::Unknown;
     }
-    let ceiling = || calibration.at(m.point.connections, &m.point.axes).and_then(|c| c.of_trials(&m.metric));
+    let ceiling = || {
+        calibration.at(&m.point.of(scenario), m.point.connections, &m.point.axes).and_then(|c| c.of_trials(&m.metric))
+    };
     if kinds.contains(&ResultKind::Exact) {
         Limit::Device
     } else if kinds.contains(&ResultKind::TesterLimit)

@@ -6,7 +6,9 @@ use super::point::Limits;
 use crate::report::Report;
 use crate::report::number::{grouped, plural};
 
-/// Remarks on results of a point, in the order of the notes.
+// Remarks on results of a point, in the order of the notes.
+pub(super) const UNLIKE_RATES: &str =
+    "The rates of both directions differ: the throughput is that of the faster one, and the slower one had less.";
 pub(super) const ONE_WAY: &str = "Measured in one direction: both directions at once were not measured.";
 pub(super) const SHARES_CORE: &str = "Tester and device shared a core in some results.";
 pub(super) const CLOSED_LOOP: &str = "Some rates contain the tester's time: the device may do more.";
@@ -21,7 +23,7 @@ pub(super) fn notes(demand: &Demand, report: &Report, points: &[Limits], chosen:
         notes.extend(frames(demand, points));
         notes.extend(chosen.and_then(|choice| hosts(demand, choice)));
     }
-    for remark in [ONE_WAY, SHARES_CORE, CLOSED_LOOP] {
+    for remark in [ONE_WAY, UNLIKE_RATES, SHARES_CORE, CLOSED_LOOP] {
         if points.iter().any(|point| point.remarks.contains(&remark)) {
             notes.push(remark.to_owned());
         }

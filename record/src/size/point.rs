@@ -1,7 +1,7 @@
 //! The measured limits of a device at one point of a run.
 
 use super::Measured;
-use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE};
+use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE, UNLIKE_RATES};
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
@@ -55,6 +55,7 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
     let rate = |key: &str| of(key).and_then(measured);
     let remarks = [
         (ONE_WAY, of(THROUGHPUT.key).is_some_and(|result| result.directions == 1)),
+        (UNLIKE_RATES, of(THROUGHPUT.key).is_some_and(|result| result.direction_ratio.is_some())),
         (SHARES_CORE, here().any(|result| result.shares_core)),
         (CLOSED_LOOP, here().any(|result| result.in_closed_loop)),
     ];

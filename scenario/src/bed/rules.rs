@@ -55,11 +55,12 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
                 faults.push(fault.instead("give the tester an address in the same network, with its prefix length"));
             }
         }
-        if let Some(gateway) = port.gateway.filter(|gateway| port.addresses.iter().any(|(own, _)| own == gateway)) {
+        let of_box = port.gateway.into_iter().chain(port.gateway_ipv6.map(IpAddr::V6));
+        for gateway in of_box.filter(|gateway| port.addresses.iter().any(|(own, _)| own == gateway)) {
             let fault = Fault::new(format!("tester and box both have the address {gateway} on the {side}"));
             faults.push(
                 fault
-                    .at(path("gateway"), "the box")
+                    .at(path(if port.gateway == Some(gateway) { "gateway" } else { "gateway-ipv6" }), "the box")
                     .at(path("addresses"), "the tester")
                     .instead("give the tester another address"),
             );
@@ -115,12 +116,12 @@ pub(super) fn check(bed: &Bed) -> Vec<Fault> {
             let fault = Fault::new("the interfaces of a box that natmeter makes are `left` and `right`");
             faults.push(fault.at(format!("{table}.interfaces"), "other names").instead("remove `interfaces`"));
         }
-        if keys.software.is_some() && keys.interfaces.len() != 2 && !keys.is_made() {
+        if keys.is_configured() && keys.interfaces.len() != 2 && !keys.is_made() {
             let fault = Fault::new("natmeter needs the names of the box's interfaces");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("add interfaces = [\"enp6s0f0\", \"enp6s0f1\"]: left, right"));
         }
-        if keys.software.is_some() && (keys.prepare.is_some() || keys.restore.is_some()) {
+        if keys.is_configured() && (keys.prepare.is_some() || keys.restore.is_some()) {
             let fault = Fault::new("natmeter configures and restores this box itself");
             let fault = fault.at(format!("{table}.software"), "configured by natmeter");
             faults.push(fault.instead("remove `prepare` and `restore`, or write software = \"external\""));

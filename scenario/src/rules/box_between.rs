@@ -7,6 +7,7 @@ use crate::bed::{Bed, BoxKeys};
 use crate::quantity::show_time;
 use key::{At, Fault};
 use method::Nanos;
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// Longest time-out of connections that natmeter waits for before each trial.
@@ -15,10 +16,61 @@ const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
 impl Check<'_> {
     pub(super) fn box_between(&mut self) {
         let Some(bed) = &self.scenario.bed else { return self.cores_without_boxes() };
-        self.hooks(bed);
         self.software_of_boxes(bed);
-        let beds: Vec<_> = self.scenario.duts.iter().map(|dut| bed.of(dut)).collect();
-        beds.iter().for_each(|bed| self.addresses_of_box(bed));
+        self.one_box_for_all(bed);
+        let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
+        let of_devices: Vec<(Option<&Dut>, Cow<'_, Bed>)> = external.map(|dut| (Some(dut), bed.of(dut))).collect();
+        let all = if of_devices.is_empty() { vec![(None, Cow::Borrowed(bed))] } else { of_devices };
+        let before = self.faults.len();
+        for (dut, bed) in &all {
+            self.hooks(bed);
+            self.addresses_of_box(bed);
+            dut.iter().for_each(|dut| self.versions_of_box(dut, bed));
+            // Devices of one box have the same faults.
+            if self.faults.len() > before {
+                break;
+            }
+        }
+    }
+
+    /// A box is configured for each of several technologies.
+    fn one_box_for_all(&mut self, bed: &Bed) {
+        let external: Vec<&Dut> = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. })).collect();
+        let by_hook = |keys: &BoxKeys| {
+            [&keys.prepare, &keys.start].into_iter().flatten().any(|line| line.contains("{technology}"))
+        };
+        for (at, (role, _)) in bed.boxes.iter().enumerate().filter(|_| external.len() > 1) {
+            let is_left = |dut: &&&Dut| {
+                let of_dut = &bed.of(dut).boxes[at].1;
+                of_dut.software.is_none() && !by_hook(of_dut)
+            };
+            let Some(dut) = external.iter().find(is_left) else { continue };
+            let path =
+                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
+            let fault = Fault::new(format!("nothing configures the box `{role}` for each technology"));
+            self.faults.push(fault.at(path, "one of several").instead(
+                "write `software-of` for the box in the bed file, or `{technology}` in its hook `prepare`, or measure one technology",
+            ));
+        }
+    }
+
+    /// A box that natmeter makes has an address of the version that its packets have beside the tester.
+    fn versions_of_box(&mut self, dut: &Dut, bed: &Bed) {
+        let (left, right) = dut.technology().map_or((4, 4), |(plays, technology)| technology.versions(plays));
+        for ((side, port), (version, beside)) in
+            bed.ports().into_iter().zip([left, right].into_iter().zip(bed.beside()))
+        {
+            let Some(gateway) = port.gateway.filter(|_| beside.has_network()) else { continue };
+            if gateway.is_ipv4() == (version == 4) {
+                continue;
+            }
+            let key = if version == 4 { "gateway" } else { "gateway-ipv6" };
+            let path =
+                dut.technology().map_or_else(|| dut_at(dut), |(_, technology)| At::key(technology_path(technology)));
+            let fault = Fault::new(format!("the box has no IPv{version} address on the {side}"));
+            let fault = fault.at(path, format!("its packets are IPv{version} there"));
+            self.faults.push(fault.instead(format!("add `{key}` to [bed.{side}] in the bed file")));
+        }
     }
 
     /// The software that natmeter configures does what the scenario asks of its box.

@@ -4,8 +4,8 @@ use super::Check;
 use crate::Dut;
 use crate::bed::{Asked, Bed, BoxKeys};
 use key::{At, Fault};
+use method::Nanos;
 use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
-use method::{Direction, Nanos};
 
 impl Check<'_> {
     pub(super) fn device(&mut self) {
@@ -127,7 +127,7 @@ impl Check<'_> {
     fn something_empties_the_table(&mut self) {
         let Some(at) = self.metric_at(CONN_TEAR_DOWN_RATE.key) else { return };
         let Some(bed) = &self.scenario.bed else { return };
-        let clears = |dut: &Dut| bed.boxes.iter().any(|(role, keys)| keys.clears(Asked::of(dut, role)));
+        let clears = |dut: &Dut| bed.of(dut).boxes.iter().any(|(role, keys)| keys.clears(Asked::of(dut, role)));
         if self.scenario.duts.iter().any(clears) {
             return;
         }
@@ -148,7 +148,7 @@ impl Check<'_> {
             let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
             self.fault(fault.instead("write a share between in [measure.churn], such as held = \"25 %\""));
         }
-        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
+        if let Some(direction) = self.reverse_of(FAILOVER.key) {
             let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections").at(key, "new connections");
             self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\", or remove `churn`"));

@@ -88,9 +88,11 @@ impl Check<'_> {
 
     /// Whether a device is one whose call stacks can be sampled.
     fn is_profiled(&self) -> bool {
-        let boxes = || self.scenario.bed.iter().flat_map(|bed| &bed.boxes);
+        let boxes = |dut: &Dut| {
+            self.scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.can_be_profiled()))
+        };
         self.scenario.duts.iter().any(|dut| match dut {
-            Dut::External { .. } => boxes().any(|(_, keys)| keys.can_be_profiled()),
+            Dut::External { .. } => boxes(dut),
             other => other.can_be_profiled(),
         })
     }
@@ -107,7 +109,7 @@ impl Check<'_> {
             let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
             self.fault(fault.instead("write a share between, such as held = \"25 %\""));
         }
-        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
+        if let Some(direction) = self.reverse_of(CHURN_RATE.key) {
             let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
             let fault = fault.at(metric, "the Initiator opens connections");
             self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\""));

@@ -115,6 +115,14 @@ impl Check<'_> {
         Some(if is_swept { At::key(format!("sweep.direction[{at}]")) } else { "traffic.direction".into() })
     }
 
+    /// Returns where it is written that only the Responder sends, at a point at which this metric is measured.
+    fn reverse_of(&self, metric: &str) -> Option<At> {
+        let scenario = self.scenario;
+        let mut points = scenario.points().filter(|point| scenario.has(point, metric));
+        let is_reverse = points.any(|point| point.of(scenario).traffic.direction == Direction::Reverse);
+        self.direction_at(|direction| direction == Direction::Reverse).filter(|_| is_reverse)
+    }
+
     /// Refuses a value that a list has twice.
     fn twice<T: PartialEq>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) {
         for (at, value) in values.iter().enumerate() {

@@ -3,7 +3,6 @@
 use super::Check;
 use crate::quantity::show_grouped;
 use key::Fault;
-use method::Direction;
 use method::metric::MAX_TCP_CONN_RATE;
 
 impl Check<'_> {
@@ -47,7 +46,7 @@ impl Check<'_> {
 
     /// The Initiator begins everything.
     fn initiator(&mut self) {
-        if let Some(direction) = self.direction_at(|direction| direction == Direction::Reverse) {
+        if let Some(direction) = self.reverse_of(MAX_TCP_CONN_RATE.key) {
             let fault = Fault::new("no TCP connection is opened");
             let fault = fault.at(direction, "the Initiator sends nothing");
             let fault = fault.at(self.measure("metrics"), "the Initiator opens connections");

@@ -135,8 +135,8 @@ impl Progress {
                 let repetition = told.measurement["repetition"].as_u64().unwrap_or_default();
                 self.fields.measurement = format!("{} of {}: {metric}, repetition {repetition}", told.number, told.of);
                 (self.passed, self.failed) = (0, None);
-                let Fields { rate, bracket, verdict, .. } = &mut self.fields;
-                [rate, bracket, verdict].into_iter().for_each(String::clear);
+                let Fields { rate, bracket, verdict, cpu, .. } = &mut self.fields;
+                [rate, bracket, verdict, cpu].into_iter().for_each(String::clear);
                 None
             }
             "trial" => {
@@ -188,9 +188,8 @@ impl Progress {
         if let Some(entries) = told.entries {
             self.fields.table = format!("{} entries", console::short(entries));
         }
-        if let Some(percent) = told.cpu_percent {
-            self.fields.cpu = format!("{percent:.0} % busy, mean of its cores in phase 2");
-        }
+        let busy = |percent| format!("{percent:.0} % busy, mean of its cores in phase 2");
+        self.fields.cpu = told.cpu_percent.map(busy).unwrap_or_default();
     }
 
     /// Counts what is done and what is left.
@@ -214,9 +213,9 @@ mod tests {
             "{\"event\":\"dut-preparing\",\"dut\":\"nat\",\"connections\":1000,\"cores\":2}",
             "{\"event\":\"null-measured\",\"frames\":9000000}",
             "{\"event\":\"measurement-started\",\"number\":3,\"of\":8,\"measurement\":{\"metric\":\"throughput\",\"repetition\":1}}",
-            "{\"event\":\"trial\",\"rate\":2000000,\"verdict\":\"pass\",\"sent\":10,\"received\":10,\"entries\":1000,\"cpu_percent\":97.6}",
+            "{\"event\":\"trial\",\"rate\":2000000,\"verdict\":\"pass\",\"sent\":10,\"received\":10,\"entries\":1000}",
             "{\"event\":\"trial\",\"rate\":4000000,\"verdict\":\"fail\",\"reason\":\"loss\",\"sent\":1000,\"received\":900}",
-            "{\"event\":\"trial\",\"rate\":3000000,\"verdict\":\"invalid\",\"sent\":1000,\"received\":1000}",
+            "{\"event\":\"trial\",\"rate\":3000000,\"verdict\":\"invalid\",\"sent\":1000,\"received\":1000,\"cpu_percent\":97.6}",
         ] {
             assert_eq!(progress.learn(line.as_bytes()).is_some(), line.contains("dut-preparing"), "{line}");
             assert!(progress.take_change() && !progress.take_change());

@@ -25,7 +25,11 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
             .filter(same)
             .find(|c| c.cores == result.cores && Some(c.connections) == fewest && fewest > Some(0));
         let one_core = results.iter().filter(same).find(|c| c.connections == result.connections && c.cores == 1);
-        let is_beside = |c: &&PointResult| c.cores == result.cores && bed_of(c, scenario) == bed_of(result, scenario);
+        // Plain forwarding lacks some axes of a NAT; those that both have are the same.
+        let is_alike = |(axis, value): (&String, &u64)| result.axes.get(axis).is_none_or(|own| own == value);
+        let is_beside = |c: &&PointResult| {
+            c.cores == result.cores && bed_of(c, scenario) == bed_of(result, scenario) && c.axes.iter().all(is_alike)
+        };
         let baseline = results.iter().filter(|c| is_baseline(c, scenario)).filter(is_beside).find(usable);
         let many = |ratio: Compared, axis: fn(&PointResult) -> u64| {
             if series.iter().any(|c| axis(c) != axis(result)) { ratio } else { Compared::default() }

@@ -381,6 +381,7 @@ fn calibration(header: &Header) -> Calibration {
         let n = point.connections;
         if ceilings.iter().all(|c| c.connections != n || c.axes != point.axes) {
             ceilings.push(Ceiling {
+                frame: None,
                 over: Over::of(&header.scenario.link),
                 workers: header.scenario.tester.workers,
                 direction_ratio: header.scenario.traffic.direction.ratio(),
