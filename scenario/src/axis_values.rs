@@ -2,10 +2,12 @@
 
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
+use serde::de::{Error, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tech::Axis;
 
@@ -46,19 +48,12 @@ impl FromIterator<(String, Count)> for AxisValues {
 }
 
 /// A value as files write it: a number or a word.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
 enum Written {
     Number(Count),
     Word(String),
 }
 
 impl Written {
-    /// Returns a value of the axis with this name as files write it.
-    fn of(axis: &str, value: Count) -> Written {
-        Axis::by_name(axis).and_then(|axis| axis.word(value)).map_or(Written::Number(value), Written::Word)
-    }
-
     /// Returns the value that is written, of the axis with this name; an error if the axis has no such word.
     fn read(self, axis: &str) -> Result<Count, String> {
         match self {
@@ -71,9 +66,40 @@ impl Written {
     }
 }
 
+struct Values;
+
+impl Visitor<'_> for Values {
+    type Value = Written;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or a word")
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Written, E> {
+        Ok(Written::Number(value))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Written, E> {
+        Ok(Written::Word(word.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written, D::Error> {
+        deserializer.deserialize_any(Values)
+    }
+}
+
 impl Serialize for AxisValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(axis, &value)| (axis, Written::of(axis, value))))
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (axis, value) in &self.0 {
+            match Axis::by_name(axis).and_then(|axis| axis.word(*value)) {
+                Some(word) => map.serialize_entry(axis, &word)?,
+                None => map.serialize_entry(axis, value)?,
+            }
+        }
+        map.end()
     }
 }
 
