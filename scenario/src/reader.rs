@@ -576,10 +576,10 @@ impl Reading<'_, '_> {
             let own = technology.as_ref().filter(|_| several).map(|technology| technology.names().name(keys.plays));
             Some(Dut::External { name: own.unwrap_or("external"), plays: keys.plays, technology, keys })
         };
-        match technologies.is_empty() {
-            true => vec![dut(None)],
-            false => technologies.into_iter().map(|technology| dut(Some(technology?))).collect(),
+        if technologies.is_empty() {
+            return vec![dut(None)];
         }
+        technologies.into_iter().map(|technology| dut(Some(technology?))).collect()
     }
 
     fn link(&mut self, duts: &[Dut], usual_depth: usize) -> Option<Link> {

@@ -25,7 +25,9 @@ impl Check<'_> {
         for (dut, bed) in &all {
             self.hooks(bed);
             self.addresses_of_box(bed);
-            dut.iter().for_each(|dut| self.versions_of_box(dut, bed));
+            if let Some(dut) = dut {
+                self.versions_of_box(dut, bed);
+            }
             // Devices of one box have the same faults.
             if self.faults.len() > before {
                 break;
