@@ -7,10 +7,9 @@ use super::number::{self, grouped, grouped_f64, ratio};
 use super::remarks::{self, median, remarks, short};
 use super::result::PointResult;
 use crate::folder::{Cost, Spread};
-use method::ResultKind;
 use method::metric::{self, Metric};
 use method::stats::{Interval, Summary};
-use method::trial::of_rate;
+use method::{Direction, ResultKind};
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
@@ -256,19 +255,28 @@ fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
 /// Title and unit of a metric with these results.
 pub(super) fn titled<'a>(metric: &str, results: impl IntoIterator<Item = &'a PointResult>) -> String {
     let Some(known) = metric::by_key(metric) else { return metric.to_owned() };
-    let ratio = results.into_iter().find_map(|result| result.direction_ratio);
-    let unit = match ratio.filter(|_| known.unit.per_direction()) {
-        Some(_) => format!("frames/s {}", of_rate(ratio)),
-        None => known.unit.symbol().to_owned(),
+    let ratios: Vec<bool> = results.into_iter().map(|result| result.direction_ratio.is_some()).collect();
+    let unit = match (ratios.contains(&true), ratios.contains(&false)) {
+        (true, false) if known.unit.per_direction() => "frames/s in the faster direction",
+        (true, true) if known.unit.per_direction() => "frames/s per direction, of a ratio in the faster one",
+        _ => known.unit.symbol(),
     };
     format!("{}, {unit}", known.title)
 }
 
 /// The median of each direction, if their rates differ.
 pub(super) fn of_each_direction(results: &[Option<&PointResult>]) -> Vec<Row> {
-    let Some(ratio) = results.iter().flatten().find_map(|c| c.direction_ratio) else { return Vec::new() };
+    if results.iter().flatten().all(|c| c.direction_ratio.is_none()) {
+        return Vec::new();
+    }
+    // Which direction a result of one direction has is in the heading of its column.
+    let rate = |c: &PointResult, forward: bool, median: f64| match c.direction() {
+        Direction::Mixed(ratio) => Some(ratio.rate_of(forward, median).round()),
+        Direction::Both => Some(median),
+        Direction::Forward | Direction::Reverse => None,
+    };
     let median = |forward: bool| {
-        let value = move |c: &PointResult| remarks::statistic(c, c.median().map(|m| ratio.rate_of(forward, m).round()));
+        let value = move |c: &PointResult| remarks::statistic(c, c.median().and_then(|m| rate(c, forward, m)));
         results.iter().map(move |c| c.and_then(value))
     };
     vec![row("median, left to right", median(true)), row("median, right to left", median(false))]

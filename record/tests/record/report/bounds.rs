@@ -1,10 +1,11 @@
 //! Bounds of rates: a report names the right cause, for the right results.
 
-use super::{fixture, host_decided, lossy, report, tester_limited, text, whole_text};
+use super::fixture::{self, Run, Truth};
+use super::{host_decided, lossy, report, tester_limited, text, whole_text};
 use method::validity::Stream;
-use method::{Invalid, Nanos, Rate, ResultKind};
+use method::{Direction, Invalid, Nanos, Rate, ResultKind};
 use record::folder::{Cost, Over, Spread};
-use record::report::number;
+use record::report::{Screen, number};
 use scenario::Link;
 
 #[test]
@@ -383,4 +384,27 @@ fn several_workers_of_the_tester_are_named() {
     assert!(!one.contains("workers together") && !one.contains("each in both directions"), "{one}");
     let queued = |n| report(&with(n)).results[0].queued;
     assert_eq!([1, 2].map(queued), [Some(1024), Some(2048)]);
+}
+
+/// A ratio has a rate for each direction; a column of another direction does not have that ratio.
+#[test]
+fn columns_of_different_directions_have_their_own_rates() {
+    let text = "name = \"x\"\n[dut.embedded]\n[technology.nat44]\npool = \"198.19.0.1\"\n[sweep]\nconnections = \"100k\"\n\
+        direction = [\"both\", \"forward\", \"1:10\"]\n[measure]\nmetrics = \"throughput\"\nphase1-rate = \"1M\"\nrepetitions = 2\n";
+    let scenario = scenario::parse("x.toml", text, &scenario::Options::default(), tech::ALL).unwrap().scenario;
+    let run = Run::new(scenario).measure(|_| Truth { capacity: 4_000_000, tester: 14_000_000, noise: 0 });
+    let mut report = report(&run);
+    for result in &mut report.results {
+        let direction = Direction::of_code(result.axes["direction"]).unwrap();
+        (result.directions, result.direction_ratio) = (direction.count() as u32, direction.ratio());
+    }
+    let text = report.text(Screen { columns: 100, verbose: false });
+    let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+    let cells = |name: &str| row(name).split_whitespace().rev().take(3).collect::<Vec<_>>();
+    assert!(row("Throughput, ").contains("per direction, of a ratio in the faster one"), "{text}");
+    let [to_right, to_left] = ["median, left to right", "median, right to left"].map(cells);
+    let medians = cells("  median");
+    assert_eq!((to_right[1], to_left[1]), ("–", "–"), "{text}");
+    assert_eq!((to_right[2], to_left[2], to_left[0]), (medians[2], medians[2], medians[0]), "{text}");
+    assert!(to_right[0].len() < medians[0].len(), "{text}");
 }
