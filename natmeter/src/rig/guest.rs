@@ -6,7 +6,7 @@ use dut::guest::network::{self, Side};
 use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, SharedGuest, has_kvm};
 use dut::host::{Host, Log, Namespace};
 use dut::links;
-use dut::{RunDir, Sink, Step};
+use dut::{DutError, RunDir, Sink, Step};
 use port::{Mute, Netns, handover};
 use record::folder::FactTable;
 use scenario::bed::{Bed, BoxKeys, GuestKind};
@@ -38,6 +38,8 @@ pub struct Nics<'a> {
     pub queues: Option<&'a [Vec<OwnedFd>; 2]>,
     /// Number of processors with which its kernel boots (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
+    /// Lanes of the tester.
+    pub lanes: u32,
 }
 
 /// The kind of a guest that a bed file names.
@@ -79,7 +81,7 @@ impl Booted {
             cores: ends.cores,
             ..GuestConfig::default()
         };
-        let running = SharedGuest::of(Guest::boot(&config, &image, nics)?);
+        let running = SharedGuest::of(beside_tester_threads(ends.lanes, || Guest::boot(&config, &image, nics))?);
         let logged: Box<dyn Host> = Box::new(Log::over(running.clone(), Arc::clone(sink)));
         // What the steps change ends with the guest.
         Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&network::steps(network))?;
@@ -91,6 +93,21 @@ impl Booted {
         facts.extend(SHOWN.iter().filter_map(version));
         Ok(Booted { running, facts, _mutes: mutes })
     }
+}
+
+/// Boots a guest whose threads keep to the cores that the tester's threads leave free. Beside them they would starve until the
+/// scheduler moves them, and their loss would be taken for the device's.
+fn beside_tester_threads<T>(lanes: u32, boot: impl FnOnce() -> Result<T, DutError>) -> Result<T, RigError> {
+    let cores = port::host::cores();
+    let free = cores.get(lanes as usize..).unwrap_or_default();
+    if free.is_empty() {
+        return Ok(boot()?);
+    }
+    // Children inherit the cores of the thread that starts them.
+    port::host::keep_to(free)?;
+    let booted = boot();
+    port::host::place(None)?;
+    Ok(booted?)
 }
 
 /// Further descriptors of the same queues.

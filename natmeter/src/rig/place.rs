@@ -100,6 +100,7 @@ impl Place {
                 macs: links::macs(at, bed.boxes.len()),
                 queues,
                 cores: None,
+                lanes: bed.lanes(),
             };
             let cores = &scenario.sweep.cores;
             let is_booted = keys.cores_by() == Some(CoresBy::Boot) && cores.sets(role);
