@@ -5,7 +5,7 @@ use crate::bed::Bed;
 use crate::{Dut, Following, Scenario, foreground, frame_size};
 use method::{Count, Direction};
 use std::borrow::Cow;
-use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, TABLE};
+use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, OF_TRAFFIC, TABLE};
 
 pub use crate::axis_values::AxisValues;
 pub use tech::{AXES, Axis, Fit};
@@ -86,8 +86,8 @@ impl Dut {
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
-        // Frame size, foreground and direction are not of the device: `Scenario::at` sets them.
-        if [FRAME_SIZE, FOREGROUND, DIRECTION].contains(&axis) {
+        // `Scenario::at` sets these.
+        if OF_TRAFFIC.contains(&axis) {
             return;
         }
         if let Some(size) = self.size(axis) {
@@ -193,6 +193,17 @@ impl Scenario {
         match self.axes.iter().find(|swept| swept.axis == DIRECTION) {
             Some(swept) => swept.values.iter().copied().filter_map(Direction::of_code).collect(),
             None => vec![self.traffic.direction],
+        }
+    }
+
+    /// The directions of phase 2 and of stateless trials in words.
+    pub fn directions_in_words(&self) -> String {
+        match self.directions()[..] {
+            [Direction::Both] => "both directions at the same rate".to_owned(),
+            [Direction::Forward] => "left to right only".to_owned(),
+            [Direction::Reverse] => "right to left only".to_owned(),
+            [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
+            _ => "directions as swept".to_owned(),
         }
     }
 

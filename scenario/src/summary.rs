@@ -153,13 +153,7 @@ fn frames(scenario: &Scenario) -> String {
         0 => String::new(),
         more => format!(" as IPv4 ({} where they are longest)", size + more),
     };
-    let direction = match scenario.directions()[..] {
-        [Direction::Both] => "both directions".to_owned(),
-        [Direction::Forward] => "Initiator to Responder only".to_owned(),
-        [Direction::Reverse] => "Responder to Initiator only".to_owned(),
-        [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
-        _ => "directions as swept".to_owned(),
-    };
+    let direction = scenario.directions_in_words();
     let native = scenario.foreground_in_words().map_or_else(String::new, |words| format!("; {words}"));
     format!("{} octets{longest}, {direction}{native}", scenario.frame_sizes_in_words())
 }

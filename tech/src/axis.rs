@@ -128,6 +128,9 @@ pub const AXES: &[Axis] = &[
     },
 ];
 
+/// The axes that are keys of `[traffic]`, and not of a device.
+pub const OF_TRAFFIC: [&str; 3] = [FRAME_SIZE, FOREGROUND, DIRECTION];
+
 /// The axis of directions.
 pub const DIRECTION: &str = "direction";
 

@@ -32,7 +32,7 @@ mod tunnel;
 
 pub use axis::{
     AXES, Axis, DIRECTION, FOREGROUND, FRAME_SIZE, Fit, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, MOST_SUBSCRIBERS,
-    RFC_8219, TABLE,
+    OF_TRAFFIC, RFC_8219, TABLE,
 };
 pub use axis_kind::{AxisKind, Numbers, Preset};
 pub use directions::Directions;

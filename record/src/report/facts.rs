@@ -183,13 +183,7 @@ fn longest(scenario: &Scenario) -> String {
 pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
-    let direction = match scenario.directions()[..] {
-        [Direction::Both] => "both directions at the same rate".to_owned(),
-        [Direction::Forward] => "left to right only".to_owned(),
-        [Direction::Reverse] => "right to left only".to_owned(),
-        [Direction::Mixed(ratio)] => format!("both directions, rates left to right : right to left = {ratio}"),
-        _ => "directions as swept".to_owned(),
-    };
+    let direction = scenario.directions_in_words();
     let waits =
         [("start delay", m.start_delay), ("drain", m.drain), ("settle", m.settle), ("phase 1 drain", m.phase1_drain)];
     let waits: Vec<String> = waits.iter().map(|(name, wait)| format!("{name} {}", number::duration(wait.0))).collect();

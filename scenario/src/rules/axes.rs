@@ -8,7 +8,7 @@ use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
 use key::Fault;
 use method::Count;
-use tech::{Axis, DIRECTION, FOREGROUND, FRAME_SIZE, Fit};
+use tech::{Axis, Fit, OF_TRAFFIC};
 
 impl Check<'_> {
     pub(super) fn axes(&mut self) {
@@ -65,9 +65,9 @@ impl Check<'_> {
         }
     }
 
-    /// Frame size, foreground and direction are said once.
+    /// What is a key of `[traffic]`, too, is said once.
     fn of_traffic(&mut self) {
-        for axis in [FRAME_SIZE, FOREGROUND, DIRECTION] {
+        for axis in OF_TRAFFIC {
             let [set, swept] = [format!("traffic.{axis}"), format!("sweep.{axis}")];
             if self.spans.has(&set) && self.spans.has(&swept) {
                 let fault = Fault::new(format!("`{axis}` is both swept and set"));

@@ -250,5 +250,5 @@ impl Check<'_> {
 
 /// Whether an axis is one of the box, and not of the test frames alone.
 fn changes_box(axis: &str) -> bool {
-    !["frame-size", "foreground", "direction", "inside-addresses", "subscribers"].contains(&axis)
+    !tech::OF_TRAFFIC.contains(&axis) && !["inside-addresses", "subscribers"].contains(&axis)
 }
