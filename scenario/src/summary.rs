@@ -4,7 +4,7 @@ use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped};
 use crate::{Dut, Impair, Link, Method, Plays, Scenario, VethIo};
-use method::{Count, Direction};
+use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;

@@ -11,7 +11,7 @@ use crate::store::{RESULTS, TRIALS, Torn};
 use method::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
-use method::{Count, Direction, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
+use method::{Count, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
 use schemars::JsonSchema;
