@@ -2,7 +2,7 @@
 //! nothing of each other.
 
 /// A frame that may be rewritten in place, lengthened and shortened. Starts at the Ethernet header.
-pub trait Packet {
+pub trait Packet: 'static {
     /// The bytes, from the Ethernet header on, without FCS.
     fn bytes(&self) -> &[u8];
     /// The bytes, to be changed.

@@ -2,22 +2,14 @@
 
 #![no_main]
 
+use gateway::file::Heap;
 use libfuzzer_sys::fuzz_target;
-use plane::{Function, Side4, Side6};
+use plane::{Side4, Side6};
 use scenario::gateway::{Gateway, parse};
 use std::io;
 use std::path::Path;
-use tech::{Job, Links, Use};
+use tech::{Job, Links};
 use wire::Mac;
-
-struct Count;
-
-impl Use for Count {
-    type Out = usize;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> usize {
-        functions.len()
-    }
-}
 
 /// No file is opened: what a text names may be anything.
 fn open(_: &Path) -> io::Result<Box<dyn io::BufRead>> {
@@ -31,7 +23,7 @@ fn built(gateway: &Gateway) {
     let links = Links { left4: four, left6: six, right4: four, right6: six };
     let job = Job { plays: gateway.plays, links, workers: 2, seed: 1, open: &open, live: None };
     match gateway.technology.build(&job) {
-        Ok(built) => assert_eq!(built.functions.hand_to(Count), 2, "one function a worker"),
+        Ok(built) => assert_eq!(built.functions.boxed::<Heap>().len(), 2, "one function a worker"),
         Err(why) => assert!(!why.is_empty(), "it says why"),
     }
 }

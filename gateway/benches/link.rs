@@ -33,13 +33,13 @@ enum Work {
 struct Doing(Work);
 
 impl Function for Doing {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         _: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        _: &mut S,
+        _: &mut dyn Spare<P>,
     ) {
         if self.0 != Work::Nothing && self.0 != Work::Write {
             for p in batch.iter() {
@@ -99,7 +99,7 @@ fn price(work: Work, len: usize) -> String {
     let (mut right, mut internet) = link("right", clock, DEPTH, (1, Steer::First), (1, Steer::First));
     let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
     let config = EmbeddedConfig::in_process(vec![ports], pools, vec![cores.get(1).copied()]);
-    let (embedded, _queue) = Embedded::start(clock, config, vec![Doing(work)]);
+    let (embedded, _queue) = Embedded::start(clock, config, vec![Box::new(Doing(work))]);
     let (mut out, mut back) = (port::burst(), port::burst());
     let mut ns: Vec<f64> = (0..RUNS)
         .map(|_| {

@@ -5,9 +5,8 @@ use crate::neighbour::NextHops;
 use crate::own::Owns;
 use crate::privileges::{LimitError, Limits};
 use crate::worker::{Worker, WorkerCounters};
-use plane::{Drops, Entry, Function, Side};
-use port::PortError;
-use std::any::Any;
+use plane::{Boxed, Drops, DynFunction, Entry, Side};
+use port::{Frame, PortError};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,62 +16,25 @@ use std::time::{Duration, Instant};
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Work that a worker's thread does with itself between two rounds.
-type Job<F> = Box<dyn FnOnce(&mut Worker<F>) + Send>;
+type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// The queues to all workers.
-pub struct ControlQueue<F> {
-    pub(crate) jobs: Vec<Arc<Jobs<F>>>,
-}
-
-/// What is asked of the workers of a running gateway, whatever their functions are.
-pub trait Workers {
-    /// Makes every worker answer for other addresses than before.
-    ///
-    /// # Errors
-    /// The number of the first worker that does not answer.
-    fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize>;
-
-    /// Makes every worker learn the Ethernet addresses of these next hops.
-    ///
-    /// # Errors
-    /// The number of the first worker that does not answer.
-    fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize>;
-
-    /// Limits the thread of every worker; gives what could not be limited.
-    fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>>;
-
-    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
-    fn accounts(&self) -> Vec<Option<Account>>;
-
-    /// Sends a frame of the gateway's own on a side, by the first worker.
-    ///
-    /// # Errors
-    /// When its port is broken.
-    fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError>;
-
-    /// Returns the slots of the state table of every worker, and its sessions in these slots at `now` (nanoseconds of its clock);
-    /// `None` stands for a worker that does not answer.
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>>;
-
-    /// Gives all workers their new functions, a `Vec` of the type of the running ones, or none.
-    ///
-    /// # Errors
-    /// Why the functions cannot be adopted; all workers then have their old ones.
-    fn adopt(&self, functions: Box<dyn Any>) -> Result<(), String>;
+pub struct ControlQueue {
+    pub(crate) jobs: Vec<Arc<Jobs>>,
 }
 
 /// The queue to one worker.
-pub(crate) struct Jobs<F> {
+pub(crate) struct Jobs {
     pub(crate) waiting: AtomicBool,
-    list: Mutex<Vec<Job<F>>>,
+    list: Mutex<Vec<Job>>,
 }
 
-impl<F> Jobs<F> {
-    pub(crate) fn new() -> Jobs<F> {
+impl Jobs {
+    pub(crate) fn new() -> Jobs {
         Jobs { waiting: AtomicBool::new(false), list: Mutex::new(Vec::new()) }
     }
     #[cold]
-    pub(crate) fn work(&self, worker: &mut Worker<F>) {
+    pub(crate) fn work(&self, worker: &mut Worker) {
         self.waiting.store(false, Ordering::Relaxed);
         let jobs = std::mem::take(&mut *self.list.lock().expect("no panic while held"));
         for job in jobs {
@@ -81,23 +43,26 @@ impl<F> Jobs<F> {
     }
 }
 
-impl<F> ControlQueue<F> {
+impl ControlQueue {
     /// Calls `work` with every worker's function and waits for the answers, in the order of the workers; `None` stands for a
     /// worker that does not answer.
-    pub fn ask<T: Send + 'static>(&self, work: impl Fn(usize, &mut F) -> T + Send + Sync + 'static) -> Vec<Option<T>> {
-        self.have(move |i, worker| work(i, &mut worker.function))
+    pub fn ask<T: Send + 'static>(
+        &self,
+        work: impl Fn(usize, &mut dyn DynFunction<Frame>) -> T + Send + Sync + 'static,
+    ) -> Vec<Option<T>> {
+        self.have(move |i, worker| work(i, &mut *worker.function))
     }
 
     /// Calls `work` with every worker and waits for the answers, as [`ControlQueue::ask`] does.
     fn have<T: Send + 'static>(
         &self,
-        work: impl Fn(usize, &mut Worker<F>) -> T + Send + Sync + 'static,
+        work: impl Fn(usize, &mut Worker) -> T + Send + Sync + 'static,
     ) -> Vec<Option<T>> {
         let work = Arc::new(work);
         let answers = self.jobs.iter().enumerate().map(|(i, jobs)| {
             let (say, answer) = std::sync::mpsc::channel();
             let work = Arc::clone(&work);
-            let job: Job<F> = Box::new(move |worker| {
+            let job: Job = Box::new(move |worker| {
                 // The control side may have given up waiting.
                 let _ = say.send(work(i, worker));
             });
@@ -121,26 +86,34 @@ pub struct Account {
     pub entries: Option<(u64, u64)>,
 }
 
-impl<F: Function> ControlQueue<F> {}
-
-impl<F: Function + 'static> Workers for ControlQueue<F> {
-    fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
+impl ControlQueue {
+    /// Makes every worker answer for other addresses than before.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
         let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
         done.iter().position(Option::is_none).map_or(Ok(()), Err)
     }
 
-    fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
+    /// Makes every worker learn the Ethernet addresses of these next hops.
+    ///
+    /// # Errors
+    /// The number of the first worker that does not answer.
+    pub fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
         let next_hops = Arc::clone(next_hops);
         let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
         done.iter().position(Option::is_none).map_or(Ok(()), Err)
     }
 
-    fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
+    /// Limits the thread of every worker; gives what could not be limited.
+    pub fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
         let limits = limits.clone();
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
-    fn accounts(&self) -> Vec<Option<Account>> {
+    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
+    pub fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,
             events: worker.function.counters(),
@@ -148,27 +121,34 @@ impl<F: Function + 'static> Workers for ControlQueue<F> {
         })
     }
 
-    fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
+    /// Sends a frame of the gateway's own on a side, by the first worker.
+    ///
+    /// # Errors
+    /// When its port is broken.
+    pub fn send(&self, to: Side, frame: Vec<u8>) -> Result<(), PortError> {
         let sent = self.have(move |i, worker| if i == 0 { worker.send(to, &frame) } else { Ok(()) });
         sent.into_iter().flatten().collect()
     }
 
-    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
+    /// Returns the slots of the state table of every worker, and its sessions in these slots at `now` (nanoseconds of its clock);
+    /// `None` stands for a worker that does not answer.
+    pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
 
-    fn adopt(&self, functions: Box<dyn Any>) -> Result<(), String> {
-        let functions = functions
-            .downcast::<Vec<F>>()
-            .map_err(|_| "the technology cannot change while the gateway runs: restart the gateway")?;
-        let new: Arc<Vec<Mutex<F>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
+    /// Gives all workers their new functions, of the type of the running ones, or none.
+    ///
+    /// # Errors
+    /// Why the functions cannot be adopted; all workers then have their old ones.
+    pub fn adopt(&self, functions: Vec<Boxed<Frame>>) -> Result<(), String> {
+        let new: Arc<Vec<Mutex<Boxed<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
         // The first round only asks: if one worker refuses, no worker may have changed.
         for round in [Round::Try, Round::Do] {
             let with = Arc::clone(&new);
             let answers = self.ask(move |worker, running| {
                 let mut new = with[worker].lock().expect("no panic while held");
-                if round == Round::Try { running.can_adopt(&new) } else { running.adopt(&mut new) }
+                if round == Round::Try { running.can_adopt(&**new) } else { running.adopt(&mut **new) }
             });
             result = answers.into_iter().enumerate().try_for_each(|(w, said)| {
                 said.unwrap_or_else(|| Err("no answer".into())).map_err(|why| format!("worker {w}: {why}"))

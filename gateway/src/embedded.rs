@@ -5,8 +5,8 @@
 use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
 use crate::worker::{Worker, WorkerCounters, mail};
-use plane::Function;
-use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
+use plane::Boxed;
+use port::{Clock, Frame, Gaps, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -111,11 +111,7 @@ const NAP: Duration = Duration::from_micros(200);
 impl Embedded {
     /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
     /// measurement.
-    pub fn start<F: Function + 'static>(
-        clock: Clock,
-        config: EmbeddedConfig,
-        functions: Vec<F>,
-    ) -> (Embedded, ControlQueue<F>) {
+    pub fn start(clock: Clock, config: EmbeddedConfig, functions: Vec<Boxed<Frame>>) -> (Embedded, ControlQueue) {
         let (cores, preempt) = (config.cores.clone(), config.preempt);
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
         let queue = ControlQueue { jobs: rounds.iter().map(|r| Arc::clone(&r.jobs)).collect() };
@@ -137,10 +133,10 @@ impl Embedded {
     }
 
     /// Without threads of its own, for machines with one core: the thread that calls the returned functions does the work.
-    pub fn polled<F: Function + 'static>(
+    pub fn polled(
         clock: Clock,
         config: EmbeddedConfig,
-        functions: Vec<F>,
+        functions: Vec<Boxed<Frame>>,
     ) -> (Embedded, Vec<Box<dyn FnMut() + Send>>) {
         let (controls, rounds) = Rounds::make(clock, config, functions, true);
         let polls = rounds.into_iter().map(|mut round| {
@@ -324,11 +320,11 @@ impl Drop for Embedded {
 }
 
 /// A worker with its control: what its thread does again and again.
-struct Rounds<F> {
+struct Rounds {
     clock: Clock,
-    worker: Worker<F>,
+    worker: Worker,
     control: Arc<Control>,
-    jobs: Arc<Jobs<F>>,
+    jobs: Arc<Jobs>,
     polled: bool,
     /// The thread may be before all others of its core; in long trials it is not.
     preempts: bool,
@@ -342,13 +338,13 @@ struct Rounds<F> {
     frames: u64,
 }
 
-impl<F: Function> Rounds<F> {
+impl Rounds {
     fn make(
         clock: Clock,
         config: EmbeddedConfig,
-        functions: Vec<F>,
+        functions: Vec<Boxed<Frame>>,
         polled: bool,
-    ) -> (Vec<Arc<Control>>, Vec<Rounds<F>>) {
+    ) -> (Vec<Arc<Control>>, Vec<Rounds>) {
         let mails = mail(functions.len(), INBOX);
         let owns = config.owns;
         let parts = functions.into_iter().zip(config.ports).zip(config.pools).zip(mails);
@@ -454,13 +450,13 @@ impl<F: Function> Rounds<F> {
 mod tests {
     use super::*;
     use crate::wired::wired;
-    use plane::{Packet, Side, Spare, Verdict};
+    use plane::{Function, Packet, Side, Spare, Verdict};
 
     /// Counts the frames that it has seen as its entries.
     struct Counting(u64);
 
     impl Function for Counting {
-        fn process<P: Packet, S: Spare<P>>(&mut self, _: u64, _: Side, batch: &mut [P], _: &mut [Verdict], _: &mut S) {
+        fn process<P: Packet>(&mut self, _: u64, _: Side, batch: &mut [P], _: &mut [Verdict], _: &mut dyn Spare<P>) {
             self.0 += batch.len() as u64;
         }
         fn clear(&mut self) {
@@ -477,7 +473,7 @@ mod tests {
     fn a_worker_that_is_not_back_yet_is_waited_for() {
         let (clock, away) = (Clock::system(), Duration::from_millis(20));
         let (_own, _ends, config) = wired(clock);
-        let (embedded, queue) = Embedded::start(clock, config, vec![Counting(0)]);
+        let (embedded, queue) = Embedded::start(clock, config, vec![Box::new(Counting(0))]);
         let (gone, has_gone) = std::sync::mpsc::channel();
         embedded.away().unwrap();
         std::thread::scope(|threads| {
@@ -497,7 +493,7 @@ mod tests {
     fn a_worker_that_runs_is_waited_for_with_patience_and_one_that_has_ended_not_at_all() {
         let (clock, short) = (Clock::system(), Duration::from_millis(1));
         let (_own, _ends, config) = wired(clock);
-        let (embedded, desk) = Embedded::start(clock, config, vec![Counting(0)]);
+        let (embedded, desk) = Embedded::start(clock, config, vec![Box::new(Counting(0))]);
         let mut embedded = embedded.patient(short);
         let (gone, has_gone) = std::sync::mpsc::channel();
         let back = Arc::new(AtomicBool::new(false));
@@ -530,7 +526,7 @@ mod tests {
     fn a_polled_device_knows_its_entries_when_nothing_polls() {
         let clock = Clock::system();
         let (mut own, [mut left, _right], config) = wired(clock);
-        let (embedded, mut polls) = Embedded::polled(clock, config, vec![Counting(0)]);
+        let (embedded, mut polls) = Embedded::polled(clock, config, vec![Box::new(Counting(0))]);
         let mut burst = port::burst();
         for expected in [5, 10] {
             own.alloc_burst(5, 60, &mut burst);

@@ -5,7 +5,7 @@
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Linktype, PcapBlockOwned, PcapError, create_reader};
-use plane::{Drops, Function, Packet, Side, Spare, Verdict};
+use plane::{Drops, DynFunction, Packet, Side, Spare, Verdict};
 use port::middleware::vlan::Tag;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -346,37 +346,8 @@ const EPOCH: u64 = 1_000_000_000;
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub fn replay<F: Function>(
-    function: &mut F,
-    owns: Option<&Owns>,
-    vlans: [Option<Tag>; 2],
-    files: &mut Files,
-    linger: u64,
-) -> Result<Passed, FileError> {
-    pass(function, owns, vlans, files, linger)
-}
-
-/// A function as file mode uses it. As an object, so that the program has the code of file mode once, and not once a function.
-trait OnHeap {
-    fn process(&mut self, now: u64, from: Side, batch: &mut [Heap], verdicts: &mut [Verdict], spare: &mut Collect);
-    fn idle(&mut self, now: u64);
-    fn counters(&self) -> Drops;
-}
-
-impl<F: Function> OnHeap for F {
-    fn process(&mut self, now: u64, from: Side, batch: &mut [Heap], verdicts: &mut [Verdict], spare: &mut Collect) {
-        Function::process(self, now, from, batch, verdicts, spare);
-    }
-    fn idle(&mut self, now: u64) {
-        Function::idle(self, now);
-    }
-    fn counters(&self) -> Drops {
-        Function::counters(self)
-    }
-}
-
-fn pass(
-    function: &mut dyn OnHeap,
+pub fn replay(
+    function: &mut dyn DynFunction<Heap>,
     owns: Option<&Owns>,
     vlans: [Option<Tag>; 2],
     files: &mut Files,
@@ -424,7 +395,7 @@ fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
 
 /// A function at work between files.
 struct Replay<'a> {
-    function: &'a mut dyn OnHeap,
+    function: &'a mut dyn DynFunction<Heap>,
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
     passed: Passed,

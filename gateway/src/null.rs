@@ -2,7 +2,7 @@
 //! the workers of a device, in place of the device's function, so that it has the same threads, cores, links and pools. Its
 //! rate is what this path reaches without the work of the device.
 
-use plane::{Function, Packet, Side, Spare, Verdict, Wrapper};
+use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,15 +36,14 @@ fn forward<P: Packet>(from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
 }
 
 impl Wrapper for Switch {
-    #[inline]
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
-        function: &mut F,
+        function: &mut dyn DynFunction<P>,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         if self.is_null() {
             forward(from, batch, verdicts);
@@ -59,20 +58,14 @@ mod tests {
     use super::*;
     use crate::wired::wired;
     use crate::worker::{Worker, mail};
+    use plane::Function;
     use port::{Clock, Port};
 
     /// Drops every packet.
     struct Closed;
 
     impl Function for Closed {
-        fn process<P: Packet, S: Spare<P>>(
-            &mut self,
-            _: u64,
-            _: Side,
-            _: &mut [P],
-            verdicts: &mut [Verdict],
-            _: &mut S,
-        ) {
+        fn process<P: Packet>(&mut self, _: u64, _: Side, _: &mut [P], verdicts: &mut [Verdict], _: &mut dyn Spare<P>) {
             verdicts.fill(Verdict::Drop);
         }
         testbed::without_state!(Closed);
@@ -83,7 +76,7 @@ mod tests {
         let (clock, switch) = (Clock::system(), Switch::default());
         let (mut own, [mut left, mut right], mut config) = wired(clock);
         let (customer, internet) = config.ports.remove(0);
-        let function = switch.clone().around(Closed);
+        let function = switch.clone().around(Box::new(Closed));
         let mut worker = Worker::new(clock, customer, internet, config.pools.remove(0), mail(1, 8).remove(0), function);
         let mut burst = port::burst();
         for (null, arrive) in [(false, 0), (true, 3), (false, 0)] {

@@ -4,7 +4,7 @@
 mod spells;
 mod table;
 
-use plane::{Drops, Function, Packet, Side, Spare, Verdict, Wrapper};
+use plane::{Drops, DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use spells::Spells;
 use std::time::{Duration, Instant};
 use table::Table;
@@ -179,7 +179,7 @@ impl Truth {
     }
 
     /// Send what was kept back, as a copy, once another frame has gone before it.
-    fn let_go<P: Packet>(&mut self, spare: &mut impl Spare<P>) {
+    fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         if let Some(held) = self.held.take_if(|held| held.overtaken)
             && let Some(mut late) = spare.fresh(held.frame.len())
         {
@@ -274,14 +274,14 @@ impl Truth {
 }
 
 impl Wrapper for Truth {
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
-        function: &mut F,
+        function: &mut dyn DynFunction<P>,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.let_go(spare);
         let frames = batch.len();
@@ -336,14 +336,6 @@ impl Wrapper for Truth {
         (self.seen, self.forwarded) = (0, 0);
         self.held = None;
     }
-
-    fn can_become(&self, new: &Truth) -> Result<(), String> {
-        if self.config == new.config {
-            Ok(())
-        } else {
-            Err("what is injected cannot be changed while it is counted".to_owned())
-        }
-    }
 }
 
 /// Where these stand in an Ethernet/IPv4/UDP frame.
@@ -388,21 +380,21 @@ fn turn_bit(octet: Option<&mut u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plane::{Hop, NoSpare, Router, Wrapped};
+    use plane::{Hop, NoSpare, Router};
     use testbed::Frame;
 
     /// A tester whose clock runs away must find another rate than was injected.
     #[test]
     fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
-        let mut truth = limited(1);
+        let (mut truth, mut router) = (limited(1), Router::new(Hop::default(), Hop::default()));
         let (mut batch, mut verdicts) = ([Frame::new(&[0; 60])], [Verdict::Local]);
         // A frame an hour of the caller's clock; all of them within a second of the system's.
         for hour in 1..=600 {
             let now = hour * 3_600_000_000_000;
-            truth.process(now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
+            truth.process(&mut router, now, Side::Customer, &mut batch, &mut verdicts, &mut NoSpare);
         }
         assert_eq!(verdicts[0], Verdict::Drop, "an hour of the caller's clock gives no token");
-        assert!(truth.wrapper.lost > 0, "more were sent than the bucket lends");
+        assert!(truth.lost > 0, "more were sent than the bucket lends");
     }
 
     /// Trials of 60 ms, one after the other, of which the first frame comes this late: how many frames are lost in each.
@@ -411,7 +403,7 @@ mod tests {
         [1_000_000_000, 1_090_000_000].map(|start| {
             let due = |k: u64| start + k * 1_000_000_000 / offered;
             let frames = offered * 60 / 1000;
-            (0..frames).filter(|&k| truth.wrapper.takes(due(k).max(start + late), Side::Customer, &[])).count() as u64
+            (0..frames).filter(|&k| truth.takes(due(k).max(start + late), Side::Customer, &[])).count() as u64
         })
     }
 
@@ -446,7 +438,7 @@ mod tests {
         let taken = |k: u64| {
             let due = 1_000_000_000 + k * 1_000_000_000 / 599_400;
             let stalled = 1_030_000_000..1_030_800_000;
-            truth.wrapper.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
+            truth.takes(if stalled.contains(&due) { stalled.end } else { due }, Side::Customer, &[])
         };
         assert_eq!((0..36_000).map(taken).filter(|&taken| taken).count(), 0);
     }
@@ -472,8 +464,7 @@ mod tests {
         assert!(truth.table.len() == 0);
     }
 
-    fn limited(capacity: u64) -> Wrapped<Router, Truth> {
-        let config = TruthConfig { capacity, ..TruthConfig::default() };
-        Truth::new(config).around(Router::new(Hop::default(), Hop::default()))
+    fn limited(capacity: u64) -> Truth {
+        Truth::new(TruthConfig { capacity, ..TruthConfig::default() })
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
-use plane::{Function, Side, Spare, Verdict};
+use plane::{Boxed, Side, Spare, Verdict};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
@@ -109,13 +109,13 @@ pub struct WorkerCounters {
 }
 
 /// One worker with its ports, pool and function.
-pub struct Worker<F> {
+pub struct Worker {
     clock: Clock,
     ports: [Box<dyn Port>; 2],
     pool: Pool,
     mail: Mail,
     /// The plane function; its state is this worker's alone.
-    pub function: F,
+    pub function: Boxed<Frame>,
     batch: Burst,
     to: [Burst; 2],
     after: [Burst; 2],
@@ -131,7 +131,7 @@ pub struct Worker<F> {
 /// Timers run at least every so many rounds, also under full load.
 const ROUNDS_PER_IDLE: u32 = 64;
 
-impl<F: Function> Worker<F> {
+impl Worker {
     /// A worker between `customer` and `internet`.
     pub fn new(
         clock: Clock,
@@ -139,8 +139,8 @@ impl<F: Function> Worker<F> {
         internet: Box<dyn Port>,
         pool: Pool,
         mail: Mail,
-        function: F,
-    ) -> Worker<F> {
+        function: Boxed<Frame>,
+    ) -> Worker {
         Worker {
             clock,
             ports: [customer, internet],
@@ -158,7 +158,7 @@ impl<F: Function> Worker<F> {
     }
 
     /// Answer for these addresses instead of leaving them to the machine.
-    pub fn answer_for(mut self, owns: Option<Owns>) -> Worker<F> {
+    pub fn answer_for(mut self, owns: Option<Owns>) -> Worker {
         self.owns = owns;
         self
     }
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use crate::wired::wired;
     use plane::nat44::{Nat44, config::Config};
-    use plane::{Packet, Side4};
+    use plane::{Function, Packet, Side4};
     use testbed::packets::udp_with;
     use wire::{AddrRange, Mac, Prefix4};
 
@@ -306,13 +306,13 @@ mod tests {
     struct Echoing;
 
     impl Function for Echoing {
-        fn process<P: Packet, S: Spare<P>>(
+        fn process<P: Packet>(
             &mut self,
             _: u64,
             from: Side,
             batch: &mut [P],
             verdicts: &mut [Verdict],
-            spare: &mut S,
+            spare: &mut dyn Spare<P>,
         ) {
             for (p, v) in batch.iter().zip(verdicts) {
                 for to in [Side::Internet, Side::Customer] {
@@ -327,7 +327,7 @@ mod tests {
         testbed::without_state!(Echoing);
     }
 
-    fn one<F: Function>(clock: Clock, mut config: crate::EmbeddedConfig, function: F) -> Worker<F> {
+    fn one(clock: Clock, mut config: crate::EmbeddedConfig, function: Boxed<Frame>) -> Worker {
         let (customer, internet) = config.ports.remove(0);
         Worker::new(clock, customer, internet, config.pools.remove(0), mail(1, 8).remove(0), function)
     }
@@ -343,7 +343,7 @@ mod tests {
         let pool = AddrRange::one([198, 51, 100, 10].into());
         let mut nat44 = Config::new(side([10, 0, 0, 1]), side([198, 51, 100, 1]), vec![inside], vec![pool]);
         nat44.sessions = 10;
-        let mut worker = one(clock, config, Nat44::new(nat44, 0, 1, 7).unwrap());
+        let mut worker = one(clock, config, Box::new(Nat44::new(nat44, 0, 1, 7).unwrap()));
         let mut whole = udp_with(([10, 0, 0, 2], 5000), ([203, 0, 113, 9], 53), 64, &[7; 16]);
         whole[..6].copy_from_slice(&mac.0);
         let parts = testbed::fragments::fragments(&whole, &[16], 1);
@@ -364,7 +364,7 @@ mod tests {
     fn what_is_emitted_goes_after_the_batchs_own() {
         let clock = Clock::system();
         let (mut own, [mut left, mut right], config) = wired(clock);
-        let mut worker = one(clock, config, Echoing);
+        let mut worker = one(clock, config, Box::new(Echoing));
         let mut burst = port::burst();
         own.alloc_burst(3, 60, &mut burst);
         for (f, number) in burst.iter_mut().zip([1, 2, 3]) {

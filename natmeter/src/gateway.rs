@@ -3,13 +3,12 @@
 
 use crate::rig::files::open as open_file;
 use gateway::control::Control;
-use gateway::control_queue::Workers;
 use gateway::file::{FileError, Files, Passed, replay as pass};
 use gateway::neighbour::NeighbourError;
 use gateway::privileges::{LimitError, Limits};
-use gateway::{Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
+use gateway::{ControlQueue, Embedded, EmbeddedConfig, EmbeddedError, Own, Owns};
 use plane::lw4o6::Live;
-use plane::{Function, Side4, Side6};
+use plane::{Side4, Side6};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
@@ -27,7 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tech::{Built, Job, Links, Use};
+use tech::{Built, Job, Links};
 use wire::{AddrRange, Mac, Prefix6};
 
 mod ending;
@@ -176,30 +175,15 @@ pub fn replay(
     let macs = [given(&gateway.left, 1, "left")?, given(&gateway.right, 2, "right")?];
     let owns = gateway.answer.then(|| owns(gateway, macs));
     let vlans = [tag(&gateway.left), tag(&gateway.right)];
-    build(gateway, macs, 1, seed, None)?.functions.hand_to(Replay { owns, vlans, files, linger, as_json })
+    let mut function = build(gateway, macs, 1, seed, None)?.functions.boxed().remove(0);
+    let passed = pass(&mut *function, owns.as_ref(), vlans, files, linger)?;
+    let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
+    Ok(counted(&passed, events, function.entries(), as_json))
 }
 
 /// The VLAN tag of a side, if it has one.
 fn tag(side: &Side) -> Option<Tag> {
     side.vlan.and_then(Tag::new)
-}
-
-struct Replay<'a> {
-    owns: Option<Owns>,
-    vlans: [Option<Tag>; 2],
-    files: &'a mut Files,
-    linger: u64,
-    as_json: bool,
-}
-
-impl Use for Replay<'_> {
-    type Out = Result<String, GatewayError>;
-    fn with<F: Function + 'static>(self, mut functions: Vec<F>) -> Result<String, GatewayError> {
-        let function = &mut functions[0];
-        let passed = pass(function, self.owns.as_ref(), self.vlans, self.files, self.linger)?;
-        let events = function.counters().into_iter().filter(|(_, n)| *n > 0).collect();
-        Ok(counted(&passed, events, function.entries(), self.as_json))
-    }
 }
 
 /// The counters of file mode, as text or JSON.
@@ -243,7 +227,9 @@ pub fn run(gateway: &Gateway, file: &Path, seed: u64, ending: Ending, say: &dyn 
     let control = Control::listen(&gateway.socket)
         .map_err(|cause| GatewayError::Socket { path: gateway.socket.display().to_string(), cause })?;
     let Built { functions, live, .. } = build(gateway, macs, gateway.workers, seed, None)?;
-    functions.hand_to(Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say })
+    let mut run = Run { gateway, file, macs, owns, live, opened, presence, clock, control, ending, say };
+    let (embedded, workers) = Embedded::start(clock, run.config(), functions.boxed());
+    run.serve(embedded, workers)
 }
 
 /// A worker's ports: left, right.
@@ -358,14 +344,6 @@ struct Run<'a> {
 /// Interval at which an idle gateway checks whether a worker has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-impl Use for Run<'_> {
-    type Out = Result<(), GatewayError>;
-    fn with<F: Function + 'static>(mut self, functions: Vec<F>) -> Result<(), GatewayError> {
-        let (embedded, workers) = Embedded::start(self.clock, self.config(), functions);
-        self.serve(embedded, Box::new(workers))
-    }
-}
-
 impl Run<'_> {
     /// Takes what the workers need out of `self`.
     fn config(&mut self) -> EmbeddedConfig {
@@ -381,7 +359,7 @@ impl Run<'_> {
     }
 
     /// Runs the gateway until it is stopped or fails.
-    fn serve(self, embedded: Embedded, workers: Box<dyn Workers>) -> Result<(), GatewayError> {
+    fn serve(self, embedded: Embedded, workers: ControlQueue) -> Result<(), GatewayError> {
         let Run { gateway, file, macs, live, opened, mut presence, clock, mut control, ending, say, .. } = self;
         if gateway.busy {
             embedded.wake(Duration::MAX);
@@ -392,7 +370,7 @@ impl Run<'_> {
         let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
         let learns = workers.learn(&next_hops);
         learns.map_err(|worker| EmbeddedError::Silent(worker, gateway::control_queue::ANSWER_WITHIN))?;
-        limit(gateway, file, ending, &*workers, say)?;
+        limit(gateway, file, ending, &workers, say)?;
         say(&format!(
             "gateway {} is running, {} worker{}; to query it: natmeter gateway status --socket {}\n",
             file.display(),
@@ -437,7 +415,7 @@ fn limit(
     gateway: &Gateway,
     file: &Path,
     ending: Ending,
-    workers: &dyn Workers,
+    workers: &ControlQueue,
     say: &dyn Fn(&str),
 ) -> Result<(), GatewayError> {
     let table = gateway.technology.file().map(|(_, path)| path);

@@ -22,9 +22,9 @@ use engine::calibrate::Latency;
 use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};
 use method::{Loop, Nanos, Rate, TrialOutcome, TrialRecord};
 use plane::view::{self, Bed};
-use plane::{Hop, Router, Wrapper};
+use plane::{Boxed, Function, Hop, Router, Wrapper};
 use port::link::{Steer, link};
-use port::{Pool, PoolConfig, Port};
+use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::{SelfTest, SelfTestCheck};
 use record::report::number::grouped;
 use record::store::{self, SELF_TEST, SELF_TEST_TRIALS, StoreError};
@@ -241,7 +241,7 @@ impl<'a> Tester<'a> {
         let ((mut left, mut customer), (mut right, mut internet)) = (end("left"), end("right"));
         let ports: (Box<dyn Port>, Box<dyn Port>) = (Box::new(customer.remove(0)), Box::new(internet.remove(0)));
         let config = EmbeddedConfig::in_process(vec![ports], pools, vec![None]);
-        let function = Truth::new(TruthConfig { delay, ..TruthConfig::default() }).around(Router::new(hop(1), hop(2)));
+        let function = in_truth(TruthConfig { delay, ..TruthConfig::default() }, Router::new(hop(1), hop(2)));
         let (_running, mut rounds) = Embedded::polled(clock, config, vec![function]);
         let (mut own, mut work) = (own, || rounds.iter_mut().for_each(|round| round()));
         engine::calibrate::latency(clock, &view, (&mut left[0], &mut right[0]), &mut own, &mut work)
@@ -250,7 +250,7 @@ impl<'a> Tester<'a> {
 
     fn forwarding(&self, truth: TruthConfig, frame_size: usize, cores: &Cores) -> Result<Rig, RigError> {
         let bed = bed(40_000 * 100, frame_size)?;
-        let function = Truth::new(truth).around(Router::new(hop(1), hop(2)));
+        let function = in_truth(truth, Router::new(hop(1), hop(2)));
         embedded::assemble(Arc::new(view::forwarding(&bed)), vec![function], 512, times(), cores, self.process)
     }
 
@@ -260,8 +260,13 @@ impl<'a> Tester<'a> {
             OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65535 } };
         let nat = embedded::plain_nat44(&outer, connections)?;
         let view = Arc::new(view::nat44(&bed, outer));
-        embedded::assemble(view, vec![Truth::new(truth).around(nat)], 512, times(), cores, self.process)
+        embedded::assemble(view, vec![in_truth(truth, nat)], 512, times(), cores, self.process)
     }
+}
+
+/// A function with what the truth injects around it.
+fn in_truth(truth: TruthConfig, function: impl Function + 'static) -> Boxed<Frame> {
+    Truth::new(truth).around(Box::new(function))
 }
 
 /// The injected delay.

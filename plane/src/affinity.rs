@@ -4,9 +4,8 @@
 //! no other worker knows.
 
 use crate::chain::{gather, scatter};
-use crate::function::{BATCH, Drops, Function, Packet, Side, Spare, Verdict};
+use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
-use crate::wrapper::Wrapper;
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
 /// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
@@ -86,15 +85,17 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     Some(by_hash(address.unwrap_or(&b[22..38]).iter().take(octets).copied(), workers) as u16)
 }
 
-impl Wrapper for Affinity {
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+impl Affinity {
+    /// Works on a batch as [`Function::process`] does, with the function whose customers are pinned.
+    #[inline]
+    pub(crate) fn process<F: Function, P: Packet>(
         &mut self,
         function: &mut F,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         if self.workers == 1 || from == Side::Internet {
             return function.process(now, from, batch, verdicts, spare);
@@ -116,11 +117,13 @@ impl Wrapper for Affinity {
         scatter(batch, verdicts, &order[..ours]);
     }
 
-    fn counters(&self) -> Drops {
-        vec![(NAME, self.handed_over)]
+    /// Its counter: name and value.
+    pub(crate) fn counter(&self) -> (&'static str, u64) {
+        (NAME, self.handed_over)
     }
 
-    fn can_become(&self, new: &Affinity) -> Result<(), String> {
+    /// Checks whether the same customers are pinned to the same workers in `new`.
+    pub(crate) fn can_become(&self, new: &Affinity) -> Result<(), String> {
         if (self.worker, self.workers) == (new.worker, new.workers) {
             Ok(())
         } else {

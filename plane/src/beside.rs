@@ -3,16 +3,14 @@
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::ip6::be128;
+use crate::object::DynFunction;
 use crate::router6::Router6;
 use crate::wrapper::Wrapper;
 use wire::Prefix6;
 use wire::header::{self, TYPE_IPV6, be16};
 
-/// The router around a function; without one, all packets are the function's.
-#[derive(Default)]
-pub struct Beside(Option<Box<Native>>);
-
-struct Native {
+/// The router around a function.
+pub struct Beside {
     router: Router6,
     /// On the customers' side and on the Internet's.
     networks: [Prefix6; 2],
@@ -24,11 +22,9 @@ const DST: usize = header::ETH + 24;
 impl Beside {
     /// Forwards packets from each side to the network on the other one.
     pub fn new(router: Router6, networks: [Prefix6; 2]) -> Beside {
-        Beside(Some(Box::new(Native { router, networks })))
+        Beside { router, networks }
     }
-}
 
-impl Native {
     /// Whether a packet from this side goes to the network on the other one.
     fn has(&self, from: Side, packet: &impl Packet) -> bool {
         let Some(h) = packet.bytes().first_chunk::<{ DST + 16 }>() else { return false };
@@ -36,38 +32,33 @@ impl Native {
     }
 
     /// Forwards the native packets at the beginning of a batch; returns how many there were, and how many others follow.
-    #[inline(never)]
-    fn forward_first<P: Packet, S: Spare<P>>(
+    fn forward_first<P: Packet>(
         &mut self,
         (now, from): (u64, Side),
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> (usize, usize) {
         let native = batch.iter().take_while(|packet| self.has(from, *packet)).count();
         let others = batch[native..].iter().take_while(|packet| !self.has(from, *packet)).count();
-        self.router.process(now, from, &mut batch[..native], &mut verdicts[..native], spare);
+        Function::process(&mut self.router, now, from, &mut batch[..native], &mut verdicts[..native], spare);
         (native, others)
     }
 }
 
 impl Wrapper for Beside {
-    #[inline]
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
-        function: &mut F,
+        function: &mut dyn DynFunction<P>,
         now: u64,
         from: Side,
         mut batch: &mut [P],
         mut verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
-        // Runs of packets of one kind, so that they keep their order. The function has one call here, because it is inlined.
+        // Runs of packets of one kind, so that they keep their order.
         loop {
-            let (native, others) = match &mut self.0 {
-                None => (0, batch.len()),
-                Some(native) => native.forward_first((now, from), batch, verdicts, spare),
-            };
+            let (native, others) = self.forward_first((now, from), batch, verdicts, spare);
             (batch, verdicts) = (&mut batch[native..], &mut verdicts[native..]);
             function.process(now, from, &mut batch[..others], &mut verdicts[..others], spare);
             (batch, verdicts) = (&mut batch[others..], &mut verdicts[others..]);
@@ -78,6 +69,6 @@ impl Wrapper for Beside {
     }
 
     fn counters(&self) -> Drops {
-        self.0.as_ref().map(|native| native.router.counters()).unwrap_or_default()
+        Function::counters(&self.router)
     }
 }

@@ -51,8 +51,8 @@ pub struct Chain<A, B> {
 const MOST_NESTED: u32 = 7;
 
 /// The spare of one half: what it sends towards the other one waits until the batch is done.
-struct Inner<'a, P, S> {
-    spare: &'a mut S,
+struct Inner<'a, P> {
+    spare: &'a mut dyn Spare<P>,
     across: &'a mut Vec<P>,
     behind: Option<&'a mut Vec<(Side, P)>>,
     half: Half,
@@ -60,7 +60,7 @@ struct Inner<'a, P, S> {
     handed_over: u64,
 }
 
-impl<P: Packet, S: Spare<P>> Spare<P> for Inner<'_, P, S> {
+impl<P: Packet> Spare<P> for Inner<'_, P> {
     fn fresh(&mut self, len: usize) -> Option<P> {
         self.spare.fresh(len)
     }
@@ -94,9 +94,9 @@ fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
 }
 
 /// What one call of [`Function::process`] works with.
-struct Run<'a, P, S> {
+struct Run<'a, P> {
     now: u64,
-    spare: &'a mut S,
+    spare: &'a mut dyn Spare<P>,
     /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
@@ -104,7 +104,7 @@ struct Run<'a, P, S> {
     behind: Option<Vec<(Side, P)>>,
 }
 
-impl<P, S> Run<'_, P, S> {
+impl<P> Run<'_, P> {
     fn waiting_for(&mut self, half: Half) -> &mut Vec<P> {
         if half == Half::Customer { &mut self.to_customer } else { &mut self.to_internet }
     }
@@ -129,14 +129,7 @@ impl<A: Function, B: Function> Chain<A, B> {
 
     /// Let one half work on a batch that came in on `from`.
     #[inline(always)]
-    fn half<P: Packet, S: Spare<P>>(
-        &mut self,
-        run: &mut Run<P, S>,
-        half: Half,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-    ) {
+    fn half<P: Packet>(&mut self, run: &mut Run<P>, half: Half, from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
         let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
         let behind = run.behind.as_mut();
         let mut inner = Inner { spare: &mut *run.spare, across, behind, half, marks: self.marks, handed_over: 0 };
@@ -149,9 +142,9 @@ impl<A: Function, B: Function> Chain<A, B> {
 
     /// Take a batch through `half` and whatever comes behind it. `crossings` says how often these packets have crossed the
     /// inner link; none means that they came in on the half's own side.
-    fn pass<P: Packet, S: Spare<P>>(
+    fn pass<P: Packet>(
         &mut self,
-        run: &mut Run<P, S>,
+        run: &mut Run<P>,
         half: Half,
         crossings: u32,
         batch: &mut [P],
@@ -199,7 +192,7 @@ impl<A: Function, B: Function> Chain<A, B> {
     }
 
     /// Take packets that the halves made for each other through, until there are no more.
-    fn cross<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>) {
+    fn cross<P: Packet>(&mut self, run: &mut Run<P>) {
         for round in 0..=MOST_CROSSINGS {
             for half in [Half::Internet, Half::Customer] {
                 let mut queue = std::mem::take(run.waiting_for(half));
@@ -216,7 +209,7 @@ impl<A: Function, B: Function> Chain<A, B> {
     }
 
     /// Take the first packets of a queue through. They are no batch of the caller's: what remains of them is emitted.
-    fn some<P: Packet, S: Spare<P>>(&mut self, run: &mut Run<P, S>, half: Half, queue: &mut Vec<P>) {
+    fn some<P: Packet>(&mut self, run: &mut Run<P>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
         run.behind = Some(Vec::new());
@@ -232,9 +225,9 @@ impl<A: Function, B: Function> Chain<A, B> {
     }
 
     /// Take a batch through in which there may be packets that come from the middle of another worker's way.
-    fn sort<P: Packet, S: Spare<P>>(
+    fn sort<P: Packet>(
         &mut self,
-        run: &mut Run<P, S>,
+        run: &mut Run<P>,
         marks: Marks,
         from: Side,
         batch: &mut [P],
@@ -260,13 +253,13 @@ impl<A: Function, B: Function> Chain<A, B> {
 }
 
 impl<A: Function, B: Function> Function for Chain<A, B> {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         let n = batch.len().min(verdicts.len()).min(BATCH);
         let (batch, verdicts) = (&mut batch[..n], &mut verdicts[..n]);

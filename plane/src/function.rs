@@ -53,7 +53,7 @@ impl<P> Spare<P> for NoSpare {
 pub(crate) const LEAST_FRAME: usize = 60;
 
 /// A fresh packet for a frame of `len` octets: zeros, and at least as many as a frame must have.
-pub(crate) fn fresh<P: Packet, S: Spare<P>>(spare: &mut S, len: usize) -> Option<P> {
+pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P> {
     let want = len.max(LEAST_FRAME);
     let mut p = spare.fresh(want).filter(|p| p.bytes().len() == want)?;
     p.bytes_mut().fill(0);
@@ -115,10 +115,10 @@ impl<P> Spare<P> for Behind<'_, P> {
 /// Decides about a packet from `from` that stands in memory of its own, and sends a copy of it, if its verdict says so. False when
 /// there is no memory for the copy.
 #[must_use]
-pub(crate) fn decide_copy<F: Packet, P: Packet, S: Spare<P>>(
+pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
     p: &mut F,
-    spare: &mut S,
+    spare: &mut dyn Spare<P>,
     decide: impl FnOnce(&mut F, &mut Behind<P>) -> Verdict,
 ) -> bool {
     let mut behind = Behind::new(spare);
@@ -135,13 +135,13 @@ pub trait Function: Send {
     /// monotonic clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`. An empty batch is
     /// allowed, and now and then needed when nothing comes in: packets that wait for a time (ICMP errors about
     /// held packets) are emitted through `spare`, which [`Function::idle`] has not.
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     );
 
     /// A little background work (timers) when there is nothing to do or every few batches.

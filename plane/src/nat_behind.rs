@@ -11,7 +11,6 @@ use crate::nat44::config::{self as nat44, StaticMapping};
 use crate::nat44::static_mapping::Inside;
 use crate::side::Side4;
 use crate::steer::Steering;
-use crate::wrapper::{Wrapped, Wrapper};
 use std::net::Ipv4Addr;
 use std::ops::Range;
 use wire::Prefix4;
@@ -41,7 +40,8 @@ pub trait Numbering: Function {
 
 /// One worker of a half with numbers and the NAT behind it.
 pub struct Numbered<H: Numbering> {
-    pair: Wrapped<Chain<H, Nat44>, Affinity>,
+    affinity: Affinity,
+    pair: Chain<H, Nat44>,
     config: H::Config,
     /// Where the customers' numbers lie.
     numbers: Prefix4,
@@ -60,13 +60,12 @@ impl<H: Numbering> Numbered<H> {
         seed: u64,
     ) -> Numbered<H> {
         let pair = Chain::new((name, half), ("nat44", nat), workers, seed);
-        Numbered { pair: Affinity::new(worker, workers).around(pair), config, numbers }
+        Numbered { affinity: Affinity::new(worker, workers), pair, config, numbers }
     }
 
     /// The same where all customers with a common prefix of this length are one worker's.
     pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
-        let wrapper = self.pair.wrapper.together_by(prefix);
-        Numbered { pair: Wrapped { wrapper, ..self.pair }, ..self }
+        Numbered { affinity: self.affinity.together_by(prefix), ..self }
     }
 
     /// How packets from the customers are to be spread over the workers: by IPv6 source. Where a NAT64 counts subscribers
@@ -82,32 +81,32 @@ impl<H: Numbering> Numbered<H> {
 
     /// The half at the customers' side.
     pub fn half(&self) -> &H {
-        &self.pair.function.customer
+        &self.pair.customer
     }
 
     /// The half that keeps the state.
     pub fn nat(&self) -> &Nat44 {
-        &self.pair.function.internet
+        &self.pair.internet
     }
 
     /// Gives back numbers that are no longer needed.
     #[inline]
     fn tidy(&mut self, when_idle: bool) {
-        let Chain { customer, internet: nat, .. } = &mut self.pair.function;
+        let Chain { customer, internet: nat, .. } = &mut self.pair;
         customer.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
     }
 }
 
 impl<H: Numbering> Function for Numbered<H> {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
-        self.pair.process(now, from, batch, verdicts, spare);
+        self.affinity.process(&mut self.pair, now, from, batch, verdicts, spare);
         self.tidy(false);
     }
 
@@ -125,7 +124,9 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 
     fn counters(&self) -> Drops {
-        self.pair.counters()
+        let mut all = self.pair.counters();
+        all.push(self.affinity.counter());
+        all
     }
 
     fn places(&self) -> u64 {
@@ -138,7 +139,7 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 
     fn can_adopt(&self, new: &Numbered<H>) -> Result<(), String> {
-        self.pair.wrapper.can_become(&new.pair.wrapper)?;
+        self.affinity.can_become(&new.affinity)?;
         let nat = H::nat_behind(&new.config, self.numbers);
         if self.numbers.contains(nat.internet.address.into()) {
             return Err(format!(
@@ -155,9 +156,9 @@ impl<H: Numbering> Function for Numbered<H> {
 
     fn adopt(&mut self, new: &mut Numbered<H>) -> Result<(), String> {
         self.can_adopt(new)?;
-        let Chain { customer, internet, .. } = &mut self.pair.function;
+        let Chain { customer, internet, .. } = &mut self.pair;
         internet.reconfigure(H::nat_behind(&new.config, self.numbers));
-        customer.follow(&new.config, self.numbers, &mut new.pair.function.customer);
+        customer.follow(&new.config, self.numbers, &mut new.pair.customer);
         std::mem::swap(&mut self.config, &mut new.config);
         Ok(())
     }

@@ -54,13 +54,13 @@ impl Router {
 }
 
 impl Function for Router {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         _now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        _spare: &mut S,
+        _spare: &mut dyn Spare<P>,
     ) {
         for (packet, verdict) in batch.iter_mut().zip(verdicts) {
             *verdict = self.forward(from, packet.bytes_mut());

@@ -173,7 +173,7 @@ impl Router6 {
 
     /// Sends the ICMPv6 error that a drop owes to the sender, if it does. Nothing is sent about ICMPv6 errors and redirects,
     /// nor about later fragments of ICMPv6, which could be one (RFC 4443, section 2.4 e).
-    fn refuse<P: Packet, S: Spare<P>>(&mut self, from: Side, frame: &[u8], why: Event, spare: &mut S) {
+    fn refuse<P: Packet>(&mut self, from: Side, frame: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         let error = match why {
             Event::HopLimit => TIME_EXCEEDED,
             Event::TooBig => Error { kind: 2, code: 0, rest: self.link(from.other()).side.mtu.into() },
@@ -201,13 +201,13 @@ impl Router6 {
 }
 
 impl Function for Router6 {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.now = self.now.max(now);
         for p in batch.iter() {

@@ -1,21 +1,21 @@
-//! Functions around another function. A wrapper decides about packets, and may have counters, state and settings of its own.
-//! Everything else is the inner function's.
+//! Functions around another function. A wrapper decides about packets, and may have counters and state of its own. Everything else
+//! is the inner function's.
 
-use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
-use crate::inner_link::Nested;
+use crate::function::{Drops, Entry, Packet, Side, Spare, Verdict};
+use crate::object::{Boxed, DynFunction};
 use std::ops::Range;
 
 /// What is put around a function.
-pub trait Wrapper: Send + Sized {
-    /// Works on a batch as [`Function::process`] does, with the function inside.
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+pub trait Wrapper: Send + Sized + 'static {
+    /// Works on a batch as [`Function::process`](crate::Function::process) does, with the function inside.
+    fn process<P: Packet>(
         &mut self,
-        function: &mut F,
+        function: &mut dyn DynFunction<P>,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     );
 
     /// Returns its own counters, which follow those of the function inside.
@@ -26,40 +26,21 @@ pub trait Wrapper: Send + Sized {
     /// Forgets its own state.
     fn clear(&mut self) {}
 
-    /// Checks whether a function in this wrapper can become one in `new`, apart from the functions themselves. The wrapper
-    /// keeps its own settings.
-    ///
-    /// # Errors
-    /// What differs and cannot be changed.
-    fn can_become(&self, _new: &Self) -> Result<(), String> {
-        Ok(())
-    }
-
     /// Puts this wrapper around a function.
-    fn around<F: Function>(self, function: F) -> Wrapped<F, Self> {
-        Wrapped { function, wrapper: self }
+    fn around<P: Packet>(self, function: Boxed<P>) -> Boxed<P> {
+        Box::new(Wrapped { function, wrapper: self })
     }
 }
 
-/// A function in a wrapper.
-pub struct Wrapped<F, W> {
-    /// The function inside.
-    pub function: F,
-    /// What is around it.
-    pub wrapper: W,
+/// A function in a wrapper. A device that is measured has wrappers; a gateway that can adopt another configuration has none.
+struct Wrapped<P, W> {
+    function: Boxed<P>,
+    wrapper: W,
 }
 
-impl<F: Function, W: Wrapper> Function for Wrapped<F, W> {
-    #[inline(always)]
-    fn process<P: Packet, S: Spare<P>>(
-        &mut self,
-        now: u64,
-        from: Side,
-        batch: &mut [P],
-        verdicts: &mut [Verdict],
-        spare: &mut S,
-    ) {
-        self.wrapper.process(&mut self.function, now, from, batch, verdicts, spare);
+impl<P: Packet, W: Wrapper> DynFunction<P> for Wrapped<P, W> {
+    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {
+        self.wrapper.process(&mut *self.function, now, from, batch, verdicts, spare);
     }
 
     fn idle(&mut self, now: u64) {
@@ -89,17 +70,14 @@ impl<F: Function, W: Wrapper> Function for Wrapped<F, W> {
         self.function.sessions(now, places)
     }
 
-    fn can_adopt(&self, new: &Wrapped<F, W>) -> Result<(), String> {
-        self.wrapper.can_become(&new.wrapper)?;
-        self.function.can_adopt(&new.function)
+    fn can_adopt(&self, _: &dyn DynFunction<P>) -> Result<(), String> {
+        Err(FIXED.into())
     }
 
-    fn adopt(&mut self, new: &mut Wrapped<F, W>) -> Result<(), String> {
-        self.wrapper.can_become(&new.wrapper)?;
-        self.function.adopt(&mut new.function)
-    }
-
-    fn nest(&mut self, nested: Nested) {
-        self.function.nest(nested);
+    fn adopt(&mut self, _: &mut dyn DynFunction<P>) -> Result<(), String> {
+        Err(FIXED.into())
     }
 }
+
+/// The error when a function in a wrapper is to adopt another one.
+const FIXED: &str = "a device that is measured keeps its configuration";

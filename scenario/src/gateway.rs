@@ -46,6 +46,7 @@ impl Gateway {
         // A neighbour that is named by its IP address was asked for before the start.
         let other = |old: &Side, new: &Side| by_ip(new).is_some() && by_ip(old) != by_ip(new);
         let fixed = [
+            ("technology", self.technology.name() != new.technology.name()),
             ("plays", self.plays != new.plays),
             ("workers", self.workers != new.workers),
             ("io", self.io != new.io),

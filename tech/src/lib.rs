@@ -36,7 +36,6 @@ pub use axis::{
 };
 pub use axis_kind::{AxisKind, Numbers, Preset};
 pub use directions::Directions;
-pub use functions::Use;
 pub use gateway::{Answers, Built, Job, Links, TableLoad};
 pub use ipv6_forwarding::ipv6_forwarding;
 pub use laboratory::{is_allowed, is_for_laboratories, is_laboratory_prefix, may_be_requested, overlap};

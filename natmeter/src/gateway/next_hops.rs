@@ -1,7 +1,7 @@
 //! Resolves the next hops of a gateway's sides before it starts, and again when its file is reloaded.
 
 use super::{BothPorts, Macs, own};
-use gateway::control_queue::Workers;
+use gateway::ControlQueue;
 use gateway::neighbour::{NeighbourError, NextHop, NextHops, request, resolve};
 use plane::Side as PlaneSide;
 use port::{Pool, Port};
@@ -63,7 +63,7 @@ pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
 }
 
 /// Resolves the next hops of a running gateway again, for about one second at most; returns those that do not answer.
-pub(super) fn ask_again(gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &dyn Workers) -> Vec<IpAddr> {
+pub(super) fn ask_again(gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &ControlQueue) -> Vec<IpAddr> {
     let sides = [(&gateway.left, macs[0].0), (&gateway.right, macs[1].0)];
     let open = SIDES.into_iter().zip(sides);
     let mut open: Vec<_> =

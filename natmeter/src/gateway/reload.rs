@@ -4,12 +4,10 @@
 use super::running::Running;
 use super::table_file::{Changes, TableFile};
 use super::{build, next_hops, owns};
-use plane::Function;
 use plane::lw4o6::Table;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tech::Use;
 
 impl Running<'_> {
     /// Reads the file again, and gives all workers the new configuration, or none. Returns the changes of the binding table, and
@@ -18,11 +16,11 @@ impl Running<'_> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
         let table_file = TableFile::of(new.technology.as_ref())?;
-        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &*self.workers);
+        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.workers);
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
         let built =
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
-        let (functions, table) = (built.functions.hand_to(Any), built.table);
+        let (functions, table) = (built.functions.boxed(), built.table);
         table_file.map_or(Ok(()), |file| file.is_unchanged())?;
         let changes = self.changes(table.as_ref())?;
         self.workers.adopt(functions)?;
@@ -63,14 +61,4 @@ fn told(changes: Option<Changes>, silent: &[IpAddr]) -> String {
         let _ = write!(text, "; next hop {address} does not answer, so its Ethernet address stays as it was");
     }
     text + "\n"
-}
-
-/// Returns functions of any technology, to be downcast to the type of the running ones.
-struct Any;
-
-impl Use for Any {
-    type Out = Box<dyn std::any::Any>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Box<dyn std::any::Any> {
-        Box::new(functions)
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::status::Status;
 use super::{Macs, OtherVlan};
+use gateway::ControlQueue;
 use gateway::Embedded;
-use gateway::control_queue::Workers;
 use gateway::neighbour::{NextHop, NextHops};
 use plane::Entry;
 use plane::lw4o6::Live;
@@ -29,7 +29,7 @@ pub(super) struct Running<'a> {
     pub(super) live: Option<Arc<Live>>,
     pub(super) clock: Clock,
     pub(super) embedded: &'a Embedded,
-    pub(super) workers: Box<dyn Workers>,
+    pub(super) workers: ControlQueue,
     pub(super) stop: &'a AtomicBool,
 }
 

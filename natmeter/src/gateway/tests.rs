@@ -2,6 +2,8 @@
 //! whole. The tests use requests of the control socket, and packets over in-process links.
 
 use super::*;
+use plane::Boxed;
+use port::Frame;
 use port::link::{LinkPort, Steer, link};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -180,9 +182,8 @@ struct InProcess<'a> {
     play: Play<'a>,
 }
 
-impl Use for InProcess<'_> {
-    type Out = Result<(), GatewayError>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<(), GatewayError> {
+impl InProcess<'_> {
+    fn run(self, functions: Vec<Boxed<Frame>>) -> Result<(), GatewayError> {
         let InProcess { gateway, file, macs, live, play } = self;
         let (clock, workers) = (Clock::system(), gateway.workers);
         let mut pools = Pool::for_workers(PoolConfig::compact(workers + 1, 256, 2048))?;
@@ -213,7 +214,7 @@ impl Use for InProcess<'_> {
             live,
             clock,
             embedded: embedded_,
-            workers: Box::new(queue),
+            workers: queue,
             stop,
         };
         let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
@@ -237,7 +238,7 @@ fn running_at(sides: &str, technology: &str, workers: usize, play: Play) {
     let gateway = scenario::gateway::read(&file, tech::ALL).unwrap_or_else(|e| panic!("{e}"));
     let macs = [(Mac(OUR_LEFT), Mac(LEFT)), (Mac(OUR_RIGHT), Mac(RIGHT))];
     let Built { functions, live, .. } = build(&gateway, macs, workers, 7, None).unwrap();
-    functions.hand_to(InProcess { gateway: &gateway, file: &file, macs, live, play }).unwrap();
+    InProcess { gateway: &gateway, file: &file, macs, live, play }.run(functions.boxed()).unwrap();
 }
 
 /// Replaces words in a file.
@@ -370,7 +371,7 @@ fn another_technology_is_refused() {
     running(XLAT464, 1, &mut |ends, file, say| {
         let outside = ends.map();
         std::fs::write(file, SIDES.replace("WORKERS", "1") + DS_LITE).unwrap();
-        assert_eq!(say("reload"), "error: the technology cannot change while the gateway runs: restart the gateway\n");
+        assert_eq!(say("reload"), "error: technology: cannot be changed while the gateway runs; restart it\n");
         assert!(ends.answered(outside));
     });
 }

@@ -10,9 +10,9 @@ use gateway::{Embedded, EmbeddedConfig, Switch, steer};
 use method::{Loop, Nanos, TrialError};
 use plane::nat44::Nat44;
 use plane::nat44::config::{Config, SideConfig};
-use plane::{Beside, Function, Steering, Wrapper};
+use plane::{Beside, Boxed, Steering, Wrapper};
 use port::link::{LinkPort, link};
-use port::{Clock, Pool, PoolConfig, Port};
+use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::Figures;
 use scenario::{Point, Scenario};
 use std::net::Ipv4Addr;
@@ -41,15 +41,15 @@ pub fn pool_frames(depth: usize, workers: usize) -> usize {
 ///
 /// # Errors
 /// No memory, or cores that cannot be used.
-pub fn assemble<F: Function + 'static>(
+pub fn assemble(
     view: Arc<View>,
-    functions: Vec<F>,
+    functions: Vec<Boxed<Frame>>,
     depth: usize,
     settings: Settings,
     cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
-    let path = Path { depth, wires: Wires::bare(process.clock), steering: STEERING, beside: &Beside::default };
+    let path = Path { depth, wires: Wires::bare(process.clock), steering: STEERING, beside: &|| None };
     wired(view, functions, path, settings, cores, process)
 }
 
@@ -64,43 +64,28 @@ pub(super) struct Path<'a> {
     pub wires: Wires,
     /// Steering of packets to the workers, from the left and from the right.
     pub steering: [Steering; 2],
-    /// Makes the router of native packets beside each function.
-    pub beside: &'a dyn Fn() -> Beside,
+    /// Makes the router of native packets beside each function, if there is one.
+    pub beside: &'a dyn Fn() -> Option<Beside>,
 }
 
 /// Like [`assemble`], on this path.
-pub(super) fn wired<F: Function + 'static>(
+pub(super) fn wired(
     view: Arc<View>,
-    functions: Vec<F>,
-    path: Path<'_>,
-    settings: Settings,
-    cores: &Cores,
-    process: &Process,
-) -> Result<Rig, RigError> {
-    let (workers, switch) = (functions.len(), Switch::default());
-    let functions = functions.into_iter().map(|f| switch.clone().around((path.beside)().around(f))).collect();
-    let start: Start = Box::new(|clock, config, only_one| {
-        if only_one {
-            let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
-            return (embedded, Some(Box::new(move || rounds.iter_mut().for_each(|r| r()))));
-        }
-        (Embedded::start(clock, config, functions).0, None)
-    });
-    joined(view, (workers, switch, start), path, settings, cores, process)
-}
-
-/// Starts a gateway, on threads of its own or polled by the companion of the tester's only thread.
-type Start = Box<dyn FnOnce(Clock, EmbeddedConfig, bool) -> (Embedded, Option<Companion>)>;
-
-/// Joins the tester and a gateway whose functions are of any type.
-fn joined(
-    view: Arc<View>,
-    (workers, switch, start): (usize, Switch, Start),
-    Path { depth, mut wires, steering, .. }: Path<'_>,
+    functions: Vec<Boxed<Frame>>,
+    Path { depth, mut wires, steering, beside }: Path<'_>,
     mut settings: Settings,
     cores: &Cores,
     process: &Process,
 ) -> Result<Rig, RigError> {
+    let (workers, switch) = (functions.len(), Switch::default());
+    let wrapped = |function| {
+        let function = match beside() {
+            Some(beside) => beside.around(function),
+            None => function,
+        };
+        switch.clone().around(function)
+    };
+    let functions = functions.into_iter().map(wrapped).collect();
     let testers = cores.testers.len();
     let clock = process.clock;
     let frames = pool_frames(depth, workers) + wires.frames();
@@ -121,15 +106,17 @@ fn joined(
     let (right, internet) = link("right", clock, depth, to_right, to_internet);
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
-    let (mut embedded, mut companion) = start(clock, config, cores.only_one);
-    if cores.only_one {
+    let (embedded, mut companion): (_, Option<Companion>) = if cores.only_one {
         // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
         settings.dut_loop = Loop::Inline;
+        let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
+        (embedded, Some(Box::new(move || rounds.iter_mut().for_each(|round| round()))))
     } else {
-        embedded = embedded.patient(PATIENCE);
+        let embedded = Embedded::start(clock, config, functions).0.patient(PATIENCE);
         embedded.rest();
         cores.keep_off_workers()?;
-    }
+        (embedded, None)
+    };
     // With a companion there is one lane.
     let lanes = cores.testers.iter().zip(own).zip(left.into_iter().zip(right));
     let lanes: Vec<Lane> = lanes

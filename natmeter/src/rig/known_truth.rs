@@ -1,27 +1,15 @@
 //! The device of known truth of a scenario: a NAT44 that forwards frames, with what its keys inject around it.
 
-use super::RigError;
 use gateway::{Truth, TruthConfig, WhenFull};
-use plane::nat44::Nat44;
-use plane::{Wrapped, Wrapper};
+use plane::{Boxed, Wrapper};
+use port::Frame;
 use scenario::quantity::WrittenRate;
 use scenario::{KnownTruth, Scenario};
-use tech::Functions;
 
-/// Puts what the keys inject around each NAT44.
-///
-/// # Errors
-/// If the functions are those of another technology; the scenario parser prevents that.
-pub(super) fn around(
-    keys: &KnownTruth,
-    scenario: &Scenario,
-    functions: Functions,
-) -> Result<Vec<Wrapped<Nat44, Truth>>, RigError> {
-    let Functions::Nat44(nats) = functions else {
-        return Err(RigError::Gateway("a device of known truth is a NAT44".to_owned()));
-    };
+/// Puts what the keys inject around each function.
+pub(super) fn around(keys: &KnownTruth, scenario: &Scenario, functions: Vec<Boxed<Frame>>) -> Vec<Boxed<Frame>> {
     let config = config(keys, scenario.widest_frame());
-    Ok(nats.into_iter().map(|nat| Truth::new(config).around(nat)).collect())
+    functions.into_iter().map(|function| Truth::new(config).around(function)).collect()
 }
 
 /// Returns what these keys inject; rates in bits per second are those of frames of so many octets.

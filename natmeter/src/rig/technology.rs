@@ -8,12 +8,12 @@ use super::wires::Wires;
 use super::{Process, Rig, RigError, check_frames_fit, mac, settings, with_traffic};
 use method::Loop;
 use plane::router6;
-use plane::{Beside, Function, Hop, Router6, Side4, Side6, Steering};
+use plane::{Beside, Hop, Router6, Side4, Side6};
 use record::folder::{TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
 use scenario::{Link, Point, Scenario};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
-use tech::{Built, Job, Links, Plays, Setting, TableLoad, Technology, Use};
+use tech::{Built, Job, Links, Plays, Setting, TableLoad, Technology};
 use wire::View;
 
 /// Builds the rig of a technology.
@@ -54,11 +54,21 @@ pub fn build_on(
         .build(&job)
         .map_err(|why| RigError::Gateway(format!("[technology.{}]: {why}", technology.name())))?;
     let steering = technology.steering(plays, workers, &open);
-    let assemble = Assemble { scenario, process, view, cores, steering };
-    let mut rig = match scenario.duts[point.dut].injected() {
-        Some(keys) => assemble.with(known_truth::around(keys, scenario, functions)?)?,
-        None => functions.hand_to(assemble)?,
+    let mut functions = functions.boxed();
+    if let Some(keys) = scenario.duts[point.dut].injected() {
+        functions = known_truth::around(keys, scenario, functions);
+    }
+    let depth = match scenario.link {
+        Link::InProcess { depth } => depth,
+        // The scenario parser refuses other links for the embedded gateway.
+        Link::Tap | Link::Veth { .. } | Link::Ports => 512,
     };
+    let beside = || {
+        let router = || Router6::new(router6::Config::new(links().left6, links().right6));
+        scenario.native_networks().map(|networks| Beside::new(router(), networks))
+    };
+    let path = Path { depth, wires: Wires::of(scenario, process.clock), steering, beside: &beside };
+    let mut rig = wired(view, functions, path, settings(scenario, Loop::Open), cores, process)?;
     if let Some(TableLoad { entries, octets, took }) = loaded {
         let figures = [
             (TABLE_ENTRIES, entries as f64),
@@ -73,34 +83,6 @@ pub fn build_on(
     let parameters = parameters.map(|(key, value)| (format!("parameter {key}"), value.clone()));
     rig.facts.extend(parameters);
     Ok(rig)
-}
-
-struct Assemble<'a> {
-    scenario: &'a Scenario,
-    process: &'a Process,
-    view: Arc<View>,
-    cores: &'a Cores,
-    steering: [Steering; 2],
-}
-
-impl Use for Assemble<'_> {
-    type Out = Result<Rig, RigError>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Result<Rig, RigError> {
-        let depth = match self.scenario.link {
-            Link::InProcess { depth } => depth,
-            // The scenario parser refuses other links for the embedded gateway.
-            Link::Tap | Link::Veth { .. } | Link::Ports => 512,
-        };
-        let wires = Wires::of(self.scenario, self.process.clock);
-        let times = settings(self.scenario, Loop::Open);
-        let native = self.scenario.native_networks();
-        let beside = || {
-            let router = || Router6::new(router6::Config::new(links().left6, links().right6));
-            native.map(|networks| Beside::new(router(), networks)).unwrap_or_default()
-        };
-        let path = Path { depth, wires, steering: self.steering, beside: &beside };
-        wired(self.view, functions, path, times, self.cores, self.process)
-    }
 }
 
 /// The DUT's links: host 1 on each (RFC 2544, appendix C.2.2.1), with an MTU for every frame size.

@@ -6,14 +6,13 @@ use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialO
 use natmeter::rig::embedded::{Cores, assemble};
 use natmeter::rig::files::open;
 use natmeter::rig::{Process, Rig, mac, settings, technology};
-use plane::{Function, Packet, Side, Side4, Side6, Spare, Verdict, Wrapper};
+use plane::{DynFunction, Packet, Side, Side4, Side6, Spare, Verdict, Wrapper};
 use record::plan::Plan;
 use scenario::{Options, Scenario, parse};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
-use tech::{Job, Links, Use};
-use wire::View;
+use tech::{Job, Links};
 use wire::checksum::update16;
 
 const NAT44: &str = "plays = \"pe\"\n[technology.nat44]\npool = \"198.19.0.101 - 198.19.0.108\"";
@@ -100,14 +99,14 @@ fn lead_astray(f: &mut [u8], source: bool, first: u16, count: u64) {
 }
 
 impl Wrapper for Witness {
-    fn process<F: Function, P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
-        function: &mut F,
+        function: &mut dyn DynFunction<P>,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         let seen = Arc::clone(&self.seen);
         let mut seen = seen.lock().unwrap();
@@ -134,26 +133,6 @@ impl Wrapper for Witness {
                 (Side::Customer, n) => lead_astray(f, false, 2, n),
             }
         }
-    }
-}
-
-struct Beside<'a> {
-    scenario: &'a Scenario,
-    view: View,
-    process: &'a Process,
-    seen: Arc<Mutex<Seen>>,
-    astray: Astray,
-    addresses: [u64; 2],
-}
-
-impl Use for Beside<'_> {
-    type Out = Rig;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Rig {
-        let [inside, outside] = self.addresses;
-        let witness = || Witness { seen: Arc::clone(&self.seen), astray: self.astray, inside, outside };
-        let functions = functions.into_iter().map(|function| witness().around(function)).collect();
-        let times = settings(self.scenario, Loop::Open);
-        assemble(Arc::new(self.view), functions, 512, times, &Cores::one_thread(1), self.process).unwrap()
     }
 }
 
@@ -223,10 +202,13 @@ fn device(
         right6: side6(2),
     };
     let view = technology::view(scenario, plays, technology, point).unwrap();
-    let process = Process::new();
-    let beside = Beside { scenario, view, process: &process, seen: Arc::clone(seen), astray, addresses };
     let job = Job { plays, links, workers: 1, seed: scenario.traffic.seed, open: &open, live: None };
-    technology.build(&job).unwrap().functions.hand_to(beside)
+    let function = technology.build(&job).unwrap().functions.boxed().remove(0);
+    let [inside, outside] = addresses;
+    let witness = Witness { seen: Arc::clone(seen), astray, inside, outside };
+    let functions = vec![witness.around(function)];
+    let times = settings(scenario, Loop::Open);
+    assemble(Arc::new(view), functions, 512, times, &Cores::one_thread(1), &Process::new()).unwrap()
 }
 
 /// The first addresses of a row that ends its octets with `first`.

@@ -46,11 +46,11 @@ impl Work {
 impl Nat44 {
     /// Work on a batch that came in on `OUT`'s side: the customers' when true.
     #[inline]
-    pub(super) fn batch<const OUT: bool, P: Packet, S: Spare<P>>(
+    pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
@@ -67,7 +67,7 @@ impl Nat44 {
         }
         self.look::<OUT>(&mut w, n);
         for (i, (p, v)) in batch.iter_mut().zip(verdicts.iter_mut()).enumerate() {
-            *v = self.one::<OUT, P, S>(p, &w, i, spare);
+            *v = self.one::<OUT, P>(p, &w, i, spare);
         }
     }
 
@@ -227,13 +227,7 @@ impl Nat44 {
 
     /// The last stage for one packet.
     #[inline(always)]
-    fn one<const OUT: bool, P: Packet, S: Spare<P>>(
-        &mut self,
-        p: &mut P,
-        w: &Work,
-        i: usize,
-        spare: &mut S,
-    ) -> Verdict {
+    fn one<const OUT: bool, P: Packet>(&mut self, p: &mut P, w: &Work, i: usize, spare: &mut dyn Spare<P>) -> Verdict {
         if w.plain[i] {
             let (own, remote, e) = (w.own[i], w.remote[i], w.entry[i]);
             if e != NONE {

@@ -64,13 +64,13 @@ impl Nat44 {
 
     /// A fragment. With several workers one of them, by a hash of what all fragments have in common, sees all and learns
     /// from the first whose they are; `settled` says that this has happened.
-    pub(super) fn fragment<P: Packet, S: Spare<P>>(
+    pub(super) fn fragment<P: Packet>(
         &mut self,
         from: Side,
         p: &mut P,
         head: &Head4,
         settled: bool,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         // Offset 1 would let the second fragment rewrite the TCP flags of the first (RFC 1858, section 4).
         if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
@@ -142,14 +142,14 @@ impl Nat44 {
         self.count.add_many(Event::FragmentStore, lost);
     }
 
-    fn first<P: Packet, S: Spare<P>>(
+    fn first<P: Packet>(
         &mut self,
         from: Side,
         p: &mut P,
         head: &Head4,
         key: &Key,
         settled: bool,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         let result = self.translate(from, p, head);
         if let Ok(v) = result {
@@ -177,12 +177,12 @@ impl Nat44 {
         }
     }
 
-    fn later<P: Packet, S: Spare<P>>(
+    fn later<P: Packet>(
         &mut self,
         p: &mut P,
         head: &Head4,
         key: &Key,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         match self.fate(key) {
             Fate::Dropped | Fate::GivenUp => Err(Event::FragmentOrphan),
@@ -227,13 +227,13 @@ impl Nat44 {
     }
 
     /// Let go what has waited for the first fragment of this datagram.
-    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Key, spare: &mut S) {
+    fn let_go<P: Packet>(&mut self, from: Side, key: &Key, spare: &mut dyn Spare<P>) {
         for kept in self.fragments.take_kept(key) {
             self.let_one_go(from, key, &kept.bytes, spare);
         }
     }
 
-    fn let_one_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Key, bytes: &[u8], spare: &mut S) {
+    fn let_one_go<P: Packet>(&mut self, from: Side, key: &Key, bytes: &[u8], spare: &mut dyn Spare<P>) {
         let fate = self.fate(key);
         if matches!(fate, Fate::Dropped | Fate::GivenUp | Fate::Unknown) {
             self.count.add(Event::FragmentOrphan);
@@ -291,12 +291,7 @@ impl Nat44 {
 
     /// Cut a packet that leaves but is too large for the link: the packet itself becomes the first piece, the others are
     /// emitted behind it in order (RFC 791, section 3.2).
-    pub(super) fn cut<P: Packet, S: Spare<P>>(
-        &mut self,
-        p: &mut P,
-        v: Verdict,
-        spare: &mut S,
-    ) -> Result<Verdict, Event> {
+    pub(super) fn cut<P: Packet>(&mut self, p: &mut P, v: Verdict, spare: &mut dyn Spare<P>) -> Result<Verdict, Event> {
         let Verdict::Forward(to) = v else { return Ok(v) };
         let mtu = self.mtu(to);
         let b = &p.bytes()[L3..];

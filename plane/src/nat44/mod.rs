@@ -286,20 +286,20 @@ const SWEEP_BATCH: u32 = 16;
 const SWEEP_IDLE: u32 = 256;
 
 impl Function for Nat44 {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.set_time(now);
         self.answer_pending_syns(spare);
         self.expire_fragments();
         match from {
-            Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
-            Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
+            Side::Customer => self.batch::<true, P>(batch, verdicts, spare),
+            Side::Internet => self.batch::<false, P>(batch, verdicts, spare),
         }
         self.sweep_some(SWEEP_BATCH);
     }

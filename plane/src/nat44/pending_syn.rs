@@ -73,7 +73,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
 impl Nat44 {
     /// Answer the SYNs whose time has come.
     #[inline]
-    pub(super) fn answer_pending_syns<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+    pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
             match Head4::sealed(&packet[..len], 0) {
                 // Only a hairpinned packet comes from an end point of the pool.
@@ -87,7 +87,7 @@ impl Nat44 {
 
     /// Answer a SYN from one customer to another: it quotes the source that stands for the sender, so the answer takes the way of
     /// an error from the outside address that the sender asked.
-    fn answer_hairpinned<P: Packet, S: Spare<P>>(&mut self, packet: &[u8], head: &Head4, spare: &mut S) {
+    fn answer_hairpinned<P: Packet>(&mut self, packet: &[u8], head: &Head4, spare: &mut dyn Spare<P>) {
         let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
         let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));
         match answer {

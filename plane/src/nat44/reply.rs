@@ -20,7 +20,7 @@ pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 impl Nat44 {
     /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent
     /// about ICMP errors, later fragments, and sources that identify no single host (RFC 1812, 4.3.2.7).
-    pub(super) fn reply<P: Packet, S: Spare<P>>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut S) {
+    pub(super) fn reply<P: Packet>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
         if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {
             spare.emit(side, p);
@@ -28,13 +28,13 @@ impl Nat44 {
     }
 
     /// The frame with an ICMP error about `packet` that comes from `src` and leaves by `side`, where one may be sent.
-    pub(super) fn error_frame<P: Packet, S: Spare<P>>(
+    pub(super) fn error_frame<P: Packet>(
         &mut self,
         side: Side,
         src: u32,
         packet: &[u8],
         error: Error,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Option<P> {
         let head = Head4::sealed(packet, 0).ok()?;
         let about_error = head.protocol == ICMP && packet.get(head.l4).is_none_or(|t| !super::icmp::is_query(*t));

@@ -15,7 +15,7 @@ use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl Nat44 {
     /// Decide about one packet.
-    pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
+    pub(super) fn slow<P: Packet>(&mut self, from: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         let result = self.link(from, p).and_then(|head| match head {
             None => Ok(self.local()),
             Some(head) => self.network(from, p, &head, spare),
@@ -82,12 +82,12 @@ impl Nat44 {
     }
 
     /// IPv4: which sources may send to which destinations.
-    fn network<P: Packet, S: Spare<P>>(
+    fn network<P: Packet>(
         &mut self,
         from: Side,
         p: &mut P,
         head: &Head4,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         // What claims to come from ourselves or, from the Internet, our customers does not (RFC 2827).
         let pretends = match from {

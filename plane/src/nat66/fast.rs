@@ -69,11 +69,11 @@ impl Names {
 impl Nat66 {
     /// Work on a batch that came in on `OUT`'s side: the customers' when true.
     #[inline]
-    pub(super) fn batch<const OUT: bool, P: Packet, S: Spare<P>>(
+    pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         for p in batch.iter() {
             if let Some(first) = p.bytes().first() {
@@ -120,7 +120,7 @@ impl Nat66 {
                 }
                 Verdict::Forward(from.other())
             } else {
-                self.one::<P, P, S>(from, p, spare)
+                self.one::<P, P>(from, p, spare)
             };
         }
         self.count.add_many(if OUT { Event::In2Out } else { Event::Out2In }, done);

@@ -20,11 +20,11 @@ pub(super) struct Datagram {
 impl Nat66 {
     /// A fragment. With several workers those from the Internet meet at one of them, by a hash of what all have in common,
     /// and go on together to the one that their port names.
-    pub(super) fn fragment<F: Packet, P: Packet, S: Spare<P>>(
+    pub(super) fn fragment<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         way: &Way,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         let (b, h) = (p.bytes(), &way.head);
         let Some(part) = h.part else { return Err(Event::BadExtension) };
@@ -53,7 +53,7 @@ impl Nat66 {
     }
 
     /// Let go what has waited for the first fragment of this datagram.
-    fn let_go<P: Packet, S: Spare<P>>(&mut self, from: Side, key: &Datagram, spare: &mut S) {
+    fn let_go<P: Packet>(&mut self, from: Side, key: &Datagram, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             let mut copy = Buffer::copy(&kept.bytes);
             if !decide_copy(from, &mut copy, spare, |p, behind| self.one(from, p, behind)) {

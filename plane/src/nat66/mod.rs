@@ -250,19 +250,19 @@ impl Nat66 {
 }
 
 impl Function for Nat66 {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.keep_time(now);
         self.answer_pending_syns(spare);
         match from {
-            Side::Customer => self.batch::<true, P, S>(batch, verdicts, spare),
-            Side::Internet => self.batch::<false, P, S>(batch, verdicts, spare),
+            Side::Customer => self.batch::<true, P>(batch, verdicts, spare),
+            Side::Internet => self.batch::<false, P>(batch, verdicts, spare),
         }
         self.tidy(false);
     }

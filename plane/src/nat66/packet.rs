@@ -31,9 +31,9 @@ pub(super) struct Way {
 
 impl Nat66 {
     /// Decide about one packet. Those that are sent beside it are of another type where it has waited as a copy.
-    pub(super) fn one<F: Packet, P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut F, spare: &mut S) -> Verdict {
+    pub(super) fn one<F: Packet, P: Packet>(&mut self, from: Side, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link(from, p.bytes()) {
-            Ok(Some(head)) => self.network::<F, P, S>(from, p, head, spare),
+            Ok(Some(head)) => self.network::<F, P>(from, p, head, spare),
             Ok(None) => Ok(Verdict::Local),
             Err(why) => Err(why),
         };
@@ -72,12 +72,12 @@ impl Nat66 {
     }
 
     /// IPv6: which sources may send to which destinations.
-    fn network<F: Packet, P: Packet, S: Spare<P>>(
+    fn network<F: Packet, P: Packet>(
         &mut self,
         from: Side,
         p: &mut F,
         h: Head6,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         let b = p.bytes();
         if self.is_own(h.dst) || is_link_local(h.dst) || h.is_discovery(b) {
@@ -130,7 +130,7 @@ impl Nat66 {
         }
         let way = Way { from, head: h, ports: [0; 2], marked, second };
         if h.is_fragment() {
-            return self.fragment::<F, P, S>(p, &way, spare);
+            return self.fragment::<F, P>(p, &way, spare);
         }
         if h.protocol == ICMPV6 && h.l4 < h.end && is_error6(b[h.l4]) {
             return self.error(p, &way);

@@ -38,7 +38,7 @@ impl Nat66 {
 
     /// Answer the SYNs whose time has come.
     #[inline]
-    pub(super) fn answer_pending_syns<P: Packet, S: Spare<P>>(&mut self, spare: &mut S) {
+    pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while !self.pending_syns.is_empty() {
             let Some((frame, len)) = self.pending_syns.take_due(self.now) else { return };
             if let Ok(head) = Head6::read(&frame[..len], header::ETH) {

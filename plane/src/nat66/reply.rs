@@ -19,7 +19,7 @@ const TIME_EXCEEDED: Error = Error::new(3, 0);
 
 impl Nat66 {
     /// Send the ICMPv6 error that a drop owes to the sender, if it does.
-    pub(super) fn refuse<P: Packet, S: Spare<P>>(&mut self, from: Side, b: &[u8], why: Event, spare: &mut S) {
+    pub(super) fn refuse<P: Packet>(&mut self, from: Side, b: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = self.due(from, b, why)
             && let Ok(head) = Head6::of_frame(b)
         {
@@ -53,13 +53,13 @@ impl Nat66 {
 
     /// Send an ICMPv6 error about a frame, of which there may be no more than is quoted, back to where it came from. Nothing is sent about ICMPv6 errors and redirects, and
     /// to nobody (RFC 4443, section 2.4 e), nor to what one half of a hairpin has made.
-    pub(super) fn reply<P: Packet, S: Spare<P>>(
+    pub(super) fn reply<P: Packet>(
         &mut self,
         side: Side,
         frame: &[u8],
         h: &Head6,
         error: Error,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         let later = h.part.is_some_and(|part| part.offset > 0);
         let query = |kind: &u8| matches!(*kind, v6::ECHO | v6::ECHO_REPLY);

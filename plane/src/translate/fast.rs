@@ -78,11 +78,11 @@ impl Plan {
 impl<A: Addressing> Translate<A> {
     /// Work on a batch that came in over IPv4 (`SIX` false) or IPv6.
     #[inline]
-    pub(super) fn batch<const SIX: bool, P: Packet, S: Spare<P>>(
+    pub(super) fn batch<const SIX: bool, P: Packet>(
         &mut self,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         debug_assert!(batch.len() <= BATCH);
         for p in batch.iter() {

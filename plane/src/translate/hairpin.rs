@@ -22,14 +22,14 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Go on with what was translated to IPv4: out, or back over IPv6.
-    pub(super) fn over_or_back<P: Packet, S: Spare<P>>(&mut self, to: Side, p: &mut P, spare: &mut S) -> Verdict {
+    pub(super) fn over_or_back<P: Packet>(&mut self, to: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         if to == self.config.ipv6 || !self.comes_back(be32(p.bytes(), DESTINATION)) {
             return Verdict::Forward(to);
         }
         // As if the next router had sent it: another worker may have to take it from here.
         p.bytes_mut()[..6].copy_from_slice(&self.config.v4.mac.0);
         self.turning = true;
-        let result = self.over_ipv4::<P, P, S>(p, spare);
+        let result = self.over_ipv4::<P, P>(p, spare);
         self.turning = false;
         match result {
             Ok(Verdict::HandOver(worker)) => {

@@ -193,21 +193,21 @@ fn roles(from: Side) -> (End, End) {
 }
 
 impl<A: Addressing> Function for Translate<A> {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.now = self.now.max(now);
         self.expire();
         for (batch, verdicts) in batch.chunks_mut(BATCH).zip(verdicts.chunks_mut(BATCH)) {
             if from == self.config.ipv6 {
-                self.batch::<true, P, S>(batch, verdicts, spare);
+                self.batch::<true, P>(batch, verdicts, spare);
             } else {
-                self.batch::<false, P, S>(batch, verdicts, spare);
+                self.batch::<false, P>(batch, verdicts, spare);
             }
         }
     }

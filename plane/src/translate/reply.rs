@@ -65,7 +65,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
 impl<A: Addressing> Translate<A> {
     /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
     /// identify no single host (RFC 1812, 4.3.2.7).
-    pub(super) fn reply4<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
+    pub(super) fn reply4<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
         if about || h.offset > 0 || !is_ordinary(h.src) || !self.may_reply() {
@@ -84,7 +84,7 @@ impl<A: Addressing> Translate<A> {
 
     /// Send an ICMPv6 error about a frame back over IPv6. Nothing is sent about ICMPv6 errors and redirects, and to nobody
     /// (RFC 4443, section 2.4 e).
-    pub(super) fn reply6<P: Packet, S: Spare<P>>(&mut self, frame: &[u8], error: Error, spare: &mut S) {
+    pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head6::of_frame(frame) else { return };
         let later = h.part.is_some_and(|p| p.offset > 0);
         let about = h.protocol == ICMPV6 && (later || frame.get(h.l4).is_none_or(|t| icmp::echo_to4(*t).is_none()));

@@ -35,7 +35,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Let go what has waited for the first fragment of this datagram.
-    pub(super) fn let_go<P: Packet, S: Spare<P>>(&mut self, key: &Key, spare: &mut S) {
+    pub(super) fn let_go<P: Packet>(&mut self, key: &Key, spare: &mut dyn Spare<P>) {
         let from = self.config.ipv6.other();
         for kept in self.tracker.take_kept(key) {
             // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.

@@ -13,13 +13,13 @@ use wire::header::{self, ICMP, ICMPV6, be16};
 
 impl<A: Addressing> Translate<A> {
     /// Decide about one packet.
-    pub(super) fn slow<P: Packet, S: Spare<P>>(&mut self, from: Side, p: &mut P, spare: &mut S) -> Verdict {
+    pub(super) fn slow<P: Packet>(&mut self, from: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         let over_ipv6 = from == self.config.ipv6;
         let result = match self.link(over_ipv6, p.bytes()) {
-            Ok(true) if over_ipv6 => self
-                .over_ipv6(p, spare)
-                .map(|to| to.map_or(Verdict::Local, |to| self.over_or_back::<P, S>(to, p, spare))),
-            Ok(true) => self.over_ipv4::<P, P, S>(p, spare),
+            Ok(true) if over_ipv6 => {
+                self.over_ipv6(p, spare).map(|to| to.map_or(Verdict::Local, |to| self.over_or_back::<P>(to, p, spare)))
+            }
+            Ok(true) => self.over_ipv4::<P, P>(p, spare),
             Ok(false) => Ok(Verdict::Local),
             Err(why) => Err(why),
         };
@@ -65,10 +65,10 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// IPv4: which sources may send to which destinations.
-    pub(super) fn over_ipv4<F: Packet, P: Packet, S: Spare<P>>(
+    pub(super) fn over_ipv4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         let b = p.bytes();
         let h = Head4::whole(b, header::ETH)?;
@@ -108,7 +108,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// IPv6: the same; the side that it leaves by, or `None` when it is for the machine itself.
-    fn over_ipv6<P: Packet, S: Spare<P>>(&mut self, p: &mut P, spare: &mut S) -> Result<Option<Side>, Event> {
+    fn over_ipv6<P: Packet>(&mut self, p: &mut P, spare: &mut dyn Spare<P>) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
         let own = self.config.v6.address.to_bits();
@@ -150,7 +150,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// The ICMP error that a drop owes to the sender.
-    pub(super) fn refuse4<F: Packet, P: Packet, S: Spare<P>>(&mut self, p: &mut F, why: Event, spare: &mut S) {
+    pub(super) fn refuse4<F: Packet, P: Packet>(&mut self, p: &mut F, why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = reply::due4(why, &self.config, p.bytes()) {
             original_id::restore(self.config.v4.mac, p.bytes_mut());
             self.reply4(p.bytes(), error, spare);
@@ -158,7 +158,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// The ICMPv6 error that a drop owes to the sender.
-    fn refuse6<P: Packet, S: Spare<P>>(&mut self, b: &[u8], why: Event, spare: &mut S) {
+    fn refuse6<P: Packet>(&mut self, b: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = reply::due6(why, &self.config, self.addressing.is_silent(), b) {
             self.reply6(b, error, spare);
         }

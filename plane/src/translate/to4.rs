@@ -17,7 +17,7 @@ const MAY_BE_CUT: usize = 1260;
 
 impl<A: Addressing> Translate<A> {
     /// Translate a packet that is no ICMPv6 error; the side that it leaves by.
-    pub(super) fn to4<P: Packet, S: Spare<P>>(&mut self, p: &mut P, h: &Head6, spare: &mut S) -> Result<Side, Event> {
+    pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
         check(b, h)?;
         let (src_port, dst_port) = ports(b, h);
@@ -85,12 +85,12 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// A packet that may be fragmented and is larger than the IPv4 link: in pieces (RFC 791, section 3.2).
-    fn cut4<P: Packet, S: Spare<P>>(
+    fn cut4<P: Packet>(
         &mut self,
         p: &mut P,
         h: &Head6,
         write: &Write4,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Side, Event> {
         let piece = (usize::from(self.config.v4.mtu) - header::IPV4) & !7;
         let to = self.config.ipv6.other();

@@ -15,11 +15,11 @@ use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
     /// Translate a packet that is no ICMP error; a fragment may have to wait until it is known whose it is.
-    pub(super) fn to6<F: Packet, P: Packet, S: Spare<P>>(
+    pub(super) fn to6<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         h: &Head4,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         self.forget_older(h);
         let b = p.bytes();
@@ -44,12 +44,12 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Translate a packet between these ends; the side that it leaves by.
-    fn between<F: Packet, P: Packet, S: Spare<P>>(
+    fn between<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         h: &Head4,
         [from, to]: [Point4; 2],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Side, Event> {
         let b = p.bytes();
         if h.offset == 0 && h.protocol == PROTO_UDP && be16(b, h.l4 + 6) == 0 {
@@ -89,13 +89,13 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Emit all pieces of a packet but the first, which `write` is left for. The caller counts it once.
-    fn rest<P: Packet, S: Spare<P>>(
+    fn rest<P: Packet>(
         &mut self,
         b: &[u8],
         h: &Head4,
         write: &mut Write6,
         limit: usize,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<(), Event> {
         let headers = header::IPV6 + 8;
         let piece = (limit - headers) & !7;

@@ -50,19 +50,19 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// Take a fragment in. The last one missing becomes the datagram, or its first part.
-    pub(super) fn put_together<F: Packet, P: Packet, S: Spare<P>>(
+    pub(super) fn put_together<F: Packet, P: Packet>(
         &mut self,
         key: Key,
         p: &mut F,
         h: &Head4,
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
         let Some(mut whole) = self.keep(key, p.bytes(), h)? else {
             self.count.add(Event::FragmentHeld);
             return Ok(Verdict::Held);
         };
         self.count.add(Event::Reassembled);
-        let verdict = self.over_ipv4::<Buffer, P, S>(&mut whole, spare).inspect_err(|why| {
+        let verdict = self.over_ipv4::<Buffer, P>(&mut whole, spare).inspect_err(|why| {
             // The sender gets an error about the datagram; a later fragment causes none.
             self.refuse4(&mut whole, *why, spare);
         })?;

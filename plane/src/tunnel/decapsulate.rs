@@ -22,7 +22,7 @@ impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv6 side.
     #[cold]
     #[inline(never)]
-    pub(super) fn slow_out<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
+    pub(super) fn slow_out<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let head = match self.link6(p.bytes()) {
             Ok(Some(head)) => head,
             Ok(None) => return self.local(),
@@ -72,11 +72,11 @@ impl<S: Softwires> Tunnel<S> {
         addr == self.config.v6.address.to_bits() || self.softwires.is_own(addr)
     }
 
-    fn ipv6_out<F: Packet, P: Packet, Q: Spare<P>>(
+    fn ipv6_out<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         head: &Head6,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         if head.source_route.is_some() {
             return Err(Event::SourceRoute.into());
@@ -109,12 +109,12 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// A part of a tunnel packet. With several workers one of them, by a hash of what all parts have in common, has them all.
-    fn part<P: Packet, Q: Spare<P>>(
+    fn part<P: Packet>(
         &mut self,
         b: &[u8],
         head: &Head6,
         part: &Part,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let common = head.src.to_be_bytes().into_iter().chain(head.dst.to_be_bytes()).chain(part.id.to_be_bytes());
         if let Some(v) = self.elsewhere(|workers| by_hash(common, workers.into()) as u16) {
@@ -134,11 +134,11 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// A tunnel packet: may it come out, and where to?
-    fn tunnel_packet<F: Packet, P: Packet, Q: Spare<P>>(
+    fn tunnel_packet<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         outer: &Head6,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let b = p.bytes();
         let b = &b[..outer.end.min(b.len())];
@@ -176,13 +176,13 @@ impl<S: Softwires> Tunnel<S> {
         !self.plan.ce && self.softwires.serves(to.addr)
     }
 
-    fn out_of<F: Packet, P: Packet, Q: Spare<P>>(
+    fn out_of<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         outer: &Head6,
         head: &Head4,
         points: [Point4; 2],
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);

@@ -18,7 +18,7 @@ impl<S: Softwires> Tunnel<S> {
     /// Decide about one packet from the IPv4 side.
     #[cold]
     #[inline(never)]
-    pub(super) fn slow_in<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Verdict {
+    pub(super) fn slow_in<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link4(p.bytes()) {
             Err(why) => Err(why.into()),
             Ok(None) => Ok(self.local()),
@@ -47,11 +47,11 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Some(head))
     }
 
-    fn ipv4_in<F: Packet, P: Packet, Q: Spare<P>>(
+    fn ipv4_in<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         head: &Head4,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         addresses(head)?;
         if head.src == u32::from(self.config.v4.address) {
@@ -141,14 +141,14 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// Let go what has waited for the first fragment of this datagram.
-    pub(super) fn let_go<P: Packet, Q: Spare<P>>(&mut self, key: &Key, from: Side, spare: &mut Q) {
+    pub(super) fn let_go<P: Packet>(&mut self, key: &Key, from: Side, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 
     /// Decide about a packet in memory of its own, and send it.
-    pub(super) fn resume<P: Packet, Q: Spare<P>>(&mut self, from: Side, mut p: Buffer, spare: &mut Q) {
+    pub(super) fn resume<P: Packet>(&mut self, from: Side, mut p: Buffer, spare: &mut dyn Spare<P>) {
         let over_ipv6 = from == self.config.ipv6;
         let sent = decide_copy(from, &mut p, spare, |p, behind| {
             if over_ipv6 { self.slow_out(p, behind) } else { self.slow_in(p, behind) }
@@ -159,12 +159,12 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// The last steps of a packet into a tunnel: its IPv4 header stands where a frame has it.
-    pub(super) fn put_in<F: Packet, P: Packet, Q: Spare<P>>(
+    pub(super) fn put_in<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         head: &Head4,
         wrap: Wrap,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let total = head.total();
         let large = total > self.plan.room;

@@ -72,12 +72,12 @@ pub(super) fn outer(why: Event, error: Error) -> Refusal {
 impl<S: Softwires> Tunnel<S> {
     /// Send an ICMP error about the IPv4 packet `about` to its sender: inside the tunnel with these ends, or else on the IPv4
     /// side. True when it was sent.
-    pub(super) fn reply4<P: Packet, Q: Spare<P>>(
+    pub(super) fn reply4<P: Packet>(
         &mut self,
         tunnel: Option<(u128, u128)>,
         about: &[u8],
         error: Error,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> bool {
         let Ok(head) = Head4::sealed(about, 0) else { return false };
         let about_error = head.protocol == ICMP && about.get(head.l4).is_none_or(|t| kind(*t) != Kind::Query);
@@ -105,7 +105,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// Send an ICMPv6 error about the IPv6 packet `about` to its sender.
-    pub(super) fn reply6<P: Packet, Q: Spare<P>>(&mut self, about: &[u8], error: Error, spare: &mut Q) {
+    pub(super) fn reply6<P: Packet>(&mut self, about: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         if about.len() < IPV6 || !is_unicast6(be128(about, 8)) || !self.may_send() {
             return;
         }
@@ -126,7 +126,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// A fresh frame of zeros.
-    fn fresh<P: Packet, Q: Spare<P>>(&mut self, len: usize, spare: &mut Q) -> Option<P> {
+    fn fresh<P: Packet>(&mut self, len: usize, spare: &mut dyn Spare<P>) -> Option<P> {
         let p = fresh(spare, len);
         if p.is_none() {
             self.count.add(Event::NoMemory);

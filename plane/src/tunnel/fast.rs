@@ -43,7 +43,7 @@ fn points(ends: u64, ports: u32) -> [Point4; 2] {
 impl<S: Softwires> Tunnel<S> {
     /// A batch from the IPv4 side, into tunnels.
     #[inline]
-    pub(super) fn batch_in<P: Packet, Q: Spare<P>>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut Q) {
+    pub(super) fn batch_in<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         // The headers, and the room for one more in front of them.
         bring_closer(batch, PLAIN.cast_signed() - 1);
         bring_closer(batch, -OVERHEAD.cast_signed());
@@ -76,7 +76,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// A batch from the IPv6 side, out of tunnels.
     #[inline]
-    pub(super) fn batch_out<P: Packet, Q: Spare<P>>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut Q) {
+    pub(super) fn batch_out<P: Packet>(&mut self, batch: &mut [P], v: &mut [Verdict], spare: &mut dyn Spare<P>) {
         bring_closer(batch, WRAPPED.cast_signed() - 1);
         let n = batch.len().min(v.len()).min(BATCH);
         let mut w = Work::new();

@@ -31,7 +31,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 
     /// Cut a tunnel packet into pieces that fit the link.
-    pub(super) fn cut6<F: Packet, P: Packet, Q: Spare<P>>(&mut self, p: &mut F, spare: &mut Q) -> Result<(), Event> {
+    pub(super) fn cut6<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Result<(), Event> {
         let mtu = self.plan.mtu6;
         let at = L3 + IPV6;
         let piece = (mtu - IPV6 - FRAGMENT) & !7;
@@ -61,12 +61,12 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Cut the IPv4 packet of a frame into pieces of at most `mtu` octets. With `outer` (first word, source, destination) each
     /// piece is encapsulated.
-    pub(super) fn cut4<F: Packet, P: Packet, Q: Spare<P>>(
+    pub(super) fn cut4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
         mtu: usize,
         outer: Option<(u32, u128, u128)>,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<(), Event> {
         let cut = Cut::of(&p.bytes()[L3..], mtu).ok_or(Event::TooBig)?;
         let (front, to) = if outer.is_some() { (OVERHEAD, self.config.ipv6) } else { (0, self.ipv4()) };

@@ -224,7 +224,7 @@ impl<S: Softwires> Tunnel<S> {
     /// End what waited for too long.
     #[cold]
     #[inline(never)]
-    fn expire<P: Packet, Q: Spare<P>>(&mut self, spare: &mut Q) {
+    fn expire<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         let lost = self.tracker.expire(self.now);
         self.count.add_many(Event::FragmentLate, lost);
         while let Some(late) = self.reassembly.expire(self.now) {
@@ -238,13 +238,13 @@ impl<S: Softwires> Tunnel<S> {
 }
 
 impl<S: Softwires> Function for Tunnel<S> {
-    fn process<P: Packet, Q: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         now: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) {
         self.now = self.now.max(now);
         if self.now >= self.widens {

@@ -20,11 +20,11 @@ const PARAMETER: u8 = 4;
 impl<S: Softwires> Tunnel<S> {
     /// An ICMPv6 message: an error about a tunnel packet goes on to the sender of the packet inside; all others are the
     /// machine's own.
-    pub(super) fn relay<P: Packet, Q: Spare<P>>(
+    pub(super) fn relay<P: Packet>(
         &mut self,
         b: &[u8],
         head: &Head6,
-        spare: &mut Q,
+        spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Refusal> {
         let message = &b[..head.end];
         let l4 = head.l4;

@@ -1,12 +1,12 @@
 //! What is built of a technology's table: that workers are told apart, and that edges are steered by what they keep state under.
 
 use plane::nat44::Nat44;
-use plane::{Function, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
+use plane::{Boxed, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
 use scenario::{Options, parse};
 use std::io::{self, BufRead, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
-use tech::{Job, Links, Plays, Technology, Use};
+use tech::{Job, Links, Plays, Technology};
 use testbed::Frame;
 use testbed::ip4::{reseal, set_df};
 use testbed::packets::{icmp, ip, ping, raw, udp_with};
@@ -17,16 +17,9 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
 }
 
-fn build<U: Use>(
-    technology: &dyn Technology,
-    plays: Plays,
-    links: &Links,
-    workers: usize,
-    seed: u64,
-    to: U,
-) -> Result<U::Out, String> {
-    let job = Job { plays, links: *links, workers, seed, open: &open, live: None };
-    technology.build(&job).map(|built| built.functions.hand_to(to))
+fn build(technology: &dyn Technology, plays: Plays, workers: usize) -> Result<Vec<Boxed<Frame>>, String> {
+    let job = Job { plays, links: links(), workers, seed: 7, open: &open, live: None };
+    technology.build(&job).map(|built| built.functions.boxed())
 }
 
 fn steering(technology: &dyn Technology, plays: Plays, workers: usize) -> [Steering; 2] {
@@ -79,20 +72,15 @@ impl Spare<Frame> for Pieces {
 }
 
 /// Sends a large packet from the left through each worker; gives the IPv6 identifications of what leaves.
-struct Cut;
-
-impl Use for Cut {
-    type Out = Vec<[u8; 4]>;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> Vec<[u8; 4]> {
-        let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
-        let cut = |mut f: F| {
-            let (mut pieces, mut verdicts) = (Pieces(Vec::new()), [Verdict::Drop]);
-            f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut pieces);
-            assert_eq!((verdicts[0], pieces.0.len()), (Verdict::Forward(Side::Internet), 1));
-            pieces.0[0][58..62].try_into().unwrap()
-        };
-        functions.into_iter().map(cut).collect()
-    }
+fn cut(functions: Vec<Boxed<Frame>>) -> Vec<[u8; 4]> {
+    let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
+    let cut = |mut f: Boxed<Frame>| {
+        let (mut pieces, mut verdicts) = (Pieces(Vec::new()), [Verdict::Drop]);
+        f.process(1, Side::Customer, &mut [Frame::with_room(&packet, 128, 128)], &mut verdicts, &mut pieces);
+        assert_eq!((verdicts[0], pieces.0.len()), (Verdict::Forward(Side::Internet), 1));
+        pieces.0[0][58..62].try_into().unwrap()
+    };
+    functions.into_iter().map(cut).collect()
 }
 
 /// RFC 8200, section 4.5: tunnel packets of one B4 have different identifications, whichever worker cuts them.
@@ -100,7 +88,7 @@ impl Use for Cut {
 fn workers_of_a_b4_are_told_apart() {
     let table = "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
     let (ds_lite, ce) = technology("ce", table);
-    let ids = build(ds_lite.as_ref(), ce, &links(), 2, 7, Cut).unwrap();
+    let ids = cut(build(ds_lite.as_ref(), ce, 2).unwrap());
     assert_ne!(ids[0], ids[1]);
 }
 
@@ -149,8 +137,6 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
 /// What is done with a gateway of one worker: frames go in, and give what leaves, with the side.
 type Play<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Side, &[u8]) -> Vec<(Side, Vec<u8>)>);
 
-struct Played<'a>(Play<'a>);
-
 /// What a gateway makes of its own.
 struct Made(Vec<(Side, Vec<u8>)>);
 
@@ -166,26 +152,19 @@ impl Spare<Frame> for Made {
     }
 }
 
-impl Use for Played<'_> {
-    type Out = ();
-    fn with<F: Function + 'static>(self, mut functions: Vec<F>) {
-        let mut now = 0;
-        (self.0)(&mut |from, frame| {
-            now += 1_000_000;
-            let (mut made, mut verdicts) = (Made(Vec::new()), [Verdict::Drop]);
-            let mut batch = [Frame::with_room(frame, 128, 2048)];
-            functions[0].process(now, from, &mut batch, &mut verdicts, &mut made);
-            if let Verdict::Forward(to) = verdicts[0] {
-                made.0.insert(0, (to, batch[0].bytes().to_vec()));
-            }
-            made.0
-        });
-    }
-}
-
 fn play(plays: &str, table: &str, play: Play) {
     let (technology, plays) = technology(plays, table);
-    build(technology.as_ref(), plays, &links(), 1, 7, Played(play)).unwrap();
+    let (mut function, mut now) = (build(technology.as_ref(), plays, 1).unwrap().remove(0), 0);
+    play(&mut |from, frame| {
+        now += 1_000_000;
+        let (mut made, mut verdicts) = (Made(Vec::new()), [Verdict::Drop]);
+        let mut batch = [Frame::with_room(frame, 128, 2048)];
+        function.process(now, from, &mut batch, &mut verdicts, &mut made);
+        if let Verdict::Forward(to) = verdicts[0] {
+            made.0.insert(0, (to, batch[0].bytes().to_vec()));
+        }
+        made.0
+    });
 }
 
 const CUSTOMER: [u8; 4] = [198, 18, 0, 2];
@@ -471,8 +450,7 @@ fn a_rule_for_all_of_ipv4() {
 fn no_softwire_with_an_address_of_the_gateway() {
     let refused = |table: String| {
         let (technology, plays) = technology("pe", &table);
-        let links = links();
-        build(technology.as_ref(), plays, &links, 1, 7, Played(&mut |_| {})).unwrap_err()
+        build(technology.as_ref(), plays, 1).err().unwrap()
     };
     let own4 = LW4O6.replace("203.0.113.0/24", "198.18.0.0/24");
     assert!(refused(own4).contains("198.18.0.1 as the IPv4 address: this is the gateway's own"));

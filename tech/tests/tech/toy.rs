@@ -5,11 +5,11 @@ use key::kind::addresses;
 use key::{Chapter, Table, needed};
 use plane::nat44::Nat44;
 use plane::nat44::config::Config;
-use plane::{Function, Hop, view};
+use plane::{Hop, view};
 use scenario::gateway;
 use scenario::{Options, Summary, parse};
 use std::io;
-use tech::{Built, Entry, Functions, Job, Links, Names, Plays, Setting, Technology, Use};
+use tech::{Built, Entry, Functions, Job, Links, Names, Plays, Setting, Technology};
 use wire::{AddrRange, Mac, OuterRange, PortRange, View};
 
 key::table! {
@@ -63,16 +63,6 @@ fn nothing(_: &std::path::Path) -> io::Result<Box<dyn io::BufRead>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// How many functions there are.
-struct Number;
-
-impl Use for Number {
-    type Out = usize;
-    fn with<F: Function + 'static>(self, functions: Vec<F>) -> usize {
-        functions.len()
-    }
-}
-
 #[test]
 fn a_scenario_has_it() {
     let loaded = parse("toy.toml", SCENARIO, &Options::default(), &TOYS).unwrap_or_else(|e| panic!("{e}"));
@@ -96,7 +86,7 @@ fn a_gateway_plays_it() {
     let side6 = plane::Side6 { mac, next_hop: mac, address: std::net::Ipv6Addr::LOCALHOST, mtu: 1500 };
     let links = Links { left4: side4([198, 18, 0, 1]), left6: side6, right4: side4([198, 19, 0, 1]), right6: side6 };
     let job = Job { plays: gateway.plays, links, workers: 2, seed: 1, open: &nothing, live: None };
-    assert_eq!(gateway.technology.build(&job).unwrap().functions.hand_to(Number), 2);
+    assert_eq!(gateway.technology.build(&job).unwrap().functions.boxed::<testbed::Frame>().len(), 2);
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
         nat.keep_time(now);
         nat.answer_pending_syns(&mut beside);
         for (p, v) in batch.iter_mut().zip(&mut verdicts) {
-            *v = nat.one::<Buffer, Buffer, Beside>(from, p, &mut beside);
+            *v = nat.one::<Buffer, Buffer>(from, p, &mut beside);
         }
         nat.tidy(false);
     }

@@ -68,7 +68,7 @@ impl Half {
         Half { name, seen: 0, empty: 0, largest: 0, cleared: 0, idled: 0, sessions: 0, fixed: 0, adopted: 0 }
     }
 
-    fn one<S: Spare<Frame>>(&mut self, from: Side, f: &mut Frame, spare: &mut S) -> Verdict {
+    fn one(&mut self, from: Side, f: &mut Frame, spare: &mut dyn Spare<Frame>) -> Verdict {
         self.seen += 1;
         let near = matches!(self.name, 'A' | 'C');
         let at = 14 + (self.name as usize - 'A' as usize);
@@ -113,13 +113,13 @@ impl Half {
 }
 
 impl Function for Half {
-    fn process<P: Packet, S: Spare<P>>(
+    fn process<P: Packet>(
         &mut self,
         _: u64,
         from: Side,
         batch: &mut [P],
         verdicts: &mut [Verdict],
-        spare: &mut S,
+        spare: &mut dyn Spare<P>,
     ) {
         self.empty += u32::from(batch.is_empty());
         self.largest = self.largest.max(batch.len());

@@ -1,0 +1,74 @@
+//! Functions as objects. What runs functions (workers, file mode, wrappers) works on any function and calls it once a batch, so
+//! it is compiled once, and not once for each technology.
+
+use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
+use std::any::Any;
+use std::ops::Range;
+
+/// A [`Function`] for packets of one type. All methods are those of [`Function`].
+#[allow(missing_docs, reason = "each method is documented at Function")]
+pub trait DynFunction<P>: Any + Send {
+    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>);
+    fn idle(&mut self, now: u64);
+    fn clear(&mut self);
+    fn entries(&self) -> Option<(u64, u64)>;
+    fn counters(&self) -> Drops;
+    fn places(&self) -> u64;
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry>;
+
+    /// Checks whether [`DynFunction::adopt`] would succeed.
+    ///
+    /// # Errors
+    /// Those of [`Function::can_adopt`]; and `new` is a function of another type.
+    fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String>;
+
+    /// Becomes what `new` is ([`Function::adopt`]).
+    ///
+    /// # Errors
+    /// As [`DynFunction::can_adopt`]; nothing is changed then.
+    fn adopt(&mut self, new: &mut dyn DynFunction<P>) -> Result<(), String>;
+}
+
+/// An object of any function.
+pub type Boxed<P> = Box<dyn DynFunction<P>>;
+
+/// The error when a function of another type is to be adopted.
+pub(crate) const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
+
+impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
+    fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {
+        Function::process(self, now, from, batch, verdicts, spare);
+    }
+
+    fn idle(&mut self, now: u64) {
+        Function::idle(self, now);
+    }
+
+    fn clear(&mut self) {
+        Function::clear(self);
+    }
+
+    fn entries(&self) -> Option<(u64, u64)> {
+        Function::entries(self)
+    }
+
+    fn counters(&self) -> Drops {
+        Function::counters(self)
+    }
+
+    fn places(&self) -> u64 {
+        Function::places(self)
+    }
+
+    fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Entry> {
+        Function::sessions(self, now, places)
+    }
+
+    fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String> {
+        Function::can_adopt(self, (new as &dyn Any).downcast_ref().ok_or(OTHER_TYPE)?)
+    }
+
+    fn adopt(&mut self, new: &mut dyn DynFunction<P>) -> Result<(), String> {
+        Function::adopt(self, (new as &mut dyn Any).downcast_mut().ok_or(OTHER_TYPE)?)
+    }
+}
