@@ -4,6 +4,9 @@
 //! A wrong result is the tester's fault only if it is reproducible: natmeter repeats the trial that contradicts the truth, at
 //! the same rate on the same device. A wrong tester contradicts the truth again. Otherwise the host was the cause, and natmeter
 //! repeats the search.
+//!
+//! A loss contradicts the truth only if the device took the frames: a device that a busy host slows down refuses frames because
+//! its queue is full, and then shows nothing about the tester.
 
 use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
@@ -171,7 +174,7 @@ impl Comparison<'_> {
         if is_right(&result, truth) {
             return Ok(Found::Truth);
         }
-        let disturbed = result.spoiled_by_host > 0;
+        let disturbed = result.spoiled_by_host > 0 || !self.kept.those(before, device_was_slow).is_empty();
         let contradictions = self.kept.those(before, |trial| contradicts(trial, truth));
         for trial in &contradictions {
             if let Some(again) = self.reproduced(&mut trials, trial)? {
@@ -188,11 +191,8 @@ impl Comparison<'_> {
         let mut judged = Judged::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
-            contradicted += u32::from(match judged.decide(&trial.spec, Patience::Repeat)?.decision {
-                Decision::Pass => passed_too_high(trial.spec.rate, truth),
-                Decision::Fail(_) | Decision::TesterBound(_) => stopped_too_low(trial.spec.rate, truth),
-                Decision::HostBound(_) => false,
-            });
+            let decided = !matches!(judged.decide(&trial.spec, Patience::Repeat)?.decision, Decision::HostBound(_));
+            contradicted += u32::from(decided && self.kept.last().is_some_and(|last| contradicts(&last, truth)));
             if contradicted >= REPRODUCED {
                 return Ok(self.kept.those(before, |trial| contradicts(trial, truth)).pop());
             }
@@ -209,9 +209,15 @@ fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     let rate = trial.spec.rate;
     match &trial.verdict {
         Verdict::Pass => passed_too_high(rate, truth),
-        Verdict::Fail(_) => stopped_too_low(rate, truth),
+        Verdict::Fail(_) => stopped_too_low(rate, truth) && !device_was_slow(trial),
         Verdict::Invalid(reason) => reason.spoiler() == Spoiler::Tester && stopped_too_low(rate, truth),
     }
+}
+
+/// Whether frames were lost, and the device's queue had refused all of them.
+fn device_was_slow(trial: &TrialRecord) -> bool {
+    let legs = [&trial.outcome.forward, &trial.outcome.reverse];
+    legs.iter().any(|leg| leg.refused > 0) && legs.iter().all(|leg| leg.lost() <= leg.refused)
 }
 
 fn passed_too_high(rate: Rate, truth: Rate) -> bool {
@@ -334,6 +340,33 @@ mod tests {
             (false, false),
             "no search found the truth, and the host was quiet"
         );
+    }
+
+    /// A device that refuses frames below its rate. The tester that counts a frame more as lost is wrong.
+    struct Slow {
+        device: SimulatedDut,
+        lost_elsewhere: u64,
+    }
+
+    impl Trials for Slow {
+        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
+            let mut outcome = self.device.run(spec)?;
+            if spec.rate.0 > TRUTH.0 / 2 && outcome.forward.lost() == 0 {
+                outcome.forward.refused = 50;
+                outcome.forward.received -= 50 + self.lost_elsewhere;
+            }
+            Ok(outcome)
+        }
+    }
+
+    #[test]
+    fn a_device_that_the_host_slows_down_is_no_fault_of_the_tester() {
+        let verdict = |lost_elsewhere| {
+            let device = || SimulatedDut::new(Device::new(TRUTH, TRUTH), 1);
+            let check = check(|_| Ok(Slow { device: device(), lost_elsewhere }));
+            (check.passed, check.inconclusive, check.deciding.is_some())
+        };
+        assert_eq!([0, 1].map(verdict), [(false, true, false), (false, false, true)]);
     }
 
     /// Returns how many of 100 testers are found that lose `ppm` of a million frames at random, in trials of the quick self-test.
