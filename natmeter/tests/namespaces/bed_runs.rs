@@ -169,7 +169,7 @@ fn a_run_takes_the_time_of_its_plan() {
     let bed_file = bed.file("silence = \"10 ms\"", "", "");
     for (error, is_known) in [("200 fps", true), ("1 %", false)] {
         let text = format!(
-            "name = \"timed\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\nrepetitions = 1\nduration = \"2 s\"\n\
+            "name = \"timed\"\n[dut.external]\n[measure]\nmetrics = \"throughput\"\nrepetitions = 1\nduration = \"1 s\"\n\
              start-delay = \"100 ms\"\ndrain = \"200 ms\"\nsettle = \"100 ms\"\nerror = \"{error}\"\nmax-rate = \"10k\"\n"
         );
         let file = bed.folder.path().join("timed.toml");

@@ -197,8 +197,8 @@ pub(super) fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         "measure.max-rate=20k",
         "measure.start-delay=5 ms",
         "measure.settle=0 s",
-        "measure.drain=200 ms",
-        "measure.phase1-drain=200 ms",
+        "measure.drain=100 ms",
+        "measure.phase1-drain=100 ms",
     ];
     args.extend(own.into_iter().flat_map(|set| ["--set", set]));
     args.extend(more);

@@ -167,12 +167,6 @@ fn kernel_nat44(_: &Path) -> String {
 
 #[test]
 #[ignore = "needs root and a guest of QEMU"]
-fn the_kernel_nat44_of_a_qemu_guest_is_measured() {
-    qemu([LEFT, RIGHT], "nftables", 1, kernel_nat44);
-}
-
-#[test]
-#[ignore = "needs root and a guest of QEMU"]
 fn the_kernel_nat44_of_a_qemu_guest_with_two_processors_is_measured() {
     qemu([LEFT, RIGHT], "nftables", 2, kernel_nat44);
 }
@@ -181,12 +175,6 @@ fn the_kernel_nat44_of_a_qemu_guest_with_two_processors_is_measured() {
 #[ignore = "needs root and a guest of QEMU"]
 fn jool_in_a_qemu_guest_is_measured() {
     qemu([LEFT_IPV6, RIGHT], "jool", 1, |folder| nat64(folder).to_owned());
-}
-
-#[test]
-#[ignore = "needs root and a guest of QEMU"]
-fn jool_in_a_qemu_guest_with_two_processors_is_measured() {
-    qemu([LEFT_IPV6, RIGHT], "jool", 2, |folder| nat64(folder).to_owned());
 }
 
 /// Two edges that natmeter makes, each at its own place.
