@@ -110,6 +110,9 @@ pub struct Folder {
     /// Continue the latest run of this scenario with these options below --runs, if there is one
     #[arg(long = "continue")]
     pub go_on: bool,
+    /// Measure without the self-test, a few seconds earlier; reports then have a doubt
+    #[arg(long)]
+    pub skip_self_test: bool,
 }
 
 impl Folder {
@@ -454,6 +457,7 @@ impl Cli {
         to_changes.cell = to_changes.cell.or(changes.cell.take());
         to_folder.runs = to_folder.runs.take().or(folder.runs.take());
         to_folder.go_on |= std::mem::take(&mut folder.go_on);
+        to_folder.skip_self_test |= std::mem::take(&mut folder.skip_self_test);
         let unused = [
             ("--set", !no_changes.set.is_empty()),
             ("--full", no_changes.full),
@@ -464,6 +468,7 @@ impl Cli {
             ("--cell", no_changes.cell.is_some()),
             ("--runs", no_folder.runs.is_some()),
             ("--continue", no_folder.go_on),
+            ("--skip-self-test", no_folder.skip_self_test),
         ];
         match unused.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err((option, self.command.map(|command| command.name()).unwrap_or_default())),
@@ -590,7 +595,7 @@ mod tests {
     /// Each command has the options that it uses, and no others.
     #[test]
     fn options_that_a_command_does_not_use_are_refused() {
-        let all = ["set", "full", "scale", "cell", "runs", "continue", "beside", "wait"];
+        let all = ["set", "full", "scale", "cell", "runs", "continue", "skip-self-test", "beside", "wait"];
         for (command, used) in [
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),

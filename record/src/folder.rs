@@ -120,6 +120,9 @@ pub struct Facts {
     pub doubts: Vec<String>,
 }
 
+/// The doubt of a run whose self-test was skipped.
+pub const SELF_TEST_SKIPPED: &str = "The self-test was skipped; `natmeter selftest` runs it.";
+
 /// The tester's own limits for this scenario's frames and flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {

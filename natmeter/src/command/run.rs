@@ -15,7 +15,7 @@ use crate::run::{Run, RunError};
 use crate::term::{err, out};
 use crate::{did_you_mean, facts, priority, selftest};
 use record::enough::Enough;
-use record::folder::{Calibration, Header, Outcome, SelfTest};
+use record::folder::{Calibration, Header, Outcome, SELF_TEST_SKIPPED, SelfTest};
 use record::merge;
 use record::plan::Measurement;
 use record::read::header;
@@ -41,7 +41,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     let plan = planned(&loaded.scenario, output)?;
     fits(&loaded.scenario, &plan, output)?;
     // Before any change, and before entering a network namespace, from which other runs are not visible.
-    let is_beside = turn.beside;
+    let testing = SelfTesting::of(turn.beside, runs.skip_self_test);
     let mut turn = MyTurn::take(*turn)?;
     turn.take_ports(&loaded.scenario)?;
     privilege(&loaded.scenario, &plan, &mut turn)?;
@@ -55,7 +55,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
         let folder = RunFolder::create(runs.path(), &header.scenario.name, now, &loaded.text, &header)?;
         let path = folder.path().to_path_buf();
         let run = Run::begin(&header, folder, process.clone(), &mut *listener);
-        Ok((path, carry_out(run, turn.beside.take(), is_beside, &process)?))
+        Ok((path, carry_out(run, turn.beside.take(), testing, &process)?))
     };
     let ended = begin();
     conclude(ended, output, listener)
@@ -85,7 +85,10 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
         }
         let process = turn.process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), args.turn.beside, &process)?)))
+        Ok(Ok((
+            path.to_path_buf(),
+            carry_out(run, turn.beside.take(), SelfTesting::of(args.turn.beside, false), &process)?,
+        )))
     });
     let ended = match ended {
         Ok(done) => Ok(done?),
@@ -116,11 +119,32 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     Err(Exit::Usage)
 }
 
-/// `beside` is the doubt about another process that measures; `in_spite_of_others` is `--beside`.
+/// What the self-test decides before a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SelfTesting {
+    /// A host that is too busy for it is too busy for the run.
+    Required,
+    /// The run measures on any host (`--beside`).
+    Advisory,
+    /// There is none (`--skip-self-test`).
+    Skipped,
+}
+
+impl SelfTesting {
+    fn of(is_beside: bool, is_skipped: bool) -> SelfTesting {
+        match (is_skipped, is_beside) {
+            (true, _) => SelfTesting::Skipped,
+            (false, true) => SelfTesting::Advisory,
+            (false, false) => SelfTesting::Required,
+        }
+    }
+}
+
+/// `beside` is the doubt about another process that measures.
 fn carry_out(
     mut run: Run,
     beside: Option<String>,
-    in_spite_of_others: bool,
+    testing: SelfTesting,
     process: &Process,
 ) -> Result<Vec<Outcome>, RunError> {
     // Raised for the self-test, too.
@@ -129,10 +153,13 @@ fn carry_out(
     facts.doubts.extend(beside);
     let tested = if !run.sends_frames() || run.is_tested_on(&facts)? {
         None
+    } else if testing == SelfTesting::Skipped {
+        facts.doubts.push(SELF_TEST_SKIPPED.to_owned());
+        None
     } else {
         run.announce()?;
         let Some(tested) = selftest::quick(process, &mut run) else { return Err(run.interrupted()) };
-        if selftest::is_host_too_busy(&tested.verdict) && !in_spite_of_others {
+        if selftest::is_host_too_busy(&tested.verdict) && testing == SelfTesting::Required {
             return Err(run.host_too_busy());
         }
         Some(tested)

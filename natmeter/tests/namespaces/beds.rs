@@ -189,7 +189,7 @@ pub(super) fn quick_run(text: &str) -> Value {
 
 /// Arguments of a run over the bed with trials of a few milliseconds.
 pub(super) fn quick<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut args = vec!["run", scenario, "--bed", "bed.toml", "--beside", "--quiet"];
+    let mut args = vec!["run", scenario, "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
     let own = [
         "measure.repetitions=1",
         "measure.duration=50 ms",

@@ -29,7 +29,7 @@ fn natmeter(args: &[&str], path: &Path) -> String {
 #[test]
 fn a_run_with_a_direction_ratio_reports_both_rates() {
     let runs = tempfile::tempdir().unwrap();
-    let mut args = vec!["run", "scenarios/quickstart.toml", "--beside", "--quiet"];
+    let mut args = vec!["run", "scenarios/quickstart.toml", "--beside", "--quiet", "--skip-self-test"];
     args.extend(SET.iter().flat_map(|set| ["--set", set]));
     args.push("--runs");
     natmeter(&args, runs.path());

@@ -19,6 +19,7 @@ mod schemas;
 mod simulated;
 mod simulated_truth;
 mod size;
+mod skipped_self_test;
 mod tcp;
 mod tester_workers;
 mod traffic;

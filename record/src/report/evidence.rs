@@ -5,6 +5,7 @@ use super::facts::{self, BELIEVED_SHARE};
 use super::number::{self, plural};
 use super::result::PointResult;
 use super::{Report, limits};
+use crate::folder::SELF_TEST_SKIPPED;
 use crate::visit::{CHANGE, largest_factor};
 use method::ResultKind;
 use method::stats::{self, Interval};
@@ -237,6 +238,7 @@ fn open(report: &Report, result: &PointResult) -> Vec<Reason> {
         (ceiling, "the rate is within 10 % of the tester ceiling"),
         (result.invalid * 2 > result.trials, "more than half of the trials were invalid"),
         (test.is_some_and(|test| !test.passed), "the self-test failed"),
+        (report.facts.doubts.iter().any(|doubt| doubt == SELF_TEST_SKIPPED), "the self-test was skipped"),
         (test.is_some_and(|test| !test.named("inconclusive").is_empty()), "the self-test was inconclusive"),
         (!report.audit.findings.is_empty(), "the record is damaged"),
     ];
