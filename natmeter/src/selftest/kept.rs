@@ -35,6 +35,11 @@ impl<'a> Kept<'a> {
         self.trials.borrow().len()
     }
 
+    /// Whether `holds` is true for a trial after the first `after`.
+    pub(super) fn any(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> bool {
+        self.trials.borrow().iter().skip(after).any(holds)
+    }
+
     /// Returns the last trial of this check.
     pub(super) fn last(&self) -> Option<TrialRecord> {
         self.trials.borrow().iter().rfind(|trial| trial.measurement == self.check).cloned()

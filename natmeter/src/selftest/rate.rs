@@ -14,11 +14,11 @@ use crate::rig::RigError;
 use crate::rig::embedded::Cores;
 use crate::run::{Until, is_over};
 use gateway::TruthConfig;
-use method::judged::{Decision, Judged, Patience};
+use method::judged::{Judged, Patience};
 use method::procedure::{Precision, SearchResult, SearchSettings, establishment, throughput};
 use method::ratio::Ratio;
 use method::validity::Criteria;
-use method::{Direction, Rate, ResultKind, Spoiler, TrialError, TrialRecord, Trials, Verdict};
+use method::{Direction, Rate, ResultKind, Spoiler, TrialError, TrialOutcome, TrialRecord, Trials, Verdict};
 use record::folder::SelfTestCheck;
 use record::report::number::si;
 use std::time::Instant;
@@ -174,7 +174,9 @@ impl Comparison<'_> {
         if is_right(&result, truth) {
             return Ok(Found::Truth);
         }
-        let disturbed = result.spoiled_by_host > 0 || !self.kept.those(before, device_was_slow).is_empty();
+        let is_of_slow_device =
+            |trial: &TrialRecord| stopped_too_low(trial.spec.rate, truth) && lost_only_refused_frames(&trial.outcome);
+        let disturbed = result.spoiled_by_host > 0 || self.kept.any(before, is_of_slow_device);
         let contradictions = self.kept.those(before, |trial| contradicts(trial, truth));
         for trial in &contradictions {
             if let Some(again) = self.reproduced(&mut trials, trial)? {
@@ -191,8 +193,9 @@ impl Comparison<'_> {
         let mut judged = Judged::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
-            let decided = !matches!(judged.decide(&trial.spec, Patience::Repeat)?.decision, Decision::HostBound(_));
-            contradicted += u32::from(decided && self.kept.last().is_some_and(|last| contradicts(&last, truth)));
+            // The last trial decides.
+            judged.decide(&trial.spec, Patience::Repeat)?;
+            contradicted += u32::from(self.kept.last().is_some_and(|last| contradicts(&last, truth)));
             if contradicted >= REPRODUCED {
                 return Ok(self.kept.those(before, |trial| contradicts(trial, truth)).pop());
             }
@@ -209,14 +212,14 @@ fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     let rate = trial.spec.rate;
     match &trial.verdict {
         Verdict::Pass => passed_too_high(rate, truth),
-        Verdict::Fail(_) => stopped_too_low(rate, truth) && !device_was_slow(trial),
+        Verdict::Fail(_) => stopped_too_low(rate, truth) && !lost_only_refused_frames(&trial.outcome),
         Verdict::Invalid(reason) => reason.spoiler() == Spoiler::Tester && stopped_too_low(rate, truth),
     }
 }
 
-/// Whether frames were lost, and the device's queue had refused all of them.
-fn device_was_slow(trial: &TrialRecord) -> bool {
-    let legs = [&trial.outcome.forward, &trial.outcome.reverse];
+/// Whether frames were lost, and the queue in front of the device refused all of them.
+fn lost_only_refused_frames(outcome: &TrialOutcome) -> bool {
+    let legs = [&outcome.forward, &outcome.reverse];
     legs.iter().any(|leg| leg.refused > 0) && legs.iter().all(|leg| leg.lost() <= leg.refused)
 }
 
@@ -245,7 +248,7 @@ fn in_words(result: &SearchResult, unit: &str) -> String {
 mod tests {
     use super::*;
     use method::simulated::{SimulatedDut, Truth as Device};
-    use method::{Nanos, TrialOutcome, TrialSpec};
+    use method::{Nanos, TrialSpec};
     use std::cell::RefCell;
 
     const TRUTH: Rate = Rate(600_000);
@@ -312,29 +315,36 @@ mod tests {
         assert_eq!(verdict(600_000, 1_000_000), (false, true));
     }
 
-    /// Loses a frame in the first trial below the truth, without a recorded cause.
-    struct LosesOnce {
+    /// A device of the truth; its outcomes at some rates below the truth are altered.
+    struct Altered<F> {
         device: SimulatedDut,
-        lost: bool,
+        from: Rate,
+        alter: F,
     }
 
-    impl Trials for LosesOnce {
+    impl<F: FnMut(&mut TrialOutcome)> Trials for Altered<F> {
         fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
             let mut outcome = self.device.run(spec)?;
-            if spec.rate < TRUTH && !std::mem::replace(&mut self.lost, true) {
-                outcome.forward.received -= 1;
+            if (self.from..TRUTH).contains(&spec.rate) {
+                (self.alter)(&mut outcome);
             }
             Ok(outcome)
         }
     }
 
-    /// Host noise that no counter shows.
+    fn altered<F: FnMut(&mut TrialOutcome)>(from: Rate, alter: F) -> Altered<F> {
+        Altered { device: SimulatedDut::new(Device::new(TRUTH, TRUTH), 1), from, alter }
+    }
+
+    /// Host noise that no counter shows: the first trial loses a frame without a recorded cause.
     #[test]
     fn one_loss_that_is_not_reproducible_is_no_fault() {
-        let device = || SimulatedDut::new(Device::new(TRUTH, TRUTH), 1);
-        let once = check(|made| Ok(LosesOnce { device: device(), lost: made > 0 }));
+        let loses_once = |mut lost: bool| {
+            altered(Rate(0), move |outcome| outcome.forward.received -= u64::from(!std::mem::replace(&mut lost, true)))
+        };
+        let once = check(|made| Ok(loses_once(made > 0)));
         assert!(once.passed && once.deciding.is_none(), "{once:?}");
-        let always = check(|_| Ok(LosesOnce { device: device(), lost: false }));
+        let always = check(|_| Ok(loses_once(false)));
         assert_eq!(
             (always.passed, always.inconclusive),
             (false, false),
@@ -342,28 +352,17 @@ mod tests {
         );
     }
 
-    /// A device that refuses frames below its rate. The tester that counts a frame more as lost is wrong.
-    struct Slow {
-        device: SimulatedDut,
-        lost_elsewhere: u64,
-    }
-
-    impl Trials for Slow {
-        fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-            let mut outcome = self.device.run(spec)?;
-            if spec.rate.0 > TRUTH.0 / 2 && outcome.forward.lost() == 0 {
-                outcome.forward.refused = 50;
-                outcome.forward.received -= 50 + self.lost_elsewhere;
-            }
-            Ok(outcome)
-        }
-    }
-
+    /// A device that refuses frames below its rate. A tester that loses one more is wrong.
     #[test]
     fn a_device_that_the_host_slows_down_is_no_fault_of_the_tester() {
-        let verdict = |lost_elsewhere| {
-            let device = || SimulatedDut::new(Device::new(TRUTH, TRUTH), 1);
-            let check = check(|_| Ok(Slow { device: device(), lost_elsewhere }));
+        let verdict = |lost_elsewhere: u64| {
+            let slow = || {
+                altered(Rate(TRUTH.0 / 2), move |outcome| {
+                    outcome.forward.refused = 50;
+                    outcome.forward.received -= 50 + lost_elsewhere;
+                })
+            };
+            let check = check(|_| Ok(slow()));
             (check.passed, check.inconclusive, check.deciding.is_some())
         };
         assert_eq!([0, 1].map(verdict), [(false, true, false), (false, false, true)]);
