@@ -23,6 +23,17 @@ pub struct ControlQueue {
     pub(crate) jobs: Vec<Arc<Jobs>>,
 }
 
+/// What a worker has counted and what it keeps.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Frames, by what became of them.
+    pub frames: WorkerCounters,
+    /// Events of its function.
+    pub events: Drops,
+    /// Sessions and mappings; none of a function without state.
+    pub entries: Option<(u64, u64)>,
+}
+
 /// The queue to one worker.
 pub(crate) struct Jobs {
     pub(crate) waiting: AtomicBool,
@@ -73,20 +84,7 @@ impl ControlQueue {
         let answers: Vec<_> = answers.collect();
         answers.into_iter().map(|a| a.recv_timeout(ANSWER_WITHIN).ok()).collect()
     }
-}
 
-/// What a worker has counted and what it keeps.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// Frames, by what became of them.
-    pub frames: WorkerCounters,
-    /// Events of its function.
-    pub events: Drops,
-    /// Sessions and mappings; none of a function without state.
-    pub entries: Option<(u64, u64)>,
-}
-
-impl ControlQueue {
     /// Makes every worker answer for other addresses than before.
     ///
     /// # Errors
