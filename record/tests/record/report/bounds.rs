@@ -4,7 +4,7 @@ use super::fixture::{self, Run, Truth};
 use super::{host_decided, lossy, report, tester_limited, text, whole_text};
 use method::validity::Stream;
 use method::{Direction, Invalid, Nanos, Rate, ResultKind};
-use record::folder::{Cost, Over, Spread};
+use record::folder::{Cost, Over, SELF_TEST_SKIPPED, Spread};
 use record::report::{Screen, number};
 use scenario::Link;
 
@@ -213,13 +213,14 @@ fn the_device_was_the_limit_needs_all_of_its_evidence() {
             && transferred.contains("of the time of a frame passes between cores"),
         "{transferred}"
     );
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 7] = [
         ("both before and after", &|run| run.nulls.retain(|null| null.before)),
         ("2 repetitions cannot show the spread", &|run| run.outcomes.retain(|o| o.measurement.repetition <= 2)),
         ("a search was one-sided", &|run| run.outcomes.iter_mut().for_each(|o| o.result.one_sided = true)),
         ("the self-test was inconclusive", &|run| {
             (run.self_test.checks[0].passed, run.self_test.checks[0].inconclusive) = (false, true);
         }),
+        ("the self-test was skipped", &|run| run.facts.doubts.push(SELF_TEST_SKIPPED.to_owned())),
         ("more than half of the trials were invalid", &|run| {
             run.outcomes.iter_mut().for_each(|o| o.result.invalid_repeats = o.result.trials);
         }),
