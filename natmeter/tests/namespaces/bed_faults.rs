@@ -263,7 +263,10 @@ fn a_card_that_loses_frames_invalidates_every_trial() {
     let text =
         "name = \"card\"\n[dut.external]\n[traffic]\ndirection = \"forward\"\n[measure]\nmetrics = \"throughput\"\n";
     std::fs::write(bed.folder.path().join("card.toml"), text).unwrap();
-    let output = bed.natmeter(&super::beds::quick("card.toml", &["--set", "measure.min-rate=10k"]));
+    let output = bed.natmeter(&super::beds::quick(
+        "card.toml",
+        &["--set", "measure.min-rate=10k", "--set", "measure.time-limit=5 s"],
+    ));
     let says = String::from_utf8_lossy(&output.stderr);
     let folder = super::beds::folder_of(&bed).unwrap_or_else(|| panic!("{says}"));
     let trials = std::fs::read_to_string(folder.join("trials.jsonl")).unwrap();

@@ -147,34 +147,16 @@ pub(super) fn slowly_measured(folder: &Path, scenario: &str) -> Value {
     counted_by(&|args| natmeter(folder, args), folder, scenario, &SLOW, 500)
 }
 
-/// A guest of QEMU with so many processors, with this software.
-fn qemu(ends: [(&str, &str); 2], software: &str, cpus: u32, scenario: impl Fn(&Path) -> String) {
-    let folder = bed_of(ends, &format!("[dut]\non = \"guest:qemu\"\nguest-cpus = {cpus}\nsoftware = \"{software}\"\n"));
-    let facts = slowly_measured(folder.path(), &scenario(folder.path()));
-    assert_eq!(facts["host"], "guest:qemu");
-    let words = facts["guest"].as_str().unwrap();
-    assert!(words.starts_with("QEMU with") && words.contains(&format!("processors: {cpus};")), "{words}");
-}
-
 /// The path of a scenario of the project.
 fn scenario(name: &str) -> String {
     scenarios().join(name).display().to_string()
 }
 
-fn kernel_nat44(_: &Path) -> String {
-    scenario("kernel-nat44.toml")
-}
-
-#[test]
-#[ignore = "needs root and a guest of QEMU"]
-fn the_kernel_nat44_of_a_qemu_guest_with_two_processors_is_measured() {
-    qemu([LEFT, RIGHT], "nftables", 2, kernel_nat44);
-}
-
 #[test]
 #[ignore = "needs root and a guest of QEMU"]
 fn jool_in_a_qemu_guest_is_measured() {
-    qemu([LEFT_IPV6, RIGHT], "jool", 1, |folder| nat64(folder).to_owned());
+    let folder = bed_of([LEFT_IPV6, RIGHT], "[dut]\non = \"guest:qemu\"\nsoftware = \"jool\"\n");
+    slowly_measured(folder.path(), nat64(folder.path()));
 }
 
 /// Two edges that natmeter makes, each at its own place.
@@ -385,7 +367,7 @@ fn the_kernel_nat44_of_a_guest_over_ssh_is_measured() {
     let addresses = ["ip addr add 198.18.0.1/24 dev left", "ip addr add 198.19.0.1/24 dev right"];
     let bed = OverSsh::new([LEFT, RIGHT], "nftables", &addresses);
     // The kernel also tracks the connection of ssh, which does not count.
-    bed.is_measured_and_counted(&kernel_nat44(bed.folder.path()), 500);
+    bed.is_measured_and_counted(&scenario("kernel-nat44.toml"), 500);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_nat44_of_this_kernel_is_profiled() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("p.toml"), SCENARIO).unwrap();
-    let output = natmeter(folder.path(), &["run", "p.toml", "--beside", "--quiet"]);
+    let output = natmeter(folder.path(), &["run", "p.toml", "--beside", "--quiet", "--skip-self-test"]);
     let code = output.status.code().unwrap();
     assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
     let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
@@ -99,7 +99,7 @@ fn a_box_over_ssh_is_profiled_by_its_own_perf() {
     let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
     let folder = bed.folder.path();
     std::fs::write(folder.join("p.toml"), text).unwrap();
-    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet"];
+    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
     let output = bed.natmeter(&args);
     let code = output.status.code().unwrap();
     assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
@@ -125,7 +125,7 @@ fn a_qemu_guest_is_profiled_by_its_own_perf() {
     let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
     let text = slow.into_iter().fold(text, |text, (old, new)| text.replace(old, new));
     std::fs::write(folder.path().join("p.toml"), text).unwrap();
-    let args = [&["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet"], &SLOW[..]].concat();
+    let args = [&["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"], &SLOW[..]].concat();
     let output = super::guests::natmeter(folder.path(), &args);
     let code = output.status.code().unwrap();
     assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));
@@ -155,7 +155,7 @@ fn a_box_in_a_namespace_is_profiled() {
     let folder = bed_of([LEFT, RIGHT], "[dut]\non = \"namespace\"\nsoftware = \"nftables\"\n");
     let text = SCENARIO.replace("[dut.nftables]\n[link.tap]\n", NAT44_OF_A_BOX);
     std::fs::write(folder.path().join("p.toml"), text).unwrap();
-    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet"];
+    let args = ["run", "p.toml", "--bed", "bed.toml", "--beside", "--quiet", "--skip-self-test"];
     let output = super::guests::natmeter(folder.path(), &args);
     let code = output.status.code().unwrap();
     assert!([0, 3].contains(&code), "{}", String::from_utf8_lossy(&output.stderr));

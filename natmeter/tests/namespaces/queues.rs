@@ -23,4 +23,8 @@ fn one_connection_at_a_qemu_guest_with_two_queues_raises_a_doubt() {
         doubts.iter().any(|doubt| doubt.starts_with(&begins) && doubt.contains(" received 0 % of an even share"))
     };
     assert!(is_named("left") && is_named("right"), "{doubts:?}");
+    let facts = &report["facts"]["duts"]["external"];
+    assert_eq!(facts["host"], "guest:qemu");
+    let guest = facts["guest"].as_str().unwrap();
+    assert!(guest.starts_with("QEMU with") && guest.contains("processors: 2;"), "{guest}");
 }

@@ -20,8 +20,8 @@ fn mixed(name: &str) -> Scenario {
         "foreground=50 %",
         "metrics=throughput",
         "phase1-rate=100k",
-        "phase1-drain=500 ms",
-        "drain=500 ms",
+        "phase1-drain=200 ms",
+        "drain=200 ms",
         "settle=0",
     ];
     let options = Options { set: set.map(str::to_owned).to_vec(), ..Options::default() };

@@ -11,17 +11,17 @@ use scenario::{Options, parse};
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-/// A device of 1 M frames per second with a queue, so that bursts have a longest length.
+/// A device of 100 k frames per second with a queue, so that bursts have a longest length.
 const ALL: &str = r#"
 name = "all"
 [dut.simulated]
-capacity = "1 Mfps"
-set-up-rate = "500k"
-table = "60k"
+capacity = "100 kfps"
+set-up-rate = "50k"
+table = "6k"
 queue = 1000
 host-noise = "0 %"
 [sweep]
-connections = "40k"
+connections = "4k"
 [measure]
 metrics = [
     "max_conn_est_rate", "max_conn_est_rate_validated", "throughput", "frame_loss_rate", "latency", "pdv", "ipdv",
@@ -31,7 +31,7 @@ alpha = "50 %"
 repetitions = 1
 duration = "100 ms"
 error = "5 %"
-max-rate = "2M"
+max-rate = "200k"
 "#;
 
 #[test]
