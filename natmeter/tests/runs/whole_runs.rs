@@ -132,17 +132,19 @@ const TABLE: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 /// end restores the limit.
 struct SmallTable {
     before: String,
+    limit: &'static str,
 }
 
 impl SmallTable {
     fn new() -> SmallTable {
         let before = std::fs::read_to_string(TABLE).expect("nf_conntrack is loaded");
-        std::fs::write(TABLE, "5000").unwrap();
-        SmallTable { before }
+        let limit = "5000";
+        std::fs::write(TABLE, limit).unwrap();
+        SmallTable { before, limit }
     }
 
     fn is_changed(&self) -> bool {
-        std::fs::read_to_string(TABLE).unwrap().trim() != "5000"
+        std::fs::read_to_string(TABLE).unwrap().trim() != self.limit
     }
 }
 
