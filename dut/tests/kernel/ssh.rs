@@ -1,12 +1,10 @@
 //! A host by ssh, over a real sshd in a network namespace. Needs root, to make namespaces.
 
-mod lab;
-
+use crate::lab::{DUT, Lab};
 use dut::DutError;
 use dut::host::runner::{Input, Limits, Ran};
 use dut::host::{Host, Ssh, SshFailure, SshKind};
 use dut::{Action, Target};
-use lab::{DUT, Lab};
 use std::time::Duration;
 
 const LONG: Limits = Limits { time: Duration::from_secs(120), octets: 1 << 20 };

@@ -1,7 +1,6 @@
 //! A DUT that is a process in a namespace ends with natmeter, even after SIGKILL. Needs root, to make the namespace.
 
-mod held;
-
+use crate::held;
 use dut::Started;
 use dut::step::no_sink;
 use port::netns::Netns;
@@ -26,7 +25,7 @@ fn ends_after(trap: &str) -> Duration {
     let file = dir.path().join("pids");
     let path = file.display();
     let line = format!("trap {trap} TERM; sleep 1000 & echo $$ $! >{path}.new; mv {path}.new {path}; wait; sleep 1000");
-    let mut child = held::start("hold_a_process", line);
+    let mut child = held::start("started::hold_a_process", line);
     until(|| file.exists());
     let pids = std::fs::read_to_string(&file).unwrap();
     let pids: Vec<&str> = pids.split_whitespace().collect();

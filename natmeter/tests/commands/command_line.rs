@@ -1,9 +1,9 @@
 //! The binary as users and scripts call it: exit codes, stdout, stderr, colours.
 
+use crate::the_machine;
 use std::io::BufRead;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 
 fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -15,9 +15,6 @@ fn command(arguments: &[&str]) -> Command {
 fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
-
-/// One test at a time, because a command that measures, even with `--beside`, takes the machine's lock if it is free.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -241,7 +238,7 @@ fn a_file_that_a_scenario_names_is_opened_by_all_who_would_use_it() {
 /// `--json` is the JSON report, unless a format is given.
 #[test]
 fn a_report_follows_json_and_format() {
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     let path = carried_out(dir.path(), &Simulated { self_test: None, ..SIMULATED });
     let path = path.to_str().unwrap();
@@ -337,7 +334,7 @@ fn help_shows_examples_and_exit_codes() {
 
 #[test]
 fn a_run_whose_self_test_failed_does_not_end_well() {
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     for (passed, code) in [(true, 0), (false, 1)] {
         let path = carried_out(dir.path(), &Simulated { self_test: Some(passed), ..SIMULATED });
@@ -392,7 +389,7 @@ fn carried_out(parent: &Path, run: &Simulated) -> std::path::PathBuf {
 
 #[test]
 fn a_run_exits_with_the_code_of_its_results() {
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     for (device, measure, metrics, code, says) in [
         ("", "", RATE, 0, ""),
@@ -417,7 +414,7 @@ fn a_run_exits_with_the_code_of_its_results() {
 /// The lock holds for every process on this machine.
 #[test]
 fn a_measurement_is_not_disturbed() {
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     let (runs, others) = (dir.path().join("runs"), tempfile::tempdir().unwrap());
     let (runs, run) = (runs.to_str().unwrap(), carried_out(others.path(), &SIMULATED));
@@ -452,7 +449,7 @@ fn a_measurement_is_not_disturbed() {
 #[test]
 fn ctrl_c_ends_a_wait() {
     use rustix::process::{Pid, Signal, kill_process};
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     let run = carried_out(dir.path(), &SIMULATED);
     let runs = dir.path().join("runs");
@@ -522,7 +519,7 @@ fn a_plan_names_what_was_changed() {
 #[test]
 fn two_signals_at_once_count_as_one() {
     use rustix::process::{Pid, Signal, kill_process};
-    let _one_at_a_time = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_natmeter"))
         .args(["run", "--beside", "-q", "--runs", dir.path().to_str().unwrap()])

@@ -2,10 +2,8 @@
 //! host's settings are restored, also after a kill. Needs root, because the size of the connection tracking table is a
 //! machine-wide setting; `unprivileged.rs` has the tests without root.
 
-mod common;
-mod held;
-
-use common::{config, forwards_counts_and_is_emptied};
+use crate::common::{config, forwards_counts_and_is_emptied};
+use crate::held;
 use dut::bed::BackEnd;
 use dut::host::{Here, Host};
 use dut::journal::{self, Journal, Restored};
@@ -190,7 +188,7 @@ fn hold_a_device() {
 fn a_killed_run_leaves_a_journal_that_clean_replays() {
     let state = HostState::remember();
     let (max, buckets) = (setting(conntrack::MAX), setting(conntrack::BUCKETS));
-    let mut child = held::start("hold_a_device", state.dir().path());
+    let mut child = held::start("devices::hold_a_device", state.dir().path());
     let busy = journal::clean(&state.dir(), &mut Here::new()).unwrap_err();
     assert!(
         matches!(&busy, DutError::Busy { holder: Holder::Process { pid, .. }, .. } if *pid == child.id().to_string()),

@@ -1,14 +1,12 @@
 //! A device that hooks change over a real sshd in a network namespace, through lost connections and a kill. Needs root,
 //! to make namespaces.
 
-mod held;
-mod lab;
-
+use crate::held;
+use crate::lab::{DUT, Lab};
 use dut::changes::Undone;
 use dut::external;
 use dut::step::no_sink;
 use dut::{DutError, External, ExternalConfig, Hooks, On, SshKind};
-use lab::{DUT, Lab};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
@@ -247,7 +245,7 @@ fn a_killed_run_is_restored_by_clean() {
     let lab = Lab::new();
     config(&lab, &[]);
     lab.tester_does(|| {
-        let mut child = held::start("hold_a_device", lab.path("."));
+        let mut child = held::start("external::hold_a_device", lab.path("."));
         let busy = external::clean(&lab.run_dir(), &no_sink()).unwrap_err();
         assert!(matches!(&busy, DutError::Busy { .. }), "{busy}");
         child.kill().unwrap();

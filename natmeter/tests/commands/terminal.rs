@@ -68,6 +68,7 @@ fn with_live_lines(screens: &[String]) -> &str {
 
 #[test]
 fn a_terminal_shows_four_live_lines_and_keeps_none() {
+    let _one_at_a_time = crate::the_machine();
     let dir = tempfile::tempdir().unwrap();
     let size = (24, 80);
     let screens = screens(&written(run(dir.path(), size, "--set repetitions=2", &[])), size);
@@ -93,6 +94,7 @@ fn a_terminal_shows_four_live_lines_and_keeps_none() {
 
 #[test]
 fn a_narrow_terminal_shows_shorter_lines() {
+    let _one_at_a_time = crate::the_machine();
     let dir = tempfile::tempdir().unwrap();
     let size = (24, 40);
     let screens = screens(&written(run(dir.path(), size, "--set repetitions=1", &[])), size);
@@ -104,6 +106,7 @@ fn a_narrow_terminal_shows_shorter_lines() {
 
 #[test]
 fn ctrl_c_leaves_a_clean_terminal() {
+    let _one_at_a_time = crate::the_machine();
     let dir = tempfile::tempdir().unwrap();
     let size = (24, 80);
     let mut child = run(dir.path(), size, "--set repetitions=1000", &[]);
@@ -133,6 +136,7 @@ fn ctrl_c_leaves_a_clean_terminal() {
 
 #[test]
 fn no_live_lines_without_a_terminal_that_replaces_lines_or_when_quiet() {
+    let _one_at_a_time = crate::the_machine();
     let dir = tempfile::tempdir().unwrap();
     let text = |options: &str, environment: &[(&str, &str)]| {
         String::from_utf8(written(run(dir.path(), (24, 80), options, environment))).unwrap()
