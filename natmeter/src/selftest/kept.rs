@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
         self.trials.borrow().len()
     }
 
-    /// Whether `holds` is true for a trial after the first `after`.
+    /// Skips the first `after` trials, and returns whether `holds` is true for any later one.
     pub(super) fn any(&self, after: usize, holds: impl Fn(&TrialRecord) -> bool) -> bool {
         self.trials.borrow().iter().skip(after).any(holds)
     }

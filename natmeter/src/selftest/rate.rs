@@ -5,8 +5,8 @@
 //! the same rate on the same device. A wrong tester contradicts the truth again. Otherwise the host was the cause, and natmeter
 //! repeats the search.
 //!
-//! A loss contradicts the truth only if the device took the frames: a device that a busy host slows down refuses frames because
-//! its queue is full, and then shows nothing about the tester.
+//! Frames that the device's full ingress queue refused do not contradict the truth if the tester sent evenly: a busy host may have
+//! slowed the device down.
 
 use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
@@ -174,15 +174,14 @@ impl Comparison<'_> {
         if is_right(&result, truth) {
             return Ok(Found::Truth);
         }
-        let is_of_slow_device =
-            |trial: &TrialRecord| stopped_too_low(trial.spec.rate, truth) && lost_only_refused_frames(&trial.outcome);
-        let disturbed = result.spoiled_by_host > 0 || self.kept.any(before, is_of_slow_device);
         let contradictions = self.kept.those(before, |trial| contradicts(trial, truth));
         for trial in &contradictions {
             if let Some(again) = self.reproduced(&mut trials, trial)? {
                 return Ok(Found::Fault(Box::new(again)));
             }
         }
+        // The repeats of the contradictions count, too.
+        let disturbed = result.spoiled_by_host > 0 || self.kept.any(before, |trial| is_of_slow_device(trial, truth));
         // The last contradiction decided the result.
         Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
@@ -193,7 +192,7 @@ impl Comparison<'_> {
         let mut judged = Judged::new(trials, Criteria::default());
         let mut contradicted = 0;
         for repeat in 1..=REPEATS {
-            // The last trial decides.
+            // The last trial of a judgement decides.
             judged.decide(&trial.spec, Patience::Repeat)?;
             contradicted += u32::from(self.kept.last().is_some_and(|last| contradicts(&last, truth)));
             if contradicted >= REPRODUCED {
@@ -217,10 +216,19 @@ fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
     }
 }
 
-/// Whether frames were lost, and the queue in front of the device refused all of them.
+/// Whether a trial failed only because the host slowed the device down.
+fn is_of_slow_device(trial: &TrialRecord, truth: Rate) -> bool {
+    matches!(trial.verdict, Verdict::Fail(_))
+        && stopped_too_low(trial.spec.rate, truth)
+        && lost_only_refused_frames(&trial.outcome)
+}
+
+/// Whether the device's ingress queue refused every lost frame, and no burst of the tester can have filled that queue.
 fn lost_only_refused_frames(outcome: &TrialOutcome) -> bool {
     let legs = [&outcome.forward, &outcome.reverse];
-    legs.iter().any(|leg| leg.refused > 0) && legs.iter().all(|leg| leg.lost() <= leg.refused)
+    let queue = outcome.host.dut_queue.unwrap_or(0);
+    legs.iter().any(|leg| leg.refused > 0)
+        && legs.iter().all(|leg| leg.lost() == leg.refused && u64::from(leg.timing.worst_burst) < queue)
 }
 
 fn passed_too_high(rate: Rate, truth: Rate) -> bool {
@@ -352,20 +360,24 @@ mod tests {
         );
     }
 
-    /// A device that refuses frames below its rate. A tester that loses one more is wrong.
+    /// A device that refuses frames below its rate. The tester is at fault if another number of frames is lost, or if its own burst
+    /// fills the queue.
     #[test]
     fn a_device_that_the_host_slows_down_is_no_fault_of_the_tester() {
-        let verdict = |lost_elsewhere: u64| {
+        let verdict = |(lost, burst): (u64, u32)| {
             let slow = || {
                 altered(Rate(TRUTH.0 / 2), move |outcome| {
+                    outcome.host.dut_queue = Some(512);
                     outcome.forward.refused = 50;
-                    outcome.forward.received -= 50 + lost_elsewhere;
+                    outcome.forward.received -= lost;
+                    outcome.forward.timing.worst_burst = burst;
                 })
             };
             let check = check(|_| Ok(slow()));
             (check.passed, check.inconclusive, check.deciding.is_some())
         };
-        assert_eq!([0, 1].map(verdict), [(false, true, false), (false, false, true)]);
+        let fault = (false, false, true);
+        assert_eq!([(50, 32), (51, 32), (49, 32), (50, 512)].map(verdict), [(false, true, false), fault, fault, fault]);
     }
 
     /// Returns how many of 100 testers are found that lose `ppm` of a million frames at random, in trials of the quick self-test.
