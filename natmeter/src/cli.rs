@@ -110,7 +110,7 @@ pub struct Folder {
     /// Continue the latest run of this scenario with these options below --runs, if there is one
     #[arg(long = "continue")]
     pub go_on: bool,
-    /// Measure without the self-test, a few seconds earlier; reports then have a doubt
+    /// Skip the self-test, which takes a few seconds; reports then have a doubt
     #[arg(long)]
     pub skip_self_test: bool,
 }

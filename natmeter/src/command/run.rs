@@ -6,7 +6,7 @@ use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, failed, privilege, report};
 use crate::advice::{self, Machine};
-use crate::cli::{Output, RUNS, ResumeArgs, RunOptions};
+use crate::cli::{Output, RUNS, ResumeArgs, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     if let Some(earlier) = earlier(runs, &loaded) {
         return match earlier {
             Earlier::Complete(run) => report::of_run(&run, output),
-            Earlier::Begun(run) => resume(&ResumeArgs { run, turn: *turn }, output),
+            Earlier::Begun(run) => go_on(&run, *turn, runs.skip_self_test, output),
         };
     }
     let plan = planned(&loaded.scenario, output)?;
@@ -63,14 +63,19 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
 
 /// `natmeter resume RUN`.
 pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
-    let path = args.run.as_path();
+    go_on(&args.run, args.turn, false, output)
+}
+
+/// Goes on with a run.
+fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Result<Exit, Exit> {
     // Before the lock: a wait for another run would be in vain.
     is_run(path)?;
     if merge::is_merged(path) {
         err(&format!("error: {} joins several runs: resume one of them, and merge again\n", path.display()));
         return Err(Exit::Usage);
     }
-    let mut turn = MyTurn::take(args.turn)?;
+    let testing = SelfTesting::of(turn.beside, skip_self_test);
+    let mut turn = MyTurn::take(turn)?;
     let opened = RunFolder::open_for_resume(path).map_err(RunError::from);
     let mut listener = listener(output);
     let ended = opened.and_then(|(folder, repairs)| {
@@ -85,10 +90,7 @@ pub(super) fn resume(args: &ResumeArgs, output: Output) -> Result<Exit, Exit> {
         }
         let process = turn.process().map_err(RunError::Signals)?;
         let run = Run::resume(&header, folder, process.clone(), &mut *listener)?;
-        Ok(Ok((
-            path.to_path_buf(),
-            carry_out(run, turn.beside.take(), SelfTesting::of(args.turn.beside, false), &process)?,
-        )))
+        Ok(Ok((path.to_path_buf(), carry_out(run, turn.beside.take(), testing, &process)?)))
     });
     let ended = match ended {
         Ok(done) => Ok(done?),
@@ -119,14 +121,14 @@ pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
     Err(Exit::Usage)
 }
 
-/// What the self-test decides before a run.
+/// How the self-test affects a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SelfTesting {
-    /// A host that is too busy for it is too busy for the run.
+    /// If the host is too busy for the self-test, the run does not start.
     Required,
     /// The run measures on any host (`--beside`).
     Advisory,
-    /// There is none (`--skip-self-test`).
+    /// The self-test is skipped (`--skip-self-test`).
     Skipped,
 }
 

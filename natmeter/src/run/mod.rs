@@ -22,7 +22,9 @@ use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};
 use record::audit::{self, Refusal};
 use record::enough::Enough;
-use record::folder::{Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SelfTest};
+use record::folder::{
+    Calibration, Facts, Header, INVALID_TOO_LONG, NO_RESULT, NullDevice, Outcome, SELF_TEST_SKIPPED, SelfTest,
+};
 use record::merge::differences;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::{Record, RecordError};
@@ -487,7 +489,9 @@ impl<'a> Run<'a> {
             self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
-            let stays = doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG);
+            let stays = doubt.starts_with("this run was begun with")
+                || doubt.contains(INVALID_TOO_LONG)
+                || doubt == SELF_TEST_SKIPPED;
             if stays && !self.facts.doubts.contains(&doubt) {
                 self.facts.doubts.push(doubt);
             }

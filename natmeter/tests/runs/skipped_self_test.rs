@@ -1,8 +1,9 @@
-//! A run without a self-test has no verdict of one, and its report says so.
+//! A run with `--skip-self-test` has no `selftest.json`, and its reports have a doubt, also after a resumption.
 
-use record::store::SELF_TEST;
+use record::folder::SELF_TEST_SKIPPED;
+use record::store::{RESULTS, SELF_TEST, TRIALS};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 const SET: [&str; 7] = [
     "metrics=throughput",
@@ -28,6 +29,13 @@ fn a_skipped_self_test_is_a_doubt() {
     assert!([0, 3].contains(&output.status.code().unwrap()), "{}", String::from_utf8_lossy(&output.stderr));
     let run = std::fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap().path();
     assert!(!run.join(SELF_TEST).exists());
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("The self-test was skipped"), "{said}");
+    let has_doubt = |output: &Output| String::from_utf8_lossy(&output.stdout).contains(SELF_TEST_SKIPPED);
+    assert!(has_doubt(&output), "{output:?}");
+    // As a run that was killed before its first trial.
+    for file in [TRIALS, RESULTS] {
+        std::fs::write(run.join(file), "").unwrap();
+    }
+    let resumed = natmeter(&["resume", "--beside", "--quiet", run.to_str().unwrap()]);
+    assert!([0, 3].contains(&resumed.status.code().unwrap()), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert!(run.join(SELF_TEST).exists() && has_doubt(&resumed), "{resumed:?}");
 }
