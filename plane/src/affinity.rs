@@ -86,7 +86,7 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
 }
 
 impl Affinity {
-    /// Works on a batch as [`Function::process`] does, with the function whose customers are pinned.
+    /// Works on a batch as [`Function::process`] does. `function` processes the packets of this worker's customers.
     #[inline]
     pub(crate) fn process<F: Function, P: Packet>(
         &mut self,

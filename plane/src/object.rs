@@ -1,5 +1,5 @@
-//! Functions as objects. What runs functions (workers, file mode, wrappers) works on any function and calls it once a batch, so
-//! it is compiled once, and not once for each technology.
+//! Functions as objects. Workers, file mode and wrappers call a function once a batch as a trait object, and are therefore compiled
+//! once, and not once for each technology.
 
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::any::Any;
@@ -29,11 +29,11 @@ pub trait DynFunction<P>: Any + Send {
     fn adopt(&mut self, new: &mut dyn DynFunction<P>) -> Result<(), String>;
 }
 
-/// An object of any function.
+/// A function as a boxed trait object.
 pub type Boxed<P> = Box<dyn DynFunction<P>>;
 
-/// The error when a function of another type is to be adopted.
-pub(crate) const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
+/// The error if the new function has another type.
+const OTHER_TYPE: &str = "the technology cannot change while the gateway runs: restart the gateway";
 
 impl<P: Packet, F: Function + 'static> DynFunction<P> for F {
     fn process(&mut self, now: u64, from: Side, batch: &mut [P], verdicts: &mut [Verdict], spare: &mut dyn Spare<P>) {

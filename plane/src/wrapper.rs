@@ -32,7 +32,7 @@ pub trait Wrapper: Send + Sized + 'static {
     }
 }
 
-/// A function in a wrapper. A device that is measured has wrappers; a gateway that can adopt another configuration has none.
+/// A function in a wrapper. Only devices under test have wrappers, and they never adopt another configuration.
 struct Wrapped<P, W> {
     function: Boxed<P>,
     wrapper: W,
@@ -81,3 +81,47 @@ impl<P: Packet, W: Wrapper> DynFunction<P> for Wrapped<P, W> {
 
 /// The error when a function in a wrapper is to adopt another one.
 const FIXED: &str = "a device that is measured keeps its configuration";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::Buffer;
+    use crate::router::{Hop, Router};
+    use wire::Mac;
+
+    struct PassesOn;
+
+    impl Wrapper for PassesOn {
+        fn process<P: Packet>(
+            &mut self,
+            function: &mut dyn DynFunction<P>,
+            now: u64,
+            from: Side,
+            batch: &mut [P],
+            verdicts: &mut [Verdict],
+            spare: &mut dyn Spare<P>,
+        ) {
+            function.process(now, from, batch, verdicts, spare);
+        }
+    }
+
+    fn router(next: u8) -> Boxed<Buffer> {
+        let hop = Hop { own: Mac([2, 0, 0, 0, 0, 1]), next: Mac([2, 0, 0, 0, 0, next]) };
+        Box::new(Router::new(hop, hop))
+    }
+
+    #[test]
+    fn a_function_adopts_none_of_another_type_and_in_a_wrapper_none_at_all() {
+        let refused = |function: &mut Boxed<Buffer>, new: &mut Boxed<Buffer>| {
+            let before = function.counters();
+            let error = function.can_adopt(&**new).unwrap_err();
+            assert_eq!(function.adopt(&mut **new), Err(error.clone()));
+            assert_eq!(function.counters(), before);
+            error
+        };
+        let mut wrapped = PassesOn.around(router(2));
+        assert!(refused(&mut router(2), &mut wrapped).contains("the technology cannot change"));
+        assert_eq!(refused(&mut wrapped, &mut router(3)), FIXED);
+        assert_eq!(router(2).adopt(&mut *router(3)), Ok(()));
+    }
+}

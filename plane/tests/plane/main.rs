@@ -1,6 +1,5 @@
-//! Conformance of every function, each in a folder, of the chain that joins two of them, and of the tester's views of them.
-//! `etherparse` builds the packets of functions that keep sessions and judges every packet that comes out; nothing of the
-//! plane's own checksum code is used there.
+//! Conformance tests of functions, of the chain, and of the tester's views. Tests of functions with sessions build and check every
+//! packet with `etherparse`, without the plane's own checksum code.
 
 mod aftr;
 mod chain;
