@@ -2,7 +2,7 @@
 //! to make namespaces.
 
 use crate::held;
-use crate::lab::{DUT, Lab};
+use crate::lab::{self, DUT, Lab};
 use dut::changes::Undone;
 use dut::external;
 use dut::step::no_sink;

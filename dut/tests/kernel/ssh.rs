@@ -1,6 +1,6 @@
 //! A host by ssh, over a real sshd in a network namespace. Needs root, to make namespaces.
 
-use crate::lab::{DUT, Lab};
+use crate::lab::{self, DUT, Lab};
 use dut::DutError;
 use dut::host::runner::{Input, Limits, Ran};
 use dut::host::{Host, Ssh, SshFailure, SshKind};

@@ -1,5 +1,5 @@
-//! The binary as users and scripts call it: its commands; `natmeter serve` over real sockets and in a browser; the live view of a
-//! run on a pseudo terminal.
+//! Tests of the binary: its commands, `natmeter serve` over real sockets and in a browser, and the live view of a run on a pseudo
+//! terminal.
 
 mod browser;
 mod command_line;

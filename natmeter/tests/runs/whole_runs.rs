@@ -128,19 +128,21 @@ fn machine() -> String {
 /// Limit of connections in the machine's table.
 const TABLE: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 
-/// A table of the machine that is smaller than the connections of a run, so that the run must change settings of the machine. Its
-/// end restores the limit.
+/// Limits the machine's table to fewer connections than a run has, so that the run must change the limit. A process restores it
+/// when the test ends, even if the test is killed.
 struct SmallTable {
-    before: String,
     limit: &'static str,
+    restores: Child,
 }
 
 impl SmallTable {
     fn new() -> SmallTable {
         let before = std::fs::read_to_string(TABLE).expect("nf_conntrack is loaded");
+        let restore = format!("trap '' HUP INT TERM; cat >/dev/null; echo {} >{TABLE}", before.trim());
+        let restores = Command::new("sh").args(["-c", &restore]).stdin(Stdio::piped()).spawn().unwrap();
         let limit = "5000";
         std::fs::write(TABLE, limit).unwrap();
-        SmallTable { before, limit }
+        SmallTable { limit, restores }
     }
 
     fn is_changed(&self) -> bool {
@@ -150,7 +152,8 @@ impl SmallTable {
 
 impl Drop for SmallTable {
     fn drop(&mut self) {
-        let _ = std::fs::write(TABLE, &self.before);
+        // `wait` closes its input, for which it waits.
+        let _ = self.restores.wait();
     }
 }
 
