@@ -134,7 +134,7 @@ impl ControlQueue {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
 
-    /// Gives all workers their new functions, of the type of the running ones, or none.
+    /// Replaces the functions of all workers, or of none. The new ones have the type of the running ones.
     ///
     /// # Errors
     /// Why the functions cannot be adopted; all workers then have their old ones.

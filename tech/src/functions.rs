@@ -1,5 +1,5 @@
-//! The functions of a gateway, one per worker, whatever their type. An enum and not a trait object: a function is generic over the
-//! packets that it gets, and only its user knows their type.
+//! The functions of a gateway, one per worker, whatever their type. They are an enum and not trait objects, because only the caller of
+//! `boxed` knows the type of the packets.
 
 /// The list of technologies: a module each, its entry in `ALL`, and the types of its functions.
 macro_rules! technologies {

@@ -64,7 +64,7 @@ pub(super) struct Path<'a> {
     pub wires: Wires,
     /// Steering of packets to the workers, from the left and from the right.
     pub steering: [Steering; 2],
-    /// Makes the router of native packets beside each function, if there is one.
+    /// Returns the router of native packets beside a function; `None` without native traffic.
     pub beside: &'a dyn Fn() -> Option<Beside>,
 }
 
