@@ -399,16 +399,23 @@ fn trials(connections: u64) -> Vec<(&'static str, TrialSpec)> {
     }
 }
 
-/// Runs trials until one is right, because a busy host may lose frames, too. Returns the last one.
+/// Runs trials until one is right, because a busy host may lose frames, too. Returns that one, or the one in which most frames
+/// arrived, right or wrong: it says most about the box.
 fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
-    let mut outcome = rig.run(spec)?;
+    let arrived = |outcome: &TrialOutcome| -> u64 {
+        [&outcome.forward, &outcome.reverse].iter().map(|leg| leg.received + leg.faults.total()).sum()
+    };
+    let mut most = rig.run(spec)?;
     for _ in 1..TRIES {
-        if is_right(spec, &outcome) {
+        if is_right(spec, &most) {
             break;
         }
-        outcome = rig.run(spec)?;
+        let next = rig.run(spec)?;
+        if is_right(spec, &next) || arrived(&next) > arrived(&most) {
+            most = next;
+        }
     }
-    Ok(outcome)
+    Ok(most)
 }
 
 /// What kept host or tester from a valid trial.
