@@ -146,11 +146,11 @@ fn the_last_line_of_a_long_output_is_the_count() {
 fn a_device_with_a_hook_that_hangs_is_restored() {
     let lab = Lab::new();
     let config = config(&lab, &[("clear", "sleep 1000"), ("restore", "./restore")]);
-    let config = ExternalConfig { timeout: Duration::from_secs(5), ..config };
+    let config = ExternalConfig { timeout: Duration::from_secs(10), ..config };
     lab.tester_does(|| {
         let mut external = prepare(&lab, &config).unwrap_or_else(|e| panic!("{e}"));
         let text = external.clear().unwrap_err().to_string();
-        assert!(text.contains("hook `clear` (ssh:dut): `sleep 1000` ran longer than its time limit, 5 s"), "{text}");
+        assert!(text.contains("hook `clear` (ssh:dut): `sleep 1000` ran longer than its time limit, 10 s"), "{text}");
         assert!(text.ends_with("afterwards: restored by `./restore`"), "{text}");
         assert_eq!(external.teardown(), Undone::default(), "restored once");
     });
