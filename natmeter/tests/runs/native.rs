@@ -44,8 +44,8 @@ fn both_kinds_return_beside_every_technology() {
         let mut rig = Rig::build(&point.of(&scenario), &point, &Process::new()).unwrap();
         // Other programs can keep a thread of the tester from sending in time.
         let sent_all = |o: &method::TrialOutcome| [&o.forward, &o.reverse].iter().all(|leg| leg.sent == N);
-        let outcome = (0..10).map(|_| rig.run(&trial_of(&point, N)).unwrap()).find(sent_all);
-        let outcome = outcome.unwrap_or_else(|| panic!("{name}: no trial of ten sent all frames"));
+        let outcome = (0..100).map(|_| rig.run(&trial_of(&point, N)).unwrap()).find(sent_all);
+        let outcome = outcome.unwrap_or_else(|| panic!("{name}: no trial of a hundred sent all frames"));
         for leg in [&outcome.forward, &outcome.reverse] {
             assert_eq!((leg.received, leg.faults.total()), (N, 0), "{name}: {outcome:?}");
             assert_eq!(leg.native, Some(NativeFrames { sent: N / 2, received: N / 2 }), "{name}");

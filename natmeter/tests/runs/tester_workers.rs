@@ -74,7 +74,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     // A thread that is descheduled for long gives up or is late; that says nothing about the distribution of frames.
     let was_descheduled =
         |o: &TrialOutcome| [o.host.tester_stall, o.host.dut_stall].iter().any(|&stall| stall > Nanos::from_millis(50));
-    let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let mut attempts = (0..300).map(|_| rig.run(&spec).unwrap());
     let outcome = attempts.find(|o| !was_descheduled(o)).expect("host noise invalidated every attempt");
     if let (true, Some(store)) = (stateful, &outcome.store) {
         let entries = [store.learned, store.dut_entries.unwrap(), store.dut_entries_after.unwrap()];

@@ -132,7 +132,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     };
     // A thread that is descheduled for long gives up, or loses frames; that says nothing about the device.
     let was_descheduled = |o: &TrialOutcome| o.host.tester_stall.max(o.host.dut_stall) > Nanos::from_millis(50);
-    let mut attempts = (0..20).map(|_| rig.run(&spec).unwrap());
+    let mut attempts = (0..300).map(|_| rig.run(&spec).unwrap());
     let outcome = attempts.find(|o| !was_descheduled(o)).expect("host noise invalidated every attempt");
     if let (true, Some(store)) = (stateful, &outcome.store) {
         assert_eq!((store.learned, store.dut_entries), (N, Some(N)), "{name}: connections; {outcome:?}");
