@@ -79,10 +79,7 @@ ce = 283
 ";
 
 /// Connections of a stateful device.
-const N: u64 = 30_000;
-
-/// Frames of a trial in each direction.
-const FRAMES: u64 = 20_000;
+const N: u64 = 60_000;
 
 fn passes(plays: &str, technology: &str, traffic: &str) {
     passes_with(plays, technology, traffic, 1);
@@ -106,7 +103,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         let table = if traffic.contains("[sweep]") { "" } else { "[sweep]\n" };
         format!("{table}cores = {cores}\n{axes}")
     };
-    let stateful = build(&sweep("connections = 30000\n"), "\"max_conn_est_rate\", \"throughput\"");
+    let stateful = build(&sweep("connections = 60000\n"), "\"max_conn_est_rate\", \"throughput\"");
     let stateless = |_| build(&sweep(""), "\"throughput\"");
     let loaded = stateful.or_else(stateless).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
@@ -120,7 +117,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     let spec = TrialSpec {
         kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
         rate: Rate(400_000),
-        load: Load::Frames(FRAMES),
+        load: Load::Frames(40_000),
         direction: Direction::Both,
         connections: if stateful { N } else { 0 },
         phase1_rate: stateful.then_some(Rate(400_000)),
@@ -139,7 +136,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         assert_eq!(store.dut_entries_after, Some(N), "and none but these");
     }
     for leg in [&outcome.forward, &outcome.reverse] {
-        assert_eq!((leg.received, leg.faults.total()), (FRAMES, 0), "{name}: {outcome:?}");
+        assert_eq!((leg.received, leg.faults.total()), (40_000, 0), "{name}: {outcome:?}");
     }
     assert!(rig.teardown().is_empty());
 }
