@@ -61,9 +61,9 @@ fn line(name: impl Into<String>, grade: Grade, words: impl Into<String>) -> Line
 
 /// Frames each way through the box, and their rate: slow enough for any box.
 const FRAMES: u64 = 1_000;
-/// Trials until one is right.
-const TRIES: u32 = 3;
 const RATE: Rate = Rate(10_000);
+/// Trials at most, until one is right.
+const TRIES: u32 = 3;
 
 /// Checks a bed with the frames of a scenario, and hands each line to `say` as soon as it is known. Returns whether a run can
 /// begin.
@@ -418,7 +418,7 @@ fn tried(rig: &mut impl Trials, spec: &TrialSpec) -> Result<TrialOutcome, TrialE
     Ok(most)
 }
 
-/// What kept host or tester from a valid trial.
+/// Why a trial is invalid because of host or tester.
 fn disturbance(spec: &TrialSpec, outcome: &TrialOutcome) -> Option<Invalid> {
     match judge(spec, outcome, &Criteria::default()) {
         Verdict::Invalid(reason) if reason.spoiler() != Spoiler::Phase1 => Some(reason),
@@ -456,18 +456,17 @@ fn judged(name: &str, spec: &TrialSpec, ended: &Result<TrialOutcome, TrialError>
         let all: Vec<String> = legs.iter().map(|(from, to, leg)| format!("{} {from} to {to}", leg.received)).collect();
         return line(name, Grade::Good, format!("{}, all translated as the scenario says", all.join(", ")));
     }
-    if let Some(reason) = disturbance(spec, outcome) {
-        let words = format!("this machine is too busy for the check ({reason}): end other programs, and check again");
-        return line(name, Grade::Bad, words);
-    }
     let words = legs.iter().filter(|(.., leg)| leg.received != leg.planned).map(|(from, to, leg)| {
         let most = Fault::ALL.into_iter().map(|fault| (leg.faults.get(fault), fault)).max_by_key(|(n, _)| *n);
         let why = match most {
             Some((n, fault)) if n > 0 => format!("{n} were wrong: {}", way_out(fault)),
-            _ => format!(
-                "the others did not arrive: see that the box forwards, and has a route to the addresses behind the {to} port through \
-                 the tester's address"
-            ),
+            _ => match disturbance(spec, outcome) {
+                Some(reason) => format!("this machine is too busy for the check ({reason}): end other programs, and check again"),
+                None => format!(
+                    "the others did not arrive: see that the box forwards, and has a route to the addresses behind the {to} port \
+                     through the tester's address"
+                ),
+            },
         };
         format!("{} of {} frames {from} to {to} were right; {why}", leg.received, leg.planned)
     });
@@ -525,11 +524,12 @@ mod tests {
     use method::simulated::{SimulatedDut, Truth};
     use scenario::bed::{BedText, parse};
 
-    /// Loses one frame in each of its first trials.
+    /// In each of its first trials one frame is missing, and so many are wrong.
     struct Loses {
         device: SimulatedDut,
         trials: u32,
         tester_drops: u64,
+        wrong: u64,
     }
 
     impl Trials for Loses {
@@ -538,25 +538,30 @@ mod tests {
             if self.trials > 0 {
                 self.trials -= 1;
                 outcome.forward.received -= 1;
+                outcome.forward.faults.0[Fault::OutsidePool as usize] = self.wrong;
                 outcome.host.tester_drops = self.tester_drops;
             }
             Ok(outcome)
         }
     }
 
-    /// One trial without a loss shows that the box forwards. A loss of the tester says nothing about the box.
+    /// One trial without a loss shows that the box forwards. A loss of the tester says nothing about the box, but wrong frames do.
     #[test]
     fn a_busy_machine_is_not_taken_for_a_wrong_box() {
         let spec = trials(0).pop().unwrap().1;
-        let line = |trials, tester_drops| {
+        let line = |trials, tester_drops, wrong| {
             let device = SimulatedDut::new(Truth::new(Rate(1_000_000), Rate(1_000_000)), 1);
-            judged("frames", &spec, &tried(&mut Loses { device, trials, tester_drops }, &spec))
+            judged("frames", &spec, &tried(&mut Loses { device, trials, tester_drops, wrong }, &spec))
         };
-        assert_eq!(line(TRIES - 1, 0).grade, Grade::Good);
-        let lost = line(TRIES, 0);
-        assert!(lost.grade == Grade::Bad && lost.words.contains("see that the box forwards"), "{}", lost.words);
-        let busy = line(TRIES, 1);
-        assert!(busy.grade == Grade::Bad && busy.words.contains("this machine is too busy"), "{}", busy.words);
+        assert_eq!(line(TRIES - 1, 0, 0).grade, Grade::Good);
+        for (tester_drops, wrong, words) in [
+            (0, 0, "see that the box forwards"),
+            (1, 0, "this machine is too busy"),
+            (1, 1, "the box does not translate"),
+        ] {
+            let line = line(TRIES, tester_drops, wrong);
+            assert!(line.grade == Grade::Bad && line.words.contains(words), "{}", line.words);
+        }
     }
 
     /// Without a speed nothing but the bed file says where a search ends.
