@@ -1,6 +1,6 @@
 //! Devices under test on the real kernel: each software forwards, translates, counts and is emptied; and afterwards the
 //! host's settings are restored, also after a kill. Needs root, because the size of the connection tracking table is a
-//! machine-wide setting; `unprivileged.rs` has the tests without root.
+//! machine-wide setting.
 
 use crate::common::{config, forwards_counts_and_is_emptied};
 use crate::held;

@@ -489,10 +489,7 @@ impl<'a> Run<'a> {
             self.tell(&Event::Doubt { text })?;
         }
         for doubt in first.map(|f| f.doubts).unwrap_or_default() {
-            let stays = doubt.starts_with("this run was begun with")
-                || doubt.contains(INVALID_TOO_LONG)
-                || doubt == SELF_TEST_SKIPPED;
-            if stays && !self.facts.doubts.contains(&doubt) {
+            if is_of_earlier_trials(&doubt) && !self.facts.doubts.contains(&doubt) {
                 self.facts.doubts.push(doubt);
             }
         }
@@ -519,4 +516,9 @@ impl<'a> Run<'a> {
             .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
         record::store::write_whole(&path, &text)
     }
+}
+
+/// Whether a doubt is about trials that a run has already made. Doubts about the machine are raised anew when a run is resumed.
+fn is_of_earlier_trials(doubt: &str) -> bool {
+    doubt.starts_with("this run was begun with") || doubt.contains(INVALID_TOO_LONG) || doubt == SELF_TEST_SKIPPED
 }

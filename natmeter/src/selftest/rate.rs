@@ -180,8 +180,9 @@ impl Comparison<'_> {
                 return Ok(Found::Fault(Box::new(again)));
             }
         }
-        // The repeats of the contradictions count, too.
-        let disturbed = result.spoiled_by_host > 0 || self.kept.any(before, |trial| is_of_slow_device(trial, truth));
+        // These trials include the repeats.
+        let any_slow = self.kept.any(before, |trial| device_was_slow(trial, truth));
+        let disturbed = result.spoiled_by_host > 0 || any_slow;
         // The last contradiction decided the result.
         Ok(Found::Else { deciding: contradictions.into_iter().next_back().map(Box::new), disturbed })
     }
@@ -217,7 +218,7 @@ fn contradicts(trial: &TrialRecord, truth: Rate) -> bool {
 }
 
 /// Whether a trial failed only because the host slowed the device down.
-fn is_of_slow_device(trial: &TrialRecord, truth: Rate) -> bool {
+fn device_was_slow(trial: &TrialRecord, truth: Rate) -> bool {
     matches!(trial.verdict, Verdict::Fail(_))
         && stopped_too_low(trial.spec.rate, truth)
         && lost_only_refused_frames(&trial.outcome)

@@ -152,7 +152,7 @@ impl SmallTable {
 
 impl Drop for SmallTable {
     fn drop(&mut self) {
-        // `wait` closes its input, for which it waits.
+        // `wait` closes the input of the process, which then restores the limit.
         let _ = self.restores.wait();
     }
 }
