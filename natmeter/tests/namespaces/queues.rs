@@ -4,7 +4,8 @@ use super::beds::{quick, reported};
 use super::guests::{LEFT, RIGHT, SLOW, bed_of, natmeter};
 use std::fs;
 
-/// All frames of one connection arrive at one queue; the guest has two.
+/// The frames of one connection arrive at one of the guest's two queues. The TAP gives a flow the queue of the processor that
+/// sent its last frame, so the flow may change its queue.
 #[test]
 #[ignore = "needs root and a guest"]
 fn one_connection_at_a_qemu_guest_with_two_queues_raises_a_doubt() {
@@ -20,7 +21,7 @@ fn one_connection_at_a_qemu_guest_with_two_queues_raises_a_doubt() {
     let is_named = |side: &str| {
         let begins =
             format!("The interface {side} of the box dut does not spread packets evenly over its queues: queue ");
-        doubts.iter().any(|doubt| doubt.starts_with(&begins) && doubt.contains(" received 0 % of an even share"))
+        doubts.iter().any(|doubt| doubt.starts_with(&begins))
     };
     assert!(is_named("left") && is_named("right"), "{doubts:?}");
     let facts = &report["facts"]["duts"]["external"];
