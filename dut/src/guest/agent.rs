@@ -1,6 +1,7 @@
 //! The control channel of a guest: natmeter's end of the serial port over which the guest's first process (`init.sh`)
 //! takes commands. A command that exceeds its time limit is killed in the guest with its process group.
 
+use super::Kind;
 use super::base64::encoded;
 use crate::host::Output;
 use crate::host::runner::{Kept, Limits, Ran};
@@ -14,10 +15,6 @@ const READY: &[u8] = b"ready\n";
 /// Time beyond a command's limit after which the guest itself hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Octets of a script or an input that are sent at once: the serial port of User-Mode Linux stops for good after a line of about
-/// 8 KiB.
-const AT_ONCE: usize = 1024;
-
 /// Longest line of the guest.
 const LINE: usize = 256;
 
@@ -25,12 +22,19 @@ const LINE: usize = 256;
 #[derive(Debug)]
 pub struct Agent {
     stream: UnixStream,
+    /// Octets of a script or an input that are sent at once.
+    at_once: usize,
 }
 
 impl Agent {
     /// The agent at the other end of this stream.
-    pub fn over(stream: UnixStream) -> Agent {
-        Agent { stream }
+    pub fn over(stream: UnixStream, kind: Kind) -> Agent {
+        let at_once = match kind {
+            // Its serial port stops for good after a line of about 8 KiB.
+            Kind::Uml => 1 << 10,
+            Kind::Qemu => 1 << 15,
+        };
+        Agent { stream, at_once }
     }
 
     /// Waits until the guest takes commands, or `goes_on` says that it is not worth waiting.
@@ -63,13 +67,13 @@ impl Agent {
     /// # Errors
     /// When the guest ends, or does not answer in time. A script that fails or exceeds its time is not an error here.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
-        if script.len().max(input.len()) <= AT_ONCE {
+        if script.len().max(input.len()) <= self.at_once {
             return self.exchange(script, input, limits);
         }
         let files = [("/run/.long-script", script.as_bytes()), ("/run/.long-input", input)];
         for (file, octets) in files {
             self.exchange(&format!(": >{file}"), b"", limits)?;
-            for part in octets.chunks(AT_ONCE) {
+            for part in octets.chunks(self.at_once) {
                 let ran = self.exchange(&format!("cat >>{file}"), part, limits)?;
                 if !ran.output.ok() {
                     return Ok(ran);
@@ -165,7 +169,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(text.as_bytes()).unwrap();
         theirs.shutdown(std::net::Shutdown::Write).unwrap();
-        (Agent::over(ours), theirs)
+        (Agent::over(ours, Kind::Uml), theirs)
     }
 
     #[test]
@@ -185,13 +189,14 @@ mod tests {
     #[test]
     fn what_is_long_is_sent_in_parts() {
         let (mut agent, mut guest) = said(&"0 0 0 0\n".repeat(8));
-        let ran = agent.run(&"x".repeat(2 * AT_ONCE + 1), &[b'y'; AT_ONCE + 1], &LIMITS).unwrap();
+        let ran = agent.run(&"x".repeat(2 * agent.at_once + 1), &vec![b'y'; agent.at_once + 1], &LIMITS).unwrap();
         assert!(ran.output.ok());
+        let most = 2 * agent.at_once;
         drop(agent);
         let mut requests = String::new();
         guest.read_to_string(&mut requests).unwrap();
         assert_eq!(requests.lines().count(), 8);
-        assert!(requests.lines().all(|line| line.len() < 2 * AT_ONCE));
+        assert!(requests.lines().all(|line| line.len() < most));
     }
 
     #[test]
@@ -219,7 +224,7 @@ mod tests {
             left -= 1;
             left > 0
         };
-        let error = Agent::over(ours).wait_until_ready(&mut goes_on).unwrap_err();
+        let error = Agent::over(ours, Kind::Uml).wait_until_ready(&mut goes_on).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 }

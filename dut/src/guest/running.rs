@@ -146,7 +146,8 @@ impl Guest {
         let mut child = guarded(&command, descriptors).spawn().map_err(|error| cannot_start(&error))?;
         let console = LastLines::default();
         let (output, lives) = (child.stdout.take().expect("piped"), child.stdin.take());
-        let mut guest = Guest { kind: config.kind, child, lives, agent: Agent::over(ours), console: console.clone() };
+        let mut guest =
+            Guest { kind: config.kind, child, lives, agent: Agent::over(ours, config.kind), console: console.clone() };
         std::thread::Builder::new()
             .name("console of the guest".into())
             .spawn(move || console.keep(BufReader::new(output)))
