@@ -95,19 +95,27 @@ impl Booted {
     }
 }
 
-/// Boots a guest whose threads keep to the cores that the tester's threads leave free. Beside them they would starve until the
-/// scheduler moves them, and their loss would be taken for the device's.
-fn beside_tester_threads<T>(lanes: u32, boot: impl FnOnce() -> Result<T, DutError>) -> Result<T, RigError> {
+/// Boots a guest whose threads keep to the cores that the tester's threads leave free, with the best priority of ordinary
+/// threads there. Beside the tester, or behind other programs, they would starve, and their loss would be taken for the
+/// device's.
+fn beside_tester_threads<T: Send>(
+    lanes: u32,
+    boot: impl FnOnce() -> Result<T, DutError> + Send,
+) -> Result<T, RigError> {
     let cores = port::host::cores();
     let free = cores.get(lanes as usize..).unwrap_or_default();
     if free.is_empty() {
         return Ok(boot()?);
     }
-    // Children inherit the cores of the thread that starts them.
-    port::host::keep_to(free)?;
-    let booted = boot();
-    port::host::place(None)?;
-    Ok(booted?)
+    // A process inherits cores and priority of the thread that starts it.
+    std::thread::scope(|scope| {
+        let starts = scope.spawn(|| {
+            port::host::keep_to(free)?;
+            port::host::hurry();
+            Ok(boot()?)
+        });
+        starts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Further descriptors of the same queues.
