@@ -1,10 +1,10 @@
-//! Which query of a trial asks for which name. Each query has a name of its own, so that nothing is cached; with a share of
-//! cached queries, these ask for names that were resolved before the trial (RFC 8219, section 9.2.3).
+//! The name for which each query of a trial asks. Each query has a name of its own, so that no answer is cached; a
+//! given share of cached queries asks for names that were resolved before the trial (RFC 8219, section 9.2.3).
 
 use method::Count;
 use std::ops::Range;
 
-/// Names that are resolved before a trial with cached queries, at most.
+/// Maximum number of names that are resolved before a trial with cached queries.
 pub const WARM: u32 = 1_000;
 
 /// The names of the queries of a trial.
@@ -19,7 +19,8 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// Returns the plan over so many names. If queries are cached, the last [`WARM`] names are warm, but at most half of all.
+    /// Returns the plan over this number of names. If queries are cached, the last [`WARM`] names are warm, but at most
+    /// half of all.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
         let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
@@ -35,7 +36,7 @@ impl QueryPlan {
         self.warm.clone()
     }
 
-    /// How many names there are of which each is asked for once.
+    /// Number of names that were not resolved before the trial.
     pub fn fresh(&self) -> u32 {
         self.fresh.end - self.fresh.start
     }

@@ -1,5 +1,5 @@
-//! Prints how long an index of a million trials takes: `cargo run --release -p natmeter-record --example index_trials`. An argument
-//! is another number of trials. The trials are in run folders of 10,000 each.
+//! Prints how long an index of a million trials takes: `cargo run --release -p natmeter-record --example index_trials`.
+//! An argument gives another number of trials. The trials are in run folders of 10,000 each.
 
 use method::trial::{Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};

@@ -25,7 +25,7 @@ pub enum Next {
     Found(usize),
     /// The first bad revision is one of these: all but the last were skipped.
     OneOf(Vec<usize>),
-    /// The search cannot begin: the first revision is bad, the last one is good, or one of both could not be tested.
+    /// The search cannot begin: the first revision is bad, the last one is good, or one of the two could not be tested.
     Nothing(usize, Verdict),
 }
 

@@ -1,5 +1,5 @@
-//! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it, the
-//! engine uses it and so needs to know no technology.
+//! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it and the engine uses
+//! it, so the engine needs to know no technology.
 
 use crate::header::Mac;
 use crate::{Background, Expect, FlowSpace, Mix, Permutation, PortRange, Template};
@@ -25,7 +25,8 @@ pub struct View {
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends to these only (RFC 9693).
     pub stateful: bool,
-    /// Where test frames can be told from all others in a received frame: for XDP programs and the like.
+    /// Offsets in a received frame at which the tag's magic tells test frames from all others, for XDP programs and the
+    /// like.
     pub magic_at: Vec<usize>,
     /// Frames of several sizes, in place of those of the templates, which are the largest.
     pub mix: Option<Mix>,
@@ -73,7 +74,7 @@ impl View {
     }
 }
 
-/// Source addresses of a port, at most.
+/// Maximum number of source addresses of a port.
 pub const MOST_SOURCE_MACS: u32 = 65_536;
 
 /// Different addresses in the form of RFC 4814, section 4.2: the first octet random with its two lowest bits clear, then the
@@ -99,7 +100,7 @@ mod tests {
         let both = [1, 2].map(|port| source_macs(port, MOST_SOURCE_MACS, 7));
         for (port, macs) in [1, 2].into_iter().zip(&both) {
             assert!(macs.iter().all(|mac| mac.0[0].trailing_zeros() >= 2 && mac.0[1..3] == [0, port]));
-            // Of 64 first octets each comes about 1024 times.
+            // Each of the 64 first octets occurs about 1024 times.
             let mut first = [0u32; 64];
             macs.iter().for_each(|mac| first[usize::from(mac.0[0] >> 2)] += 1);
             assert!(first.iter().all(|n| (850..1_200).contains(n)), "{first:?}");

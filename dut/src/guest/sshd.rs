@@ -15,7 +15,7 @@ const SCRIPT: &str = include_str!("sshd.sh");
 /// public keys (lines of an `authorized_keys` file). Returns sshd's own public key.
 ///
 /// # Errors
-/// When the guest ended, or a step in it fails.
+/// When the guest has ended, or a step in it fails.
 pub fn start(guest: &mut Guest, (address, length): (IpAddr, u8), keys: &str) -> Result<String, DutError> {
     let script = format!("set -- {}\n{SCRIPT}", quoted(&format!("{address}/{length}")));
     let output = guest.run(&script, keys.as_bytes(), &Limits::STEP)?.output;

@@ -1,5 +1,5 @@
-//! User-Mode Linux: the guest's kernel is a process. Its interfaces are packet sockets that natmeter opened, because the
-//! kernel's own raw transport receives what it sends.
+//! User-Mode Linux: the guest's kernel is a process. Its interfaces are packet sockets that natmeter opened, because
+//! the guest kernel's own raw transport receives what it sends.
 
 use super::running::{Command, Parts};
 

@@ -6,7 +6,7 @@ use crate::units::{Count, Nanos};
 /// The delay of a frame that was not received right.
 pub const LOST: u64 = u64::MAX;
 
-/// Share of the percentile for the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
+/// The percentile that stands for the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
 const WORST_PER_MILLE: u64 = 999;
 
 /// Buckets of an octave of the histogram.
@@ -15,16 +15,16 @@ const BUCKETS: u64 = 32;
 /// The delays of one direction, in nanoseconds.
 #[derive(Debug)]
 pub struct Sample<'a> {
-    /// One delay for each frame with a time stamp, in the order of the sequence numbers; [`LOST`] without a receipt. They are
-    /// sorted in part.
+    /// One delay for each frame with a time stamp, in the order of the sequence numbers; [`LOST`] if the frame was not
+    /// received right. [`Sample::observe`] sorts them in part.
     pub delays: &'a mut [u64],
-    /// Room for one word a frame, if the differences of successive delays are wanted.
+    /// Room for one word per frame, if the differences of successive delays are wanted.
     pub room: Option<&'a mut [u64]>,
     /// Delay that stands for a lost frame; no smaller than any delay.
     pub penalty: Nanos,
     /// Largest delay of a frame that is not late; none without a limit.
     pub timeout: Option<Nanos>,
-    /// What stamped received frames.
+    /// Source of the receive time stamps.
     pub source: &'a str,
 }
 
@@ -79,7 +79,8 @@ fn worst(n: Count) -> u64 {
     (WORST_PER_MILLE * n).div_ceil(1_000).saturating_sub(1)
 }
 
-/// Differences of successive delays, neither of them lost. They are collected in `room` as numbers of the same order without a sign.
+/// Differences of successive delays of frames that were not lost. `room` holds them in an unsigned form that preserves
+/// their order.
 fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
     const SIGN: u64 = 1 << 63;
     let mut count = 0;
@@ -118,7 +119,7 @@ impl Drawn {
     }
 }
 
-/// Binary digits of a value that its bucket does not distinguish.
+/// Number of low bits of a value that its bucket does not distinguish.
 fn shift_of(value: u64) -> u64 {
     u64::from((u64::BITS - value.leading_zeros()).saturating_sub(BUCKETS.ilog2() + 1))
 }

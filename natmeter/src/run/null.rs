@@ -15,15 +15,16 @@ use record::visit::standing;
 use scenario::bed::Bed;
 use scenario::{Dut, Point, Scenario};
 
-/// One window. The speed of a transfer between cores may change several times a second, so pairs must be shorter.
+/// Length of one window. The speed of a transfer between cores may change several times a second, so a pair of windows
+/// must be short.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
 /// Windows of one measurement of the null device.
 pub(crate) const WINDOWS: usize = 5;
 /// Windows of the device on the tester's thread.
 pub(crate) const ALONE: usize = 20;
-/// Windows for what a frame costs, where the windows of the pairs are too short for it.
+/// Windows that measure the cost of a frame where the windows of the pairs are too short.
 pub(crate) const LONG: usize = 5;
-/// Phases 1 of one measurement of the null device at most.
+/// Maximum number of phases 1 in one measurement of the null device.
 pub(crate) const FILLS: usize = 3;
 /// Pairs of windows of device and null device.
 pub(crate) const PAIRS: usize = 20;
@@ -60,8 +61,8 @@ impl Run<'_> {
         }
     }
 
-    /// Sends for a second through the box of a bed, at half the last rate that passed. A box that loses frames there is not the one
-    /// that was measured; that is a doubt.
+    /// Sends for a second through the box of a bed, at half the last rate that passed. A box that loses frames at this
+    /// rate may have changed during the trials; that is a doubt.
     pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         let is_of_point = |o: &&Outcome| {
@@ -108,8 +109,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether frames pass the path unchanged: an impairment would be taken for the null device's. A device of known truth has the
-/// limits that its scenario names, so that no rate of it needs one.
+/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A device
+/// of known truth needs no null device, because its scenario names its limits.
 pub(crate) fn is_plain(scenario: &Scenario) -> bool {
     let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
     scenario.impair.is_none() && scenario.capture.is_none() && !is_known
@@ -155,7 +156,8 @@ fn half_rate(scenario: &Scenario, point: &Point, of: &Outcome) -> TrialSpec {
     }
 }
 
-/// The null device of a bed: T0, and less if the tester now sends less than it did then. Phase 1 is one direction of it.
+/// The null device of a bed: T0, scaled down if the tester now sends less than when T0 was measured. Phase 1 has the
+/// rate of one direction.
 fn t0(scenario: &Scenario, bed: &Bed, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
     let Some(t0) = bed.t0_of(&scenario.traffic) else { return Ok(None) };
     let sent = rig.measure_sent(&addressed_to_sender(scenario, bed, point)?).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The configuration of a NAT44: typed tables that a scenario fills, and the checks that make them safe to run. Apart
-//! from the rest, because this is the only part of the NAT that authors of scenarios need.
+//! The configuration of a NAT44: typed tables that a scenario fills, and the checks that make them safe to run. It has
+//! a file of its own, because it is the only part of the NAT that authors of scenarios need.
 
 pub use super::config_error::ConfigError;
 use super::pool::{PortClasses, below};
@@ -18,7 +18,7 @@ use wire::{AddrRange, PortRange, PortSet, Prefix4};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mapping {
-    /// All of them: what RFC 4787, REQ-1, demands.
+    /// All of them, as RFC 4787, REQ-1, requires.
     #[default]
     EndpointIndependent,
     /// Those to the same remote address and port, as Linux and most firewalls do: every four-tuple is a connection of
@@ -26,20 +26,20 @@ pub enum Mapping {
     AddressAndPortDependent,
 }
 
-/// Who may answer (RFC 4787, section 5).
+/// Which packets from outside may pass through a mapping (RFC 4787, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filtering {
-    /// Anybody, while the mapping lives.
+    /// Those from any remote endpoint, while the mapping lives.
     #[default]
     EndpointIndependent,
-    /// Addresses that were sent to.
+    /// Those from remote addresses to which the inside endpoint has sent.
     AddressDependent,
-    /// Addresses and ports that were sent to.
+    /// Those from remote addresses and ports to which the inside endpoint has sent.
     AddressAndPortDependent,
 }
 
-/// How outside addresses are given to inside addresses (RFC 4787, REQ-2).
+/// How outside addresses are assigned to inside addresses (RFC 4787, REQ-2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pooling {
     /// An inside address always has the same outside address, for all protocols.
@@ -77,12 +77,12 @@ impl Default for Timeouts {
 }
 
 /// Port block allocation: a subscriber's ports come in blocks, so that one log line serves many mappings (RFC 6888,
-/// REQ-14). A block counts through the ports of its worker: with one worker its ports are contiguous.
+/// REQ-14). A block has successive ports of its worker: with one worker they are contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Ports of a block: 64, 128, 256, … 4096.
     pub size: u16,
-    /// Most blocks of a subscriber, 1 to 8.
+    /// Maximum number of blocks of a subscriber, 1 to 8.
     pub per_subscriber: u16,
 }
 
@@ -91,7 +91,7 @@ pub struct Blocks {
 pub struct Exempt {
     /// Remote addresses.
     pub remote: Prefix4,
-    /// Remote ports; all, and all protocols, when absent.
+    /// Remote ports; if absent, all ports and all protocols.
     pub ports: Option<PortRange>,
 }
 
@@ -100,7 +100,7 @@ pub struct Exempt {
 pub struct FragmentLimits {
     /// Datagrams known at once.
     pub datagrams: u16,
-    /// Fragments held until their first fragment comes.
+    /// Fragments held until the first fragment of their datagram arrives.
     pub held: u16,
     /// How long a datagram is remembered.
     pub lifetime: Duration,
@@ -126,7 +126,7 @@ pub struct Config {
     pub pool: Vec<AddrRange>,
     /// Outside ports of each address.
     pub ports: PortRange,
-    /// The port set that these addresses are shared by: only ports in both it and `ports` are given out
+    /// The port set by which these addresses are shared: the NAT assigns only ports that are both in it and in `ports`
     /// (RFC 7596, RFC 7597, RFC 7599: the NAT44 of a CE).
     pub port_set: PortSet,
     /// Mapping behaviour.
@@ -135,12 +135,12 @@ pub struct Config {
     pub filtering: Filtering,
     /// Pooling behaviour.
     pub pooling: Pooling,
-    /// Most sessions of all workers together.
+    /// Maximum number of sessions of all workers together.
     pub sessions: u64,
     /// Timeouts.
     pub timeouts: Timeouts,
-    /// Whether inbound UDP and ICMP packets keep a session alive as outbound ones do (RFC 4787, REQ-6a). Off, because
-    /// then anybody outside could keep state alive.
+    /// Whether inbound UDP and ICMP packets keep a session alive as outbound ones do (RFC 4787, REQ-6a). Off by
+    /// default; otherwise, any host outside could keep state alive.
     pub inbound_refresh: bool,
     /// Whether the customers reach each other by outside addresses (RFC 4787, REQ-9).
     pub hairpinning: bool,
@@ -152,10 +152,11 @@ pub struct Config {
     pub quota: Quota,
     /// Port block allocation, with endpoint-independent mapping only.
     pub blocks: Option<Blocks>,
-    /// How long a freed port rests under endpoint-independent mapping (RFC 6888, REQ-8).
+    /// How long a freed port is not reused under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
-    /// Static mappings: outside end points of the pool that stand for inside end points for good. They admit every sender from
-    /// outside, whatever the filtering behaviour, and their outside ports are given to no other end point.
+    /// Static mappings: permanent mappings of inside endpoints to outside endpoints of the pool. They admit packets
+    /// from any remote endpoint, whatever the filtering behaviour, and no other endpoint is assigned their outside
+    /// ports.
     pub statics: Vec<StaticMapping>,
     /// Destinations without translation.
     pub untranslated: Vec<Exempt>,
@@ -163,20 +164,22 @@ pub struct Config {
     pub fragments: FragmentLimits,
     /// ICMP errors that the gateway itself sends in a second, at most; 0 for none (RFC 5508, REQ-9; RFC 1812, 4.3.2.8).
     pub icmp_errors_per_second: u32,
-    /// Set where this is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix are
-    /// numbers out of a dictionary (`customers`), each one worker's own. Then what comes from inside is never handed over for
-    /// its address, and the NAT keeps account of the numbers that have sessions.
+    /// Set if this NAT is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix
+    /// are numbers from a dictionary (`customers`), each of which belongs to one worker. Packets from inside are then
+    /// never handed over because of their address, and the NAT keeps track of the numbers that have sessions.
     pub numbered: Option<Prefix4>,
-    /// Bits in which the numbers of one customer differ by the prefix that it sent to (a NAT64 with several `pref64`). They
-    /// tell sessions apart; customer, mapping, outside address, subscriber and static mapping are the same. 0 elsewhere.
+    /// Bits of a customer's number that say to which prefix the customer sent (a NAT64 with several `pref64`); 0
+    /// elsewhere. They distinguish sessions; customer, mapping, outside address, subscriber and static mapping are the
+    /// same for all their values.
     pub aliases: u32,
-    /// Set where remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these, of
-    /// which the NAT keeps account as it does of `numbered`.
+    /// Set if remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these
+    /// numbers, of which the NAT keeps track as it does of `numbered`.
     pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
     pub rfc6146: bool,
-    /// It only says what a running NAT is to become: it has no room for what follows from the pool, and opens no session.
+    /// Set if this configuration only says what a running NAT is to become: a NAT made from it has no memory for the
+    /// ports of the pool, and opens no session.
     pub sketch: bool,
 }
 
@@ -222,7 +225,7 @@ impl Config {
     }
 
     /// Sessions that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
-    /// does not share out evenly.
+    /// does not distribute them evenly.
     pub fn sessions_per_worker(&self, workers: usize) -> u64 {
         share_of_a_worker(self.sessions, workers)
     }
@@ -253,7 +256,7 @@ impl Config {
         PortClasses::new(self.ports, self.port_set, worker, workers)
     }
 
-    /// Outside addresses that there is room for the ports of.
+    /// Number of outside addresses for whose ports there is memory.
     pub(crate) fn addresses_with_ports(&self) -> u64 {
         if self.sketch { 0 } else { self.pool_size() }
     }
@@ -268,13 +271,13 @@ impl Config {
         self.pool.iter().map(|r| u64::from(r.count)).sum()
     }
 
-    /// Whether there is a table of the addresses that each mapping has talked to.
+    /// Whether there is a table of the remote addresses to which each mapping has sent.
     pub(crate) fn permits(&self) -> bool {
         self.filtering == Filtering::AddressDependent
     }
 
-    /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were made
-    /// from. The size of the session table is not looked at.
+    /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were
+    /// made from. The size of the session table is not compared.
     ///
     /// # Errors
     /// What differs.
@@ -287,7 +290,7 @@ impl Config {
             ("port-set", self.port_set != new.port_set),
             ("numbered", (self.numbered, self.numbered_remotes) != (new.numbered, new.numbered_remotes)),
             ("mapping", self.mapping != new.mapping),
-            // Nobody has noted to whom the mappings that there are have talked.
+            // There is no record of the remote addresses to which existing mappings have sent.
             ("filtering", new.permits() && !self.permits()),
             ("pooling", self.pooling != new.pooling),
             ("quota", self.quota != new.quota),
@@ -299,7 +302,7 @@ impl Config {
         unchanged(&fixed, SESSIONS)
     }
 
-    /// Check everything that would make the NAT misbehave later.
+    /// Checks everything that would make the NAT misbehave later.
     ///
     /// # Errors
     /// The first mistake, with what to write instead.

@@ -10,7 +10,7 @@ use method::metric::{IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 use method::{Count, Nanos};
 use std::ops::RangeInclusive;
 
-/// Durations of trials: as of `duration` in `[measure]`.
+/// Allowed durations of a trial: those of `duration` in `[measure]`.
 const LENGTHS: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
 
 key::table! {
@@ -95,5 +95,5 @@ pub(super) fn departures(scenario: &Scenario) -> Vec<String> {
     departures
 }
 
-/// Tagged frames of a conforming trial (RFC 8219, section 7.2).
+/// Minimum number of tagged frames in a conforming trial (RFC 8219, section 7.2).
 const LEAST_TAGS: Count = 500;
