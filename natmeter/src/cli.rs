@@ -13,7 +13,7 @@ pub use runs::{BisectArgs, CompareArgs, IndexArgs, MergeArgs, SizeArgs, TrendArg
 use crate::build_info;
 use crate::did_you_mean;
 use crate::exit::Exit;
-use crate::listing;
+use crate::listing::{self, RUNS};
 use crate::term::{err, out};
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -121,9 +121,6 @@ impl Folder {
         self.runs.as_deref().unwrap_or(Path::new(RUNS))
     }
 }
-
-/// Where runs are, unless `--runs` names another folder.
-pub const RUNS: &str = "runs";
 
 /// The options of `run`; without a command they are the quickstart's.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Suggestions ("did you mean …?") for an unknown command, a missing scenario file and a missing run folder.
 
-use crate::cli::RUNS;
-use crate::listing;
+use crate::listing::{self, RUNS};
 use record::store;
 use scenario::did_you_mean as nearest;
 use std::path::{Path, PathBuf};

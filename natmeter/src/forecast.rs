@@ -14,8 +14,7 @@ pub use memory::beyond;
 pub use saved::refused;
 pub use text::{text, total};
 
-use crate::rig::{embedded, kernel, ports};
-use crate::run::null;
+use crate::rig::{embedded, kernel, null, ports};
 use method::metric::{
     CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, OVERLOAD_SCALABILITY, is_of_phase1,
     is_throughput,

@@ -26,3 +26,4 @@ pub mod serve;
 pub mod signals;
 pub mod steps;
 pub mod term;
+pub mod until;

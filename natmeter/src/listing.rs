@@ -9,6 +9,9 @@ use serde::Serialize;
 use std::fmt::Write;
 use tech::AxisKind;
 
+/// Where runs are, unless `--runs` names another folder.
+pub const RUNS: &str = "runs";
+
 /// One entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {

@@ -16,7 +16,7 @@ pub use kept::in_words;
 use crate::event::{Event, Listener};
 use crate::rig::embedded::{self, Cores};
 use crate::rig::{Process, Rig, RigError, mac};
-use crate::run::is_over;
+use crate::until::is_over;
 use engine::Settings;
 use engine::calibrate::Latency;
 use gateway::{Embedded, EmbeddedConfig, Truth, TruthConfig};

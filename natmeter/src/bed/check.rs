@@ -1,11 +1,10 @@
 //! What `natmeter bed check` finds out about a bed, one line each: file, interfaces, safety, ports, silence, neighbours, a
 //! thousand frames each way, ceiling and hooks. A line that fails says what to do.
 
-use super::machine::{self, Found};
-use super::management;
+use crate::rig::machine::{self, Found};
 use crate::rig::place::Place;
 use crate::rig::ports::{self, Opened};
-use crate::rig::{Process, Rig, RigError, boxes, loops, silence};
+use crate::rig::{Process, Rig, RigError, boxes, loops, management, silence};
 use crate::run;
 use method::validity::{Criteria, judge};
 use method::{

@@ -1,6 +1,6 @@
 //! The bed file that `natmeter bed init` writes from the interfaces that it finds.
 
-use super::machine::Found;
+use crate::rig::machine::Found;
 use std::fmt::Write;
 use std::net::IpAddr;
 

@@ -2,7 +2,4 @@
 
 pub mod check;
 pub mod init;
-pub mod machine;
-pub mod management;
-pub mod protocols;
 pub mod siitperf;

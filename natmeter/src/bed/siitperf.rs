@@ -1,7 +1,7 @@
 //! Reads the configuration of siitperf, and writes what it says as a bed file and as keys of a scenario. What has no counterpart
 //! is listed, so that nothing is lost in silence.
 
-use super::machine::Found;
+use crate::rig::machine::Found;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

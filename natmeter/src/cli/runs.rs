@@ -1,6 +1,7 @@
 //! The command lines of commands over several runs: compare, trend, bisect, index, merge, size.
 
-use super::{Changes, RUNS, Turn};
+use super::{Changes, Turn};
+use crate::listing::RUNS;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use record::compare::threshold::Threshold;

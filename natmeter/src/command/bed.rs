@@ -2,9 +2,10 @@
 
 use super::load;
 use super::turn::MyTurn;
-use crate::bed::{check, init, machine, siitperf};
+use crate::bed::{check, init, siitperf};
 use crate::cli::{BedCommand, Changes, Output, Turn};
 use crate::exit::Exit;
+use crate::rig::machine;
 use crate::run;
 use crate::term::{self, err, folded, out};
 use record::report::number::grouped;

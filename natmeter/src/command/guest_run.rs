@@ -2,8 +2,8 @@
 //! machine of its own, which takes commands by ssh.
 
 use super::guest::cache;
-use crate::bed::machine;
 use crate::cli::{GuestRun, Hardware, Output};
+use crate::rig::machine;
 use crate::term::{self, err, out};
 use dut::DutError;
 use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};

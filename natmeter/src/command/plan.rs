@@ -3,10 +3,11 @@
 use super::load::{load, planned, tell};
 use crate::advice::{self, Machine};
 use crate::cells::Cells;
-use crate::cli::{Changes, Output, PlanArgs, RUNS};
+use crate::cli::{Changes, Output, PlanArgs};
 use crate::exit::Exit;
 use crate::forecast::Earlier;
 use crate::installed::QUICKSTART_WORD;
+use crate::listing::RUNS;
 use crate::term::{self, err, out};
 use crate::{forecast, steps};
 use serde_json::json;

@@ -6,8 +6,23 @@ use engine::overload::Offered;
 use engine::{Engine, lane};
 use method::{Nanos, Rate, TrialError};
 use port::link::Steer;
+use scenario::Scenario;
 use std::sync::Arc;
 use wire::View;
+
+/// Length of one window. The speed of a transfer between cores may change several times a second, so a pair of windows
+/// must be short.
+pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
+/// Windows of one measurement of the null device.
+pub(crate) const WINDOWS: usize = 5;
+/// Windows of the device on the tester's thread.
+pub(crate) const ALONE: usize = 20;
+/// Windows that measure the cost of a frame where the windows of the pairs are too short.
+pub(crate) const LONG: usize = 5;
+/// Maximum number of phases 1 in one measurement of the null device.
+pub(crate) const FILLS: usize = 3;
+/// Pairs of windows of device and null device.
+pub(crate) const PAIRS: usize = 20;
 
 /// A worker may receive this many times its share of the frames; with more, the null device is slower than the path.
 const MOST_OF_SHARE: f64 = 1.25;
@@ -201,6 +216,13 @@ fn null_rates(
     };
     let frames = (0..windows).map(|_| engine.overload(cable, window)).collect::<Result<_, _>>()?;
     Ok(NullRates { frames: median(frames), set_up })
+}
+
+/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A device
+/// of known truth needs no null device, because its scenario names its limits.
+pub(crate) fn is_plain(scenario: &Scenario) -> bool {
+    let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
+    scenario.impair.is_none() && scenario.capture.is_none() && !is_known
 }
 
 fn median(mut rates: Vec<Rate>) -> Rate {

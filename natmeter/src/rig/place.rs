@@ -2,8 +2,7 @@
 //! and namespaces.
 
 use super::backlog::Backlog;
-use super::{Process, RigError, boxes, guest, kernel};
-use crate::bed::{machine, management};
+use super::{Process, RigError, boxes, guest, kernel, machine, management};
 use dut::links::{self, Connection, End, Links};
 use dut::{On, RunDir, Step, started::Started};
 use port::Netns;

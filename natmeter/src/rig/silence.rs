@@ -1,8 +1,7 @@
 //! Listens for foreign frames on the ports of a bed, before test frames are sent.
 
 use super::ports::Opened;
-use super::{Process, RigError};
-use crate::bed::protocols;
+use super::{Process, RigError, protocols};
 use method::TrialError;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

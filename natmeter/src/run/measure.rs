@@ -1,9 +1,9 @@
 //! One measurement: runs its search on a rig, and records and reports every trial.
 
 use super::recorded::Recorded;
-use super::until::{Until, UntilInterrupted};
 use crate::event::{Event, Listener};
 use crate::rig::Rig;
+use crate::until::{Until, UntilInterrupted};
 use method::procedure::Progress;
 use method::{Nanos, Replay, TrialError, TrialRecord, Trials};
 use record::folder::{Calibration, Outcome};

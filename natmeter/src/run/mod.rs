@@ -7,16 +7,15 @@ pub(crate) mod null;
 mod recorded;
 mod repeat;
 mod time;
-mod until;
 
 pub use calibrate::{calibrate, over_ports, send_ceiling};
 pub use recorded::Recorded;
-pub use until::{Until, is_over};
 
 use crate::event::{Event, Listener};
 use crate::forecast;
 use crate::rig::{Process, Rig, RigError};
 use crate::selftest::Tested;
+use crate::until::is_over;
 use engine::calibrate::CalibrateError;
 use measure::Searcher;
 use method::{Nanos, TrialError, TrialRecord, Verdict};

@@ -5,7 +5,7 @@ use super::calibrate::{addressed_to_sender, cable};
 use super::{Run, RunError};
 use crate::event::Event;
 use crate::rig::embedded::Cores;
-use crate::rig::null::NullRates;
+use crate::rig::null::{ALONE, FILLS, LONG, NullRates, PAIRS, WINDOW, WINDOWS, is_plain};
 use crate::rig::{Process, Rig, technology};
 use engine::overload::Offered;
 use method::stats::Interval;
@@ -14,20 +14,6 @@ use record::folder::{Cost, NullDevice, Outcome, Spread};
 use record::visit::standing;
 use scenario::bed::Bed;
 use scenario::{Dut, Point, Scenario};
-
-/// Length of one window. The speed of a transfer between cores may change several times a second, so a pair of windows
-/// must be short.
-pub(crate) const WINDOW: Nanos = Nanos::from_millis(50);
-/// Windows of one measurement of the null device.
-pub(crate) const WINDOWS: usize = 5;
-/// Windows of the device on the tester's thread.
-pub(crate) const ALONE: usize = 20;
-/// Windows that measure the cost of a frame where the windows of the pairs are too short.
-pub(crate) const LONG: usize = 5;
-/// Maximum number of phases 1 in one measurement of the null device.
-pub(crate) const FILLS: usize = 3;
-/// Pairs of windows of device and null device.
-pub(crate) const PAIRS: usize = 20;
 
 impl Run<'_> {
     /// Measures the null device at a point and records it. A failure is a doubt, because the trials do not need it.
@@ -107,13 +93,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A device
-/// of known truth needs no null device, because its scenario names its limits.
-pub(crate) fn is_plain(scenario: &Scenario) -> bool {
-    let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
-    scenario.impair.is_none() && scenario.capture.is_none() && !is_known
 }
 
 fn offered(scenario: &Scenario, point: &Point, stateful: bool) -> Result<Offered, RunError> {

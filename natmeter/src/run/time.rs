@@ -1,9 +1,9 @@
 //! What still fits into the time limit of a scenario (METHODOLOGY.md, repetitions and statistics).
 
 use super::repeat::Round;
-use super::until::is_over;
 use super::{Run, RunError};
 use crate::event::Event;
+use crate::until::is_over;
 use record::folder::Outcome;
 use record::plan::Measurement;
 use std::collections::HashSet;

@@ -12,7 +12,7 @@ use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::RigError;
 use crate::rig::embedded::Cores;
-use crate::run::{Until, is_over};
+use crate::until::{Until, is_over};
 use gateway::TruthConfig;
 use method::judged::{Judged, Patience};
 use method::procedure::{Precision, SearchResult, SearchSettings, establishment, throughput};

@@ -24,7 +24,7 @@ impl<T: Trials> Trials for Until<T> {
 }
 
 /// Begins no trial after Ctrl-C. The engine ends a trial on Ctrl-C; a simulated device takes no time and does not check for it.
-pub(super) struct UntilInterrupted<'a, T> {
+pub struct UntilInterrupted<'a, T> {
     /// Runs the trials.
     pub inner: T,
     /// Set by Ctrl-C.

@@ -1,8 +1,8 @@
 //! The way from this machine to the boxes that ssh reaches: it must not lead through a port of the bed, because this machine's kernel
 //! neither sends nor receives there while natmeter measures.
 
+use super::boxes::ssh_config;
 use super::machine::{Found, way_to};
-use crate::rig::boxes::ssh_config;
 use dut::host::ssh::first_host;
 use scenario::bed::{Bed, On};
 use std::net::{IpAddr, ToSocketAddrs};

@@ -1,7 +1,7 @@
 //! The protocol of a foreign frame in a word, for people who look for its sender.
 
 /// Names the protocol of an Ethernet frame.
-pub fn name(frame: &[u8]) -> &'static str {
+pub(super) fn name(frame: &[u8]) -> &'static str {
     let kind = frame.get(12..14).map_or(0, |b| u16::from_be_bytes([b[0], b[1]]));
     match kind {
         0x0800 => match frame.get(23) {
