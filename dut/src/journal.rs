@@ -18,7 +18,6 @@ use crate::host::Host;
 use crate::lock::{Lock, RunDir, What};
 use crate::private_file;
 use crate::setting::Setting;
-use crate::software::conntrack;
 use crate::step::Target;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -136,7 +135,7 @@ impl Journal {
         setting: &Setting,
         value: &str,
     ) -> Result<io::Result<Option<usize>>, DutError> {
-        let value = &settled(setting, value);
+        let value = &setting.rounded(value);
         let old = match setting.read(host) {
             Ok(old) if same(&old, value) => return Ok(Ok(None)),
             Ok(old) if !setting.takes(&old) => {
@@ -340,19 +339,6 @@ fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
          the file; else restore what the file names by hand, then remove it"
     );
     io::Error::new(io::ErrorKind::InvalidData, text)
-}
-
-/// Returns the value to which the kernel rounds a new value: the hash table of connection tracking fills complete pages
-/// with list heads of eight octets. The journal must have the exact value, so that natmeter recognises it later as its
-/// own.
-fn settled(setting: &Setting, value: &str) -> String {
-    match value.parse::<u64>() {
-        Ok(number) if *setting == conntrack::buckets() => {
-            let heads_a_page = rustix::param::page_size() as u64 / 8;
-            number.checked_next_multiple_of(heads_a_page).map_or_else(|| value.to_owned(), |exact| exact.to_string())
-        }
-        _ => value.to_owned(),
-    }
 }
 
 /// Writes a setting; a program that exits with a failure is an error, too.

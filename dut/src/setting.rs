@@ -189,6 +189,21 @@ impl Setting {
         }
     }
 
+    /// Returns the value to which the kernel rounds a new value: the hash table of connection tracking fills complete pages
+    /// with list heads of eight octets. The journal must have the exact value, so that natmeter recognises it later as its
+    /// own.
+    pub fn rounded(&self, value: &str) -> String {
+        match (self, value.parse::<u64>()) {
+            (Setting::Sysctl { name }, Ok(number)) if name == "net/netfilter/nf_conntrack_buckets" => {
+                let heads_a_page = rustix::param::page_size() as u64 / 8;
+                number
+                    .checked_next_multiple_of(heads_a_page)
+                    .map_or_else(|| value.to_owned(), |exact| exact.to_string())
+            }
+            _ => value.to_owned(),
+        }
+    }
+
     /// Returns the action that gives the setting a value.
     pub fn set(&self, value: impl Into<String>) -> Action {
         Action::Set { setting: self.clone(), value: value.into() }
