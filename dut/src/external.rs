@@ -8,10 +8,10 @@
 //! `prepare` on, so that the next run or `natmeter clean` can run it after a kill or a lost connection. So `restore` must
 //! be safe to run twice.
 
+mod hook_host;
 mod line;
 mod note;
 mod outcome;
-mod place;
 mod profile;
 pub mod timed;
 
@@ -24,9 +24,9 @@ use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
 use crate::queues::{self, Queues};
 use crate::step::{Action, Event, Sink, Target, quoted};
+use hook_host::{HookHost, shown};
 use note::{Held, Note};
 use outcome::{failure, judged, last_number, record, record_as};
-use place::{Place, shown};
 use port::netns::Netns;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -276,7 +276,7 @@ pub struct External {
     limits: Limits,
     folder: PathBuf,
     ssh_config: Option<PathBuf>,
-    place: Place,
+    place: HookHost,
     sink: Sink,
     facts: Vec<Fact>,
     /// Whether the hook `restore` must run.
@@ -315,7 +315,7 @@ impl External {
         for what in held.restore_left(dir, sink)?.into_iter().chain(ended) {
             sink(&Event::Cleaned { what });
         }
-        let place = Place::of(&config.on, &folder, dir, ssh_config.clone())?;
+        let place = HookHost::of(&config.on, &folder, dir, ssh_config.clone())?;
         let mut external = External {
             name: config.name.clone(),
             on: config.on.clone(),
@@ -575,7 +575,7 @@ impl External {
         if !path.exists() {
             return text;
         }
-        if let (false, Place::Ssh(_, Some(copies))) = (with_restore, &self.place) {
+        if let (false, HookHost::Ssh(_, Some(copies))) = (with_restore, &self.place) {
             // The note on disk still names `restore`, which does no harm if this fails.
             let _ = self.held.write(&self.note(Some(copies.clone()), None));
         }

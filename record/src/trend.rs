@@ -3,7 +3,7 @@
 
 use crate::compare::conditions::{self, Unlike};
 use crate::compare::difference::{Difference, is_bounded};
-use crate::compare::matching::{Place, groups};
+use crate::compare::matching::{RunResult, groups};
 use crate::compare::text::difference_in_words;
 use crate::compare::{Run, RunInfo, run_info};
 use crate::report::number::{plural, significant};
@@ -160,9 +160,9 @@ pub fn trend(runs: &[Run]) -> Trend {
     }
 }
 
-fn series(runs: &[Run], group: &[Place]) -> Series {
+fn series(runs: &[Run], group: &[RunResult]) -> Series {
     let result = group[0].result;
-    let value = |at: &Place| {
+    let value = |at: &RunResult| {
         let median = at.result.median().filter(|_| !is_bounded(at.result))?;
         Some(SeriesValue { run: at.number, median, words: in_short(at.result) })
     };

@@ -4,8 +4,8 @@
 //!
 //! A note contains a command, which root may run. So natmeter reads only a note that no other user could have written.
 
+use super::hook_host::{self, HookHost};
 use super::outcome::{judged, record};
-use super::place::{self, Place};
 use super::{Hook, On};
 use crate::changes::Undone;
 use crate::host::runner::Limits;
@@ -108,7 +108,7 @@ impl Held {
         let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
         let Some(line) = complete.lines().rfind(|line| !line.is_empty()) else { return Ok(None) };
         let note: Note = serde_json::from_str(line).map_err(|e| failed(io::Error::other(e)))?;
-        if note.copies.as_deref().is_some_and(|copies| !place::is_folder_of_copies(copies)) {
+        if note.copies.as_deref().is_some_and(|copies| !hook_host::is_folder_of_copies(copies)) {
             return Err(failed(io::Error::other("it names a folder that natmeter did not make")));
         }
         Ok(Some(note))
@@ -139,7 +139,7 @@ impl Held {
 
     fn retry(&self, note: &Note, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
         let (on, limits) = (note.on(), note.limits());
-        let mut place = Place::of(&on, &note.folder, dir, note.ssh_config.clone())?;
+        let mut place = HookHost::of(&on, &note.folder, dir, note.ssh_config.clone())?;
         let mut done = Vec::new();
         let exists = match &note.copies {
             Some(copies) => place.use_folder(copies, &limits)?,

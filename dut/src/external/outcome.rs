@@ -1,6 +1,6 @@
 //! The outcome of a hook: its record, its judgement, and the number that it prints.
 
-use super::place::shown;
+use super::hook_host::shown;
 use super::{Hook, On};
 use crate::DutError;
 use crate::error::FailedHook;

@@ -71,7 +71,7 @@ struct Arrived {
 
 /// What a right segment is in the course of its connection.
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum Expected<'a> {
     /// The segment of this number, and those that follow it in the script.
     Script(u16, &'a [Segment]),
     /// The request or answer of this number, after which the side has received this.
@@ -263,7 +263,7 @@ impl<'a> EndPlan<'a> {
 
     /// What this segment is, if it can come now.
     #[inline(always)]
-    fn step(&self, index: u32, segment: Segment) -> Result<Step<'a>, Fault> {
+    fn step(&self, index: u32, segment: Segment) -> Result<Expected<'a>, Fault> {
         match self.steps {
             Steps::Script(script, all) => {
                 let stage = self.stages.get(index, self.side, self.phase);
@@ -271,7 +271,7 @@ impl<'a> EndPlan<'a> {
                 if let Some((wanted, rest)) = all.get(usize::from(number)..).and_then(<[Segment]>::split_first)
                     && *wanted == segment
                 {
-                    return Ok(Step::Script(number, rest));
+                    return Ok(Expected::Script(number, rest));
                 }
                 Err(if script.is_earlier(stage, &segment) { Fault::Duplicate } else { Fault::Unexpected })
             }
@@ -282,7 +282,7 @@ impl<'a> EndPlan<'a> {
                 // The Responder has answered what it received. What the Initiator has sent goes up to the request that
                 // belongs to this answer, at least.
                 let sent = if self.side == Side::Responder { before.next } else { after.next };
-                if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Step::Exchange(all, number, after)) }
+                if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Expected::Exchange(all, number, after)) }
             }
         }
     }
@@ -295,17 +295,17 @@ impl<'a> EndPlan<'a> {
         (index, segment): (u32, Segment),
         ends: &mut Ends,
         findings: &mut TcpFindings,
-    ) -> Result<Step<'a>, Fault> {
+    ) -> Result<Expected<'a>, Fault> {
         let step = self.step(index, segment)?;
         let wanted = self.segments.wanted(self.numbers.of(index, &segment), (segment.flags, segment.data));
-        let learn = self.store.is_some() && matches!(step, Step::Script(0, _));
+        let learn = self.store.is_some() && matches!(step, Expected::Script(0, _));
         let outer = self.expect.check_segment(frame, ends, &wanted, learn).map_err(fault_of)?;
         if let Some(store) = self.store.filter(|_| learn) {
             findings.learned += Count::from(!store.learn(index, self.phase, outer.0, outer.1));
         }
         match step {
-            Step::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
-            Step::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
+            Expected::Script(number, _) => self.stages.set(index, self.side, self.phase, number + 1),
+            Expected::Exchange(_, _, after) => self.stages.set_progress(index, self.side, after),
         }
         Ok(step)
     }
@@ -313,7 +313,7 @@ impl<'a> EndPlan<'a> {
     /// Counts what a right segment means for its connection, and makes the segments that follow from it.
     fn answer_to(
         &self,
-        (index, step): (u32, Step<'_>),
+        (index, step): (u32, Expected<'_>),
         ends: &Ends,
         (answers, pool): (&mut Vec<Frame>, &mut Pool),
         findings: &mut TcpFindings,
@@ -323,9 +323,9 @@ impl<'a> EndPlan<'a> {
             None => findings.starved += 1,
         };
         match step {
-            Step::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
-            Step::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
-            Step::Script(number, rest) => {
+            Expected::Exchange(..) if self.side == Side::Initiator => findings.completed += 1,
+            Expected::Exchange(all, number, after) => answer(all.answer(number, after.whole)),
+            Expected::Script(number, rest) => {
                 rest.iter().take_while(|segment| segment.from == self.side).for_each(|segment| answer(*segment));
                 let is_responder = self.side == Side::Responder;
                 findings.established += Count::from(is_responder && number == 2);

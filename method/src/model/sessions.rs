@@ -39,7 +39,7 @@ pub struct SessionModel {
     pub levels: Vec<Level>,
     /// The steps between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<StepChange>,
     /// The trend, if that describes it best.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
@@ -79,7 +79,7 @@ pub struct Level {
 
 /// A step between two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Step {
+pub struct StepChange {
     /// A measured number of connections before the step.
     pub after: f64,
     /// A measured number of connections after it.
@@ -271,7 +271,7 @@ impl Data {
         let shape = if levels.len() == 1 { Shape::Level } else { Shape::Steps };
         let mut model = self.model(shape, &fitted);
         model.steps = (1..starts.len()).map(|at| self.step(starts, at)).collect();
-        let rise = |step: &Step| Doubt::Rise { after: step.after, until: step.until, ratio: step.ratio.value };
+        let rise = |step: &StepChange| Doubt::Rise { after: step.after, until: step.until, ratio: step.ratio.value };
         model.doubts.extend(model.steps.iter().filter(|step| step.ratio.value > 1.0).map(rise));
         model.levels = levels;
         model
@@ -307,7 +307,7 @@ impl Data {
 
     /// The step before level number `at`. Its interval holds all positions between its neighbours that increase χ² by no
     /// more than the 95 % quantile of F.
-    fn step(&self, starts: &[usize], at: usize) -> Step {
+    fn step(&self, starts: &[usize], at: usize) -> StepChange {
         let (from, split) = (starts[at - 1], starts[at]);
         let to = starts.get(at + 1).copied().unwrap_or(self.y.len());
         let misfit = |split: usize| self.of_level(from, split) + self.of_level(split, to);
@@ -316,7 +316,7 @@ impl Data {
         let (first, last) = (possible.first().unwrap_or(&split), possible.last().unwrap_or(&split));
         let change = self.mean(split, to) - self.mean(from, split);
         let deviation = self.deviation(from, split).hypot(self.deviation(split, to));
-        Step { after: self.x[first - 1], until: self.x[*last], ratio: self.exponential(change, deviation) }
+        StepChange { after: self.x[first - 1], until: self.x[*last], ratio: self.exponential(change, deviation) }
     }
 }
 

@@ -58,7 +58,7 @@ struct Folder<'a> {
 
 /// A line of `steps.jsonl`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Step {
+struct Tried {
     revision: String,
     verdict: Verdict,
     /// Its values, one sentence each, and the reason for the verdict.
@@ -74,7 +74,7 @@ pub(super) fn bisect(args: &BisectArgs, output: Output) -> Result<Exit, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     signals::end_on(&stop).map_err(failed)?;
     let mut search = Search::among(revisions.len());
-    let mut known: Vec<Step> = Vec::new();
+    let mut known: Vec<Tried> = Vec::new();
     for step in steps {
         note(&mut search, &revisions, &step);
         known.push(step);
@@ -97,7 +97,7 @@ pub(super) fn bisect(args: &BisectArgs, output: Output) -> Result<Exit, Exit> {
     }
 }
 
-fn note(search: &mut Search, revisions: &[String], step: &Step) {
+fn note(search: &mut Search, revisions: &[String], step: &Tried) {
     if let Some(at) = revisions.iter().position(|revision| *revision == step.revision) {
         search.note(at, step.verdict);
     }
@@ -173,7 +173,7 @@ fn texts(args: &BisectArgs) -> Option<String> {
 
 impl<'a> Folder<'a> {
     /// Opens the folder of a new or interrupted bisection, and returns its steps.
-    fn open(args: &'a BisectArgs, revisions: &[String]) -> Result<(Folder<'a>, Vec<Step>), Exit> {
+    fn open(args: &'a BisectArgs, revisions: &[String]) -> Result<(Folder<'a>, Vec<Tried>), Exit> {
         let mut settings = Settings {
             revisions: revisions.to_vec(),
             conditions: args.fail_under.iter().map(|threshold| threshold.text.clone()).collect(),
@@ -244,8 +244,8 @@ struct Testing<'a> {
 
 impl Testing<'_> {
     /// Runs the scenario until there is a verdict.
-    fn step(&self, is_installed: bool) -> Result<Step, Exit> {
-        let step = |verdict, reasons, runs| Step { revision: self.revision.to_owned(), verdict, reasons, runs };
+    fn step(&self, is_installed: bool) -> Result<Tried, Exit> {
+        let step = |verdict, reasons, runs| Tried { revision: self.revision.to_owned(), verdict, reasons, runs };
         if !is_installed {
             return Ok(step(Verdict::Skipped, vec!["the command cannot install it".to_owned()], Vec::new()));
         }
@@ -403,7 +403,7 @@ fn in_words(verdict: Verdict) -> &'static str {
     }
 }
 
-fn tell(step: &Step, output: Output) {
+fn tell(step: &Tried, output: Output) {
     if output.json {
         term::json(&json!({ "event": "revision", "step": step }));
     } else {
@@ -413,7 +413,7 @@ fn tell(step: &Step, output: Output) {
 }
 
 /// Prints the end of the search, and returns the exit code.
-fn conclude(end: &Next, revisions: &[String], steps: &[Step], output: Output) -> Exit {
+fn conclude(end: &Next, revisions: &[String], steps: &[Tried], output: Output) -> Exit {
     let reasons = |revision: &String| {
         let step = steps.iter().find(|step| step.revision == *revision);
         step.map(|step| format!("  {}\n", step.reasons.join("\n  "))).unwrap_or_default()

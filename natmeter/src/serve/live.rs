@@ -91,7 +91,7 @@ pub(super) fn so_far(run: &Path, mut progress: Progress) -> io::Result<(Progress
     Ok((progress, said, tail.at))
 }
 
-/// Places for streams.
+/// Slots for streams.
 #[derive(Debug, Default)]
 pub(super) struct Streams(Arc<AtomicUsize>);
 

@@ -7,17 +7,17 @@ mod confine;
 mod connection;
 mod live;
 mod page;
-mod places;
 mod query;
 mod reports;
 mod site;
+mod slots;
 
 pub use access::{Access, TokenError, new_token, token_of};
 pub use confine::{ConfineError, confine};
 pub use site::Site;
 
-use places::Places;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use slots::Slots;
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use std::time::Duration;
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 /// Wait after a connection that could not be accepted, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The answer to a connection without a place.
+/// The answer to a connection without a slot.
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 
@@ -61,11 +61,11 @@ impl Server {
     /// # Errors
     /// If the server cannot wait for connections.
     pub fn run(&self, site: &Arc<Site>, stop: &Arc<AtomicBool>) -> io::Result<()> {
-        let places = Places::default();
+        let slots = Slots::default();
         while !stop.load(Ordering::Relaxed) {
             wait(&self.listener, PollFlags::IN)?;
             match self.listener.accept() {
-                Ok((stream, from)) => Server::serve((stream, from.ip()), site, stop, &places),
+                Ok((stream, from)) => Server::serve((stream, from.ip()), site, stop, &slots),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => thread::sleep(PAUSE),
             }
@@ -74,14 +74,14 @@ impl Server {
     }
 
     /// Starts the thread of a connection, or refuses the connection.
-    fn serve((mut stream, from): (TcpStream, IpAddr), site: &Arc<Site>, stop: &Arc<AtomicBool>, places: &Places) {
-        let Some(place) = places.take(from) else {
+    fn serve((mut stream, from): (TcpStream, IpAddr), site: &Arc<Site>, stop: &Arc<AtomicBool>, slots: &Slots) {
+        let Some(slot) = slots.take(from) else {
             let _ = stream.set_nonblocking(true).and_then(|()| stream.write_all(BUSY));
             return;
         };
         let (site, stop) = (Arc::clone(site), Arc::clone(stop));
         let started = thread::Builder::new().name("http".into()).spawn(move || {
-            let _place = place;
+            let _slot = slot;
             connection::serve(&stream, &site, &stop);
         });
         // Without a thread, the stream is dropped, which closes the connection.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// A result of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RunResult<'a> {
     /// Number of the run, from 1.
     pub(crate) number: usize,
     /// The run.
@@ -16,7 +16,7 @@ pub(crate) struct Place<'a> {
     pub(crate) result: &'a PointResult,
 }
 
-impl Place<'_> {
+impl RunResult<'_> {
     /// Whether the device is simulated, so that no host can slow it down.
     pub(crate) fn is_simulated(&self) -> bool {
         matches!(dut(self.run, self.result), Some(Dut::Simulated { .. }))
@@ -38,29 +38,31 @@ pub(crate) fn technology_of_dut(dut: &Dut) -> &'static str {
 }
 
 /// Returns the results of all runs in groups of one metric and point, each run at most once in a group.
-pub(crate) fn groups<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Vec<Place<'a>>> {
-    let mut groups: Vec<Vec<Place>> = Vec::new();
+pub(crate) fn groups<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Vec<RunResult<'a>>> {
+    let mut groups: Vec<Vec<RunResult>> = Vec::new();
     for (run, number) in runs.into_iter().zip(1..) {
-        let places: Vec<Place> = run.report.results.iter().map(|result| Place { number, run, result }).collect();
+        let results: Vec<RunResult> =
+            run.report.results.iter().map(|result| RunResult { number, run, result }).collect();
         let known = groups.len();
-        let by_name = |a: &Place, b: &Place| a.result.dut_name == b.result.dut_name;
-        let mut left: Vec<Place> = Vec::new();
-        for place in places {
-            match groups[..known].iter_mut().find(|group| is_same(&group[0], &place, by_name)) {
-                Some(group) => group.push(place),
-                None => left.push(place),
+        let by_name = |a: &RunResult, b: &RunResult| a.result.dut_name == b.result.dut_name;
+        let mut left: Vec<RunResult> = Vec::new();
+        for result in results {
+            match groups[..known].iter_mut().find(|group| is_same(&group[0], &result, by_name)) {
+                Some(group) => group.push(result),
+                None => left.push(result),
             }
         }
-        for place in &left {
-            let by_technology = |a: &Place, b: &Place| technology_of(a.run, a.result) == technology_of(b.run, b.result);
-            let is_one = left.iter().filter(|other| is_same(other, place, by_technology)).count() == 1;
-            let is_open = |group: &Vec<Place>| {
-                is_same(&group[0], place, by_technology) && group.iter().all(|other| other.number != number)
+        for result in &left {
+            let by_technology =
+                |a: &RunResult, b: &RunResult| technology_of(a.run, a.result) == technology_of(b.run, b.result);
+            let is_one = left.iter().filter(|other| is_same(other, result, by_technology)).count() == 1;
+            let is_open = |group: &Vec<RunResult>| {
+                is_same(&group[0], result, by_technology) && group.iter().all(|other| other.number != number)
             };
             let open: Vec<usize> = (0..known).filter(|&at| is_open(&groups[at])).collect();
             match open[..] {
-                [one] if is_one => groups[one].push(*place),
-                _ => groups.push(vec![*place]),
+                [one] if is_one => groups[one].push(*result),
+                _ => groups.push(vec![*result]),
             }
         }
     }
@@ -74,7 +76,7 @@ pub(crate) fn devices<'a>(reference: &'a Run, run: &'a Run) -> BTreeSet<(Option<
         let of_results = run.report.results.iter().map(|result| result.dut_name.as_str());
         of_results.chain(run.report.facts.duts.keys().map(String::as_str)).collect()
     };
-    let name = |place: &Place<'a>| Some(place.result.dut_name.as_str());
+    let name = |result: &RunResult<'a>| Some(result.result.dut_name.as_str());
     let matched: BTreeSet<_> = groups([reference, run])
         .iter()
         .filter_map(|group| if let [a, b] = &group[..] { Some((name(a), name(b))) } else { None })
@@ -86,7 +88,7 @@ pub(crate) fn devices<'a>(reference: &'a Run, run: &'a Run) -> BTreeSet<(Option<
     matched.iter().copied().chain(left.union(&left_of_run).map(|name| pair(*name))).collect()
 }
 
-fn is_same(a: &Place, b: &Place, of_device: impl Fn(&Place, &Place) -> bool) -> bool {
-    let key = |p: &Place| (p.result.connections, p.result.cores, p.result.axes.clone());
+fn is_same(a: &RunResult, b: &RunResult, of_device: impl Fn(&RunResult, &RunResult) -> bool) -> bool {
+    let key = |p: &RunResult| (p.result.connections, p.result.cores, p.result.axes.clone());
     a.result.metric == b.result.metric && key(a) == key(b) && of_device(a, b)
 }

@@ -18,7 +18,7 @@ use crate::report::{Report, ReportError};
 use crate::store::{self, StoreError};
 pub use conditions::Unlike;
 pub use difference::{Difference, Finding, between};
-use matching::Place;
+use matching::RunResult;
 use method::ResultKind;
 use scenario::Technologies;
 use scenario::axis::AxisValues;
@@ -163,10 +163,10 @@ pub fn compare(runs: &[Run]) -> Comparison {
     Comparison { runs: runs.iter().map(run_info).collect(), unlike, points }
 }
 
-fn point(group: &[Place]) -> ComparedPoint {
-    let Place { run, result, .. } = group[0];
+fn point(group: &[RunResult]) -> ComparedPoint {
+    let RunResult { run, result, .. } = group[0];
     let reference = group.iter().find(|place| place.number == 1);
-    let value = |place: &Place| {
+    let value = |place: &RunResult| {
         let to = reference.filter(|_| place.number > 1);
         let difference = to.map(|reference| between(reference.result, place.result, reference.is_simulated()));
         value(place.number, place.result, difference)

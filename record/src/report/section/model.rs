@@ -6,7 +6,7 @@ use crate::report::table::{Row, Table, row};
 use crate::report::{Report, number};
 use method::metric::{self, Unit};
 use method::model::cores::{CoreModel, Fit, Law};
-use method::model::sessions::{SessionModel, Shape, Step};
+use method::model::sessions::{SessionModel, Shape, StepChange};
 use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter, Refusal};
 use scenario::axis::{in_words, more_in_words};
 use std::fmt::Write;
@@ -123,7 +123,7 @@ fn of_connections(model: &Model, fitted: &SessionModel) -> String {
 }
 
 /// "a step between 100 k and 300 k connections to 60 (58–62) % of the rate before it"
-fn step(step: &Step) -> String {
+fn step(step: &StepChange) -> String {
     let (after, until) = (si(step.after), si(step.until));
     format!("a step between {after} and {until} connections to {} of the rate before it", percent(step.ratio))
 }
@@ -267,12 +267,12 @@ fn over_connections(report: &Report) -> Option<Table> {
             cells(&|model, fitted| fitted.levels.get(at).map(|level| short_rate(model, level.rate))),
         ));
         if at < most(|fitted| fitted.steps.len()) {
-            let between = |step: &Step| format!("{} to {}", si(step.after), si(step.until));
+            let between = |step: &StepChange| format!("{} to {}", si(step.after), si(step.until));
             rows.push(row(
                 &format!("step {}, connections", at + 1),
                 cells(&|_, fitted| fitted.steps.get(at).map(between)),
             ));
-            let ratio = |step: &Step| percent(step.ratio);
+            let ratio = |step: &StepChange| percent(step.ratio);
             rows.push(row(
                 &format!("step {}, of the rate", at + 1),
                 cells(&|_, fitted| fitted.steps.get(at).map(ratio)),

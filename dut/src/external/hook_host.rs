@@ -20,7 +20,7 @@ use std::process::Command;
 const IN_GUEST: &str = "/tmp/bed";
 
 /// A place where hooks run.
-pub(super) enum Place {
+pub(super) enum HookHost {
     /// This machine, in this folder.
     Local(PathBuf),
     /// A namespace, in this folder.
@@ -44,13 +44,13 @@ const REMOVE: &str = r#"for pid in "$1"/profile.*/pid; do
   if [ -e "$pid" ] && [ ! -e "${pid%pid}ended" ]; then kill -TERM "$(cat "$pid")"; fi
 done; rm -rf -- "$1""#;
 
-impl Place {
-    pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<Place, DutError> {
+impl HookHost {
+    pub(super) fn of(on: &On, folder: &Path, dir: &RunDir, ssh_config: Option<PathBuf>) -> Result<HookHost, DutError> {
         Ok(match on {
-            On::Local => Place::Local(folder.to_owned()),
-            On::Namespace(ns) => Place::Namespace(ns.clone(), folder.to_owned()),
-            On::Ssh(host) => Place::Ssh(Box::new(Ssh::to(host, dir)?.with_config(ssh_config)), None),
-            On::Guest(guest) => Place::Guest(guest.clone()),
+            On::Local => HookHost::Local(folder.to_owned()),
+            On::Namespace(ns) => HookHost::Namespace(ns.clone(), folder.to_owned()),
+            On::Ssh(host) => HookHost::Ssh(Box::new(Ssh::to(host, dir)?.with_config(ssh_config)), None),
+            On::Guest(guest) => HookHost::Guest(guest.clone()),
         })
     }
 
@@ -63,15 +63,15 @@ impl Place {
         let shell = tool::find("sh").unwrap_or_else(|| "/bin/sh".into());
         let is_long = line.len() > LONGEST;
         let (mut command, folder) = match self {
-            Place::Local(folder) => (Command::new(shell), folder),
-            Place::Namespace(ns, folder) => (ns.command(shell, Sight::NetworkAndSysfs), folder),
-            Place::Guest(guest) => return guest.run(&format!("cd {IN_GUEST} 2>/dev/null\n{line}"), b"", limits),
-            Place::Ssh(ssh, folder) if is_long => {
+            HookHost::Local(folder) => (Command::new(shell), folder),
+            HookHost::Namespace(ns, folder) => (ns.command(shell, Sight::NetworkAndSysfs), folder),
+            HookHost::Guest(guest) => return guest.run(&format!("cd {IN_GUEST} 2>/dev/null\n{line}"), b"", limits),
+            HookHost::Ssh(ssh, folder) if is_long => {
                 let folder = folder.as_deref().unwrap_or_default();
                 return ssh.run("sh", &["-c", FROM_INPUT, "sh", folder], Input::Text(line), limits);
             }
-            Place::Ssh(ssh, None) => return ssh.run("sh", &["-c", line], Input::Nothing, limits),
-            Place::Ssh(ssh, Some(folder)) => {
+            HookHost::Ssh(ssh, None) => return ssh.run("sh", &["-c", line], Input::Nothing, limits),
+            HookHost::Ssh(ssh, Some(folder)) => {
                 let script = r#"cd -- "$1" && exec sh -c "$2""#;
                 return ssh.run("sh", &["-c", script, "sh", folder, line], Input::Nothing, limits);
             }
@@ -93,10 +93,10 @@ impl Place {
     /// Makes a folder for copies of files on a host that does not see this machine's. Returns the folder on a host by ssh,
     /// which must be removed.
     pub(super) fn make_folder(&mut self, limits: &Limits) -> Result<Option<String>, DutError> {
-        if let Place::Guest(guest) = self {
+        if let HookHost::Guest(guest) = self {
             guest.run(&format!("mkdir -p {IN_GUEST}"), b"", limits)?;
         }
-        let Place::Ssh(ssh, folder) = self else { return Ok(None) };
+        let HookHost::Ssh(ssh, folder) = self else { return Ok(None) };
         *folder = None;
         let make = r#"umask 077 && mktemp -d "${TMPDIR:-/tmp}/natmeter.XXXXXX""#;
         let ran = ssh.run("sh", &["-c", make], Input::Nothing, limits)?;
@@ -114,15 +114,15 @@ impl Place {
     /// Copies files of a local folder to the folder on the host.
     pub(super) fn copy(&mut self, from: &Path, files: &[String], limits: &Limits) -> Result<(), DutError> {
         files.iter().try_for_each(|file| match self {
-            Place::Ssh(ssh, Some(folder)) => ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits),
-            Place::Guest(guest) => copy_into(guest, &from.join(file), &format!("{IN_GUEST}/{file}"), limits),
+            HookHost::Ssh(ssh, Some(folder)) => ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits),
+            HookHost::Guest(guest) => copy_into(guest, &from.join(file), &format!("{IN_GUEST}/{file}"), limits),
             _ => Ok(()),
         })
     }
 
     /// Uses a folder that exists on the host. Returns false if it does not.
     pub(super) fn use_folder(&mut self, made: &str, limits: &Limits) -> Result<bool, DutError> {
-        let Place::Ssh(ssh, folder) = self else { return Ok(true) };
+        let HookHost::Ssh(ssh, folder) = self else { return Ok(true) };
         let exists = ssh.run("test", &["-d", made], Input::Nothing, limits)?.output.ok();
         *folder = exists.then(|| made.to_owned());
         Ok(exists)
@@ -130,7 +130,7 @@ impl Place {
 
     /// Removes the folder with the copies, after ending a profile that a killed run left there.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
-        let Place::Ssh(ssh, folder) = self else { return Ok(()) };
+        let HookHost::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
         let ran = ssh.run("sh", &["-c", REMOVE, "sh", made], Input::Nothing, limits)?;
         if !ran.output.ok() {
@@ -143,7 +143,7 @@ impl Place {
 
     /// Closes the connection.
     pub(super) fn close(&mut self) {
-        if let Place::Ssh(ssh, _) = self {
+        if let HookHost::Ssh(ssh, _) = self {
             ssh.close();
         }
     }

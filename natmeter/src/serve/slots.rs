@@ -1,4 +1,4 @@
-//! Places for connections: a number in all, and a smaller one for each address, so that no single host can take them all.
+//! Slots for connections: a number in all, and a smaller one for each address, so that no single host can take them all.
 //! Localhost has only the limit of all, because tunnels and proxies of many users come from there.
 
 use std::collections::HashMap;
@@ -14,18 +14,18 @@ const NETWORK: u128 = !(u64::MAX as u128);
 
 /// The open connections by address.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places(Arc<Mutex<HashMap<IpAddr, usize>>>);
+pub(super) struct Slots(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
-/// A place among the open connections, until it is dropped.
+/// A slot among the open connections, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    places: Places,
+pub(super) struct Slot {
+    slots: Slots,
     host: IpAddr,
 }
 
-impl Places {
-    /// Takes a place for a connection from an address; none if all are taken.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
+impl Slots {
+    /// Takes a slot for a connection from an address; none if all are taken.
+    pub(super) fn take(&self, address: IpAddr) -> Option<Slot> {
         let host = host(address);
         let mut open = self.open();
         let is_full = open.values().sum::<usize>() >= CONNECTIONS;
@@ -34,7 +34,7 @@ impl Places {
             return None;
         }
         open.insert(host, taken + 1);
-        Some(Place { places: self.clone(), host })
+        Some(Slot { slots: self.clone(), host })
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -42,9 +42,9 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        let mut open = self.places.open();
+        let mut open = self.slots.open();
         if let Some(taken) = open.get_mut(&self.host) {
             *taken -= 1;
             if *taken == 0 {
@@ -66,30 +66,30 @@ fn host(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn taken(places: &Places, address: &str, wanted: usize) -> Vec<Place> {
-        (0..wanted).map_while(|_| places.take(address.parse().unwrap())).collect()
+    fn taken(slots: &Slots, address: &str, wanted: usize) -> Vec<Slot> {
+        (0..wanted).map_while(|_| slots.take(address.parse().unwrap())).collect()
     }
 
     #[test]
     fn one_host_has_eight_places() {
-        let places = Places::default();
-        let held = taken(&places, "192.0.2.1", 64);
+        let slots = Slots::default();
+        let held = taken(&slots, "192.0.2.1", 64);
         assert_eq!(held.len(), 8);
-        assert!(places.take("::ffff:192.0.2.1".parse().unwrap()).is_none());
-        assert_eq!(taken(&places, "192.0.2.2", 64).len(), 8);
+        assert!(slots.take("::ffff:192.0.2.1".parse().unwrap()).is_none());
+        assert_eq!(taken(&slots, "192.0.2.2", 64).len(), 8);
         // Hosts have many addresses in their IPv6 network.
-        let first = taken(&places, "2001:db8::1", 64);
-        assert!(places.take("2001:db8::2".parse().unwrap()).is_none());
-        assert!(places.take("2001:db8:0:1::2".parse().unwrap()).is_some());
+        let first = taken(&slots, "2001:db8::1", 64);
+        assert!(slots.take("2001:db8::2".parse().unwrap()).is_none());
+        assert!(slots.take("2001:db8:0:1::2".parse().unwrap()).is_some());
         drop((held, first));
-        assert_eq!(taken(&places, "192.0.2.1", 64).len(), 8);
-        assert!(places.open().is_empty());
+        assert_eq!(taken(&slots, "192.0.2.1", 64).len(), 8);
+        assert!(slots.open().is_empty());
     }
 
     #[test]
     fn localhost_has_all_places() {
         for address in ["127.0.0.1", "::1"] {
-            assert_eq!(taken(&Places::default(), address, 100).len(), CONNECTIONS);
+            assert_eq!(taken(&Slots::default(), address, 100).len(), CONNECTIONS);
         }
     }
 }
