@@ -1,7 +1,7 @@
-//! Customers with an IPv6 address at one worker each: whatever an IPv6 customer sends goes to the worker that its
-//! address names, or its prefix where all that have it are counted together, and a packet that comes to another one is handed over before anything is done with it. Apart from
-//! the pairs that need it (NAT64, AFTR), because it makes one of every function: each worker then knows customers that
-//! no other worker knows.
+//! Pins each IPv6 customer to one worker. The customer's address selects the worker; where all customers with a common
+//! prefix are counted together, the prefix selects it. A worker hands over the packets of customers that are pinned to
+//! other workers before it does anything else with them. Apart from the functions that need it (NAT64, AFTR),
+//! because it works around any function: no two workers have state of the same customer.
 
 use crate::chain::{gather, scatter};
 use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
@@ -12,8 +12,8 @@ use wire::header::{ICMPV6, TYPE_IPV6, be16};
 /// for most networks, but not for a test whose customers all lie in one.
 pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
 
-/// Length of the prefix that a subscriber has whose addresses are counted together, unless it is said: what a single link has
-/// (RFC 7421), of which a host may use any address (RFC 8981).
+/// Default length of a subscriber's prefix where its addresses are counted together: the prefix of a single link (RFC
+/// 7421), of which a host may use any address (RFC 8981).
 pub const SUBSCRIBER_PREFIX: u8 = 64;
 
 /// The source's first octets: none, one, and so on.
@@ -27,15 +27,15 @@ static FIRST: [[(usize, usize); 1]; 17] = {
     all
 };
 
-/// The octets of an address that name its worker, where all that have a prefix of this length in common are one worker's: those
-/// that lie wholly in it.
+/// How many octets of an address select its worker, where one worker has all customers with a common prefix of this
+/// length: the octets that lie wholly in the prefix.
 #[must_use]
 pub(crate) fn octets(prefix: u8) -> usize {
     usize::from(prefix / 8).min(16)
 }
 
-/// How packets from the customers are to be spread over the workers where all customers with a common prefix of this length
-/// are one worker's, because they are counted together.
+/// How packets from the customers are to be spread over the workers where one worker has all customers with a common
+/// prefix of this length, because they are counted together.
 #[must_use]
 pub fn steering(prefix: u8) -> Steering {
     Steering::Hash(&FIRST[octets(prefix)])
@@ -48,7 +48,7 @@ const QUOTED_DESTINATION: usize = 14 + 40 + 8 + 24;
 pub struct Affinity {
     worker: usize,
     workers: usize,
-    /// How many of an address's first octets name its worker.
+    /// How many of an address's first octets select its worker.
     octets: usize,
     handed_over: u64,
 }
@@ -59,7 +59,7 @@ impl Affinity {
         Affinity { worker, workers, octets: 16, handed_over: 0 }
     }
 
-    /// The same where all customers with a common prefix of this length are one worker's.
+    /// The same where one worker has all customers with a common prefix of this length.
     #[must_use]
     pub fn together_by(self, prefix: u8) -> Affinity {
         Affinity { octets: octets(prefix), ..self }
@@ -73,8 +73,8 @@ impl Affinity {
     }
 }
 
-/// The worker of `workers` that a frame from the customers' side belongs to by so many octets of its address; `None` for what is
-/// no IPv6 packet.
+/// The worker of `workers` that the first `octets` octets of the address select for a frame from the customers' side;
+/// `None` if it is no IPv6 packet.
 #[inline(always)]
 pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
@@ -132,5 +132,5 @@ impl Affinity {
     }
 }
 
-/// Name of the counter of packets that came to another worker than their customer's.
+/// Name of the counter of packets that arrived at another worker than their customer's.
 pub const NAME: &str = "customer-handed-over";

@@ -1,5 +1,5 @@
-//! A router for native IPv6 beside another function (RFC 8219, section 5.3): packets between two IPv6 networks are forwarded as they
-//! are; all others are the function's.
+//! A router for native IPv6 in parallel to another function (RFC 8219, section 5.3): it forwards packets between two
+//! IPv6 networks as they are, and the function processes all others.
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::ip6::be128;

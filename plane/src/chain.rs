@@ -1,15 +1,15 @@
 //! Two functions in a row as one: the customer's half and the Internet's half, joined by an inner link of plain
-//! Ethernet frames that never leave the machine. Here and not in a technology, because NAT64, AFTR and every CE with
-//! state are such pairs, and what makes pairs difficult (packets that turn round, packets that either half makes, packets
-//! for another worker in the middle of the way) is the same for all of them.
+//! Ethernet frames that never leave the machine. Here and not in a technology, because NAT64, AFTR and every stateful
+//! CE are such pairs. All pairs have the same difficulties: hairpinned packets, packets that either half makes, and
+//! packets that are handed over between the halves.
 //!
-//! **Other workers.** A packet that a half hands over before it has changed its side goes to the other worker as it came in.
-//! One that is handed over in the middle must go on at the same half there: its Ethernet destination, which only the
-//! inner link uses, then holds a mark that says which half, and follows from the seed, so that an outsider cannot forge it.
-//! The Ethernet source stays the half's own: NAT44 has marks there, for itself and for the half behind it (`original_id`). A half
-//! may be a pair itself: what it has marked gets one step more of the way, so that each pair on the other side finds its own
-//! step and leaves the rest to its half. All pairs in a pair have the outermost one's marks ([`Function::nest`]), whatever
-//! they were made with.
+//! **Other workers.** A packet that the first half hands over reaches the other worker as it came in. If a packet is
+//! handed over after it has crossed the inner link, the other worker must continue at the same half: the packet's
+//! Ethernet destination, which only the inner link uses, then holds a mark that names the half. The mark is derived
+//! from the seed, so that an outsider cannot forge it. The Ethernet source stays the half's own: NAT44 has marks there,
+//! for itself and for the half behind it (`original_id`). A half may be a pair itself: each outer pair then adds one
+//! step to the way in the mark, so that each pair at the other worker finds its own step and leaves the rest to its
+//! half. All nested pairs use the marks of the outermost one ([`Function::nest`]), whatever seed they were made with.
 
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nested};
@@ -18,8 +18,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Times that a packet may cross the inner link: there, back (hairpins), and there again for what is sent about it. No
-/// packet of sound halves needs more, and it loses no hop limit on the way.
+/// How often a packet may cross the inner link: there, back (hairpins), and there again for an ICMP error about it. No
+/// packet needs more if both halves are correct. The limit is necessary because the inner link does not decrement the
+/// hop limit.
 const MOST_CROSSINGS: u32 = 4;
 
 /// What the pair itself counts.
@@ -31,9 +32,9 @@ struct Count {
     loops: u64,
 }
 
-/// Names of what the pair itself counts: packets that crossed the inner link; packets given to another worker in the middle
-/// of the way; drops of packets that one half, by way of the other, wanted to leave to the machine; drops of packets
-/// that turned round too often.
+/// Names of what the pair itself counts: packets that crossed the inner link; packets handed over after they crossed
+/// it; drops of packets that a half wanted to leave to the machine after they crossed it; drops of packets that crossed
+/// it too often.
 pub const NAMES: [&str; 4] = ["inner-link", "inner-handed-over", "inner-local", "inner-loop"];
 
 /// A pair of functions.
@@ -47,10 +48,10 @@ pub struct Chain<A, B> {
     count: Count,
 }
 
-/// Chains in each other, at most: the steps that a mark has room for.
+/// Maximum depth of nested chains: the steps that a mark has room for.
 const MOST_NESTED: u32 = 7;
 
-/// The spare of one half: what it sends towards the other one waits until the batch is done.
+/// The spare of one half: packets that it sends towards the other one wait until the batch is done.
 struct Inner<'a, P> {
     spare: &'a mut dyn Spare<P>,
     across: &'a mut Vec<P>,
@@ -83,8 +84,8 @@ impl<P: Packet> Spare<P> for Inner<'_, P> {
     }
 }
 
-/// Say at which half a packet goes on that is handed over there, in the middle of this chain's way or of an inner one's;
-/// true if it had to be said.
+/// Mark a packet that is handed over between the halves of this chain or of an inner one with the half that must
+/// process it next; true if it needed the mark.
 fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
     let needed = marks.filter(|m| middle || m.way(b).is_some());
     if let Some(m) = needed {
@@ -100,7 +101,8 @@ struct Run<'a, P> {
     /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
-    /// What the halves emit about packets that have waited: it leaves behind them, so that fragments keep their order.
+    /// Packets that the halves emit about packets that have waited: they are sent after these, so that fragments keep
+    /// their order.
     behind: Option<Vec<(Side, P)>>,
 }
 
@@ -114,7 +116,7 @@ impl<A: Function, B: Function> Chain<A, B> {
     /// A pair, each half with the prefix of its counters' names. All workers of a gateway get the same seed.
     ///
     /// # Panics
-    /// When more than seven chains are in each other, which no technology comes near.
+    /// When more than seven chains are nested; every technology needs far fewer.
     pub fn new(customer: (&'static str, A), internet: (&'static str, B), workers: usize, seed: u64) -> Chain<A, B> {
         let mut chain = Chain {
             prefixes: [customer.0, internet.0],
@@ -140,8 +142,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         self.count.handed_over += inner.handed_over;
     }
 
-    /// Take a batch through `half` and whatever comes behind it. `crossings` says how often these packets have crossed the
-    /// inner link; none means that they came in on the half's own side.
+    /// Take a batch through `half`, and through the other half if it is forwarded there. `crossings` says how often
+    /// these packets have crossed the inner link; none means that they came in on the half's own side.
     fn pass<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -175,7 +177,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         scatter(batch, verdicts, &order[..on]);
     }
 
-    /// Packets whose way ends here: what was decided in the middle of it needs a mark, or cannot be.
+    /// Final verdicts of packets. A verdict on a packet that has crossed the inner link may need a mark, or may be
+    /// impossible and becomes a drop.
     fn end<P: Packet>(&mut self, half: Half, crossings: u32, batch: &mut [P], verdicts: &mut [Verdict]) {
         for (p, v) in batch.iter_mut().zip(verdicts) {
             match *v {
@@ -208,7 +211,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Take the first packets of a queue through. They are no batch of the caller's: what remains of them is emitted.
+    /// Take the first packets of a queue through. They are not in the caller's batch, so those that are forwarded are
+    /// emitted.
     fn some<P: Packet>(&mut self, run: &mut Run<P>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -224,7 +228,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
-    /// Take a batch through in which there may be packets that come from the middle of another worker's way.
+    /// Take a batch through that may contain packets that another worker has handed over between its halves.
     fn sort<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -266,7 +270,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
         let mut run = Run { now, spare, to_customer: Vec::new(), to_internet: Vec::new(), behind: None };
         let near = Half::facing(from);
         match self.marks {
-            // Both halves may have something to do with time.
+            // Timers may be due in both halves.
             _ if n == 0 => {
                 self.half(&mut run, near, from, batch, verdicts);
                 self.half(&mut run, near.other(), near.other().inner(), batch, verdicts);
@@ -329,8 +333,8 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
             return Err(format!("{} is no {}; restart the gateway", new.prefixes.join(", "), self.prefixes.join(", ")));
         }
         let of = |half: &str, said: Result<(), String>| said.map_err(|why| format!("{half}: {why}"));
-        // The Internet's half first: where outside addresses have numbers, it knows by which key of the file they would change,
-        // and a NAT before it only that they would.
+        // The Internet's half first: where outside addresses have numbers, its error names the key of the file that
+        // changes them; a NAT before it only finds that they change.
         of(self.prefixes[1], self.internet.can_adopt(&new.internet))?;
         of(self.prefixes[0], self.customer.can_adopt(&new.customer))
     }
@@ -351,7 +355,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     }
 }
 
-/// Bring the packets with this verdict together at the front, in their order. Gives where each came from.
+/// Move the packets with this verdict to the front, in their order. Returns the old position of each.
 pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdict) -> [u8; BATCH] {
     let (mut order, mut k) = ([0u8; BATCH], 0);
     for i in 0..batch.len().min(BATCH) {
@@ -365,7 +369,7 @@ pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdi
     order
 }
 
-/// Put everything back to the place that [`gather`] took it from.
+/// Move every packet back to the position that it had before [`gather`].
 pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]) {
     for (k, &i) in order.iter().enumerate().rev() {
         batch.swap(k, i.into());
@@ -373,11 +377,11 @@ pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]
     }
 }
 
-/// `prefix.name`, made once for each pair of the two: counters' names live for ever, and there are few of them.
+/// `prefix.name`, made once for each pair of the two: counters' names are never freed, and there are few of them.
 pub(crate) fn prefixed(prefix: &str, name: &str) -> &'static str {
     static MADE: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let name = format!("{prefix}.{name}");
-    // A name that a panicking thread was about to make is simply made again.
+    // If a thread panicked while it made a name, the name is made again.
     let mut made = MADE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let made = made.get_or_insert_default();
     if let Some(known) = made.get(name.as_str()) {

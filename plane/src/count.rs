@@ -1,5 +1,5 @@
-//! Counters with names: each technology lists what may happen to a packet, drop reasons above all, and gets an
-//! enumeration, the names and the counters from that list. Here, because every technology needs the same.
+//! Counters with names: each technology lists what may happen to a packet, above all the drop reasons; a macro makes
+//! the enumeration, the names and the counters from that list. Here, because every technology needs it.
 
 /// From a list of documented names: the enumeration `Event`, its `NAMES`, and `Counters` of them.
 macro_rules! events {
@@ -32,7 +32,7 @@ macro_rules! events {
             pub fn add_many(&mut self, e: Event, n: u64) {
                 self.0[e as usize] += n;
             }
-            /// How many of one.
+            /// The value of one.
             pub fn get(&self, e: Event) -> u64 {
                 self.0[e as usize]
             }

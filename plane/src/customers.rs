@@ -3,11 +3,11 @@
 //! numbers never leave the machine: each is written into a packet by one half and taken out again by the other.
 //!
 //! Numbers lie in a prefix that is free of the gateway's own and its outside addresses ([`numbers`]). A host on the
-//! Internet may well have such an address: it is a remote end then, which NAT44 never takes for an inside one, because the
-//! side that a packet comes in on says which is which.
+//! Internet may have such an address. It is a remote end point then; NAT44 never takes it for an inside one, because
+//! the side on which a packet arrives tells the two apart.
 //!
-//! The dictionary is bounded; when it is full a new customer is refused and no customer with state is removed. A number is
-//! given back when its customer has no session left and has sent nothing for two epochs of the NAT's census
+//! The dictionary is bounded: when it is full it refuses new customers and removes no customer with state. It frees a
+//! number when its customer has no session left and has sent nothing for two epochs of the NAT's census
 //! ([`crate::nat44::Nat44::epochs_without_session`]).
 
 use crate::hash::Hasher;
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4};
 
-/// What customers are told apart by.
+/// What distinguishes customers.
 pub trait Key: Copy + Eq + Send + 'static {
     /// The key of no customer.
     const NOBODY: Self;
@@ -69,9 +69,9 @@ impl Key for SoftwireHost {
     }
 }
 
-/// Customers known at once, at most: the largest prefix of numbers is a /4.
+/// Maximum number of customers known at once: the largest prefix of numbers is a /4.
 pub const MOST: u64 = (1 << 28) - 1;
-/// Packets that a prefetch of the entry runs behind that of the bucket.
+/// How many packets after the prefetch of its bucket an entry is prefetched.
 const BEHIND: u32 = 8;
 /// Prefetched keys that are kept until they are looked up: a batch of them.
 const KEPT: usize = 32;
@@ -85,7 +85,7 @@ struct Asked<K> {
     entry: u32,
 }
 
-/// Entries looked at for being unused in one step: beside a batch, and when there is nothing else to do.
+/// Entries that one step checks for being unused: with each batch, and when idle.
 const STEP: u32 = 32;
 const STEP_IDLE: u32 = 512;
 
@@ -94,17 +94,17 @@ pub struct Customers<K: Key> {
     slab: Slab<K>,
     index: Index,
     hasher: Hasher,
-    /// Epoch in which each was last given to a packet.
+    /// Epoch in which each was last used for a packet.
     used: Array<u8>,
     epoch: u8,
-    /// Next entry to be looked at for being unused; past the last one until the next epoch begins.
+    /// Next entry to check for being unused; past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// Customers that are known for good: they have the first entries.
+    /// Permanent customers: they have the first entries.
     permanent: Vec<K>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Asked<K>>; KEPT],
-    /// How many were ever put there, had their entry brought closer, and were taken out.
+    /// How many were ever put there, had their entry prefetched, and were taken out.
     put: Cell<u32>,
     near: Cell<u32>,
     taken: Cell<u32>,
@@ -156,12 +156,12 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Customers that are known for good, with their numbers.
+    /// Permanent customers, with their numbers.
     pub fn permanent(&self) -> impl Iterator<Item = (u32, K)> {
         (self.base..).zip(self.permanent.iter().copied())
     }
 
-    /// Bytes of memory for so many: key, free list, index, epoch, and the NAT's census.
+    /// Bytes of memory for `capacity` customers: key, free list, index, epoch, and the NAT's census.
     pub fn bytes_for(capacity: u64) -> u64 {
         capacity * (size_of::<K>() as u64 + 4 + 1 + 1) + Index::bytes_for(capacity)
     }
@@ -182,7 +182,7 @@ impl<K: Key> Customers<K> {
         self.number_if(key, || true)
     }
 
-    /// The same where not everybody `may` be given a new one.
+    /// The same, but a new number only if `may` allows it.
     #[inline]
     pub fn number_if(&mut self, key: K, may: impl FnOnce() -> bool) -> Option<u32> {
         let asked = self.asked(key);
@@ -225,9 +225,9 @@ impl<K: Key> Customers<K> {
         (key != K::NOBODY).then_some(key)
     }
 
-    /// Bring closer what [`Self::number`] will read. Called for all packets of a batch before the first is looked up: the
-    /// bucket of this one, and the entry of one some calls back, whose bucket should have come by now. What was found out
-    /// on the way is kept for the look-up.
+    /// Prefetch what [`Self::number`] will read. Called for all packets of a batch before the first look-up: each call
+    /// prefetches the bucket of its key, and the entry of the key of some calls before, whose bucket should be in the
+    /// cache by now. The results are kept for the look-up.
     #[inline(always)]
     pub fn prefetch_key(&self, key: K) {
         let hash = key.hash(&self.hasher);
@@ -243,7 +243,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Bring the next entry closer whose bucket was asked for.
+    /// Prefetch the next entry whose bucket was prefetched.
     #[inline(always)]
     fn bring_entry(&self) {
         let near = self.near.get();
@@ -259,7 +259,7 @@ impl<K: Key> Customers<K> {
         self.near.set(near.wrapping_add(1));
     }
 
-    /// What was found out about a key when it was prefetched; those asked for before it and never looked up are passed over.
+    /// What the prefetch of a key found; skips keys that were prefetched before it and never looked up.
     #[inline(always)]
     fn asked(&self, key: K) -> Option<Asked<K>> {
         self.bring_entry();
@@ -275,8 +275,8 @@ impl<K: Key> Customers<K> {
         None
     }
 
-    /// The hash of a key, and what it leads to is brought closer: the first of three steps for all packets of a batch,
-    /// before [`Self::guess`] and [`Self::entry`].
+    /// The hash of a key, after a prefetch of its bucket: the first of three steps for all packets of a batch, before
+    /// [`Self::guess`] and [`Self::entry`].
     #[inline(always)]
     pub(crate) fn ask(&self, key: K) -> u64 {
         let hash = key.hash(&self.hasher);
@@ -284,7 +284,7 @@ impl<K: Key> Customers<K> {
         hash
     }
 
-    /// The entry that probably is the one of this hash, brought closer; [`NONE`] without one.
+    /// The entry that this hash probably leads to, after a prefetch of it; [`NONE`] without one.
     #[inline(always)]
     pub(crate) fn guess(&self, hash: u64) -> u32 {
         match self.index.guess(hash) {
@@ -296,7 +296,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// The entry of a customer that is known, and what was found out about it.
+    /// The entry of a known customer, from the results of [`Self::ask`] and [`Self::guess`].
     #[inline(always)]
     pub(crate) fn entry(&self, key: K, hash: u64, guess: u32) -> Option<u32> {
         if guess != NONE && self.slab[guess] == key {
@@ -310,7 +310,7 @@ impl<K: Key> Customers<K> {
         self.base + entry
     }
 
-    /// An entry was given to a packet.
+    /// Note that an entry was used for a packet.
     #[inline(always)]
     pub(crate) fn touch(&mut self, entry: u32) {
         let used = &mut self.used[entry as usize];
@@ -319,7 +319,7 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Bring closer what [`Self::customer`] will read.
+    /// Prefetch what [`Self::customer`] will read.
     #[inline(always)]
     pub fn prefetch_number(&self, number: u32) {
         let e = number.wrapping_sub(self.base);
@@ -328,14 +328,14 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Give back the numbers of customers without state, a few at a time and once an epoch. `epoch` is the NAT's, and `idle`
-    /// tells for a number how many epochs it has had no session.
+    /// Free the numbers of customers without state: a few entries a call, every entry once an epoch. `epoch` is the
+    /// NAT's, and `idle` tells for a number how many epochs it has had no session.
     #[inline]
     pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
         self.tidy_and_tell(epoch, when_idle, idle, |_| {});
     }
 
-    /// The same, and tells of each number that is given back.
+    /// The same, with a call for each number that is freed.
     #[inline]
     pub fn tidy_and_tell(
         &mut self,
@@ -370,14 +370,14 @@ impl<K: Key> Customers<K> {
     }
 }
 
-/// A prefix for the numbers of `capacity` customers that holds none of these outside and own addresses: the smallest one
-/// that is large enough and ordinary (RFC 1122, section 3.2.1.3), 10.0.0.0/8 or in it if possible. `None` when
-/// everything is taken, or `capacity` above [`MOST`].
+/// A prefix for the numbers of `capacity` customers that holds none of these outside and own addresses: the smallest
+/// one that is large enough and ordinary (RFC 1122, section 3.2.1.3), 10.0.0.0/8 or in it if possible. `None` when no
+/// such prefix is free, or `capacity` is above [`MOST`].
 pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix4> {
     if capacity > MOST {
         return None;
     }
-    // One more, for the first number, which is never a customer's.
+    // One more, for the first number, which no customer gets.
     let bits = (64 - capacity.leading_zeros()).max(8);
     let size = 1u64 << bits;
     let taken = |first: u64| {
@@ -480,8 +480,8 @@ mod tests {
     fn prefetching_changes_nothing() {
         let (mut c, mut plain) = (some(100), some(100));
         for round in 0..50u128 {
-            // Some are asked for and never looked up, some looked up twice or without having been asked for, and some
-            // customers go between the two.
+            // Some keys are prefetched and never looked up, some looked up twice or without a prefetch, and some
+            // customers are removed between the two.
             let batch: Vec<u128> = (0..32).map(|i| 1 + (i * 7 + round * 3) % 60).collect();
             for k in &batch {
                 c.prefetch_key(*k);
@@ -514,7 +514,7 @@ mod tests {
             numbers(1000, &[range([10, 0, 0, 0], 1), range([1, 0, 0, 0], 5)], &[]).unwrap().to_string(),
             "1.0.4.0/22"
         );
-        // A /4 that has 10.0.0.0 would have 0.0.0.0 too, and the one with 127.0.0.0 is not ordinary, either.
+        // The /4 with 10.0.0.0 also contains 0.0.0.0, and the one with 127.0.0.0 is not ordinary, either.
         assert_eq!(numbers(MOST, &[], &[]).unwrap().to_string(), "16.0.0.0/4");
         assert_eq!(numbers(MOST + 1, &[], &[]), None);
     }

@@ -1,5 +1,6 @@
-//! A customer edge that keeps state: a NAT44 within the customer's address and ports, and behind it the tunnel (lw4o6, MAP-E) or the
-//! translator (MAP-T), as one router. Here once for every technology, so that what is tested is what gateways run.
+//! A customer edge that keeps state: a NAT44 within the customer's address and ports, and behind it the tunnel (lw4o6,
+//! MAP-E) or the translator (MAP-T), as one router. Here once for every technology, so that tests and gateways run the
+//! same code.
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::function::{Function, Side};
@@ -9,7 +10,8 @@ use crate::side::{Side4, Side6, inner_address};
 use crate::{translate, tunnel};
 use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
-/// What an IPv6 header is longer than an IPv4 header: what the IPv4 side of a customer edge can send less.
+/// Octets by which an IPv6 header is longer than an IPv4 header: the IPv4 side of a customer edge has an MTU smaller by
+/// this.
 const GROWTH: u16 = 20;
 
 /// The links of an edge.
@@ -22,8 +24,8 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The NAT44 before a tunnel, which decides itself what becomes of packets that it has no room for. Its outside addresses
-    /// and ports are the customer's.
+    /// The NAT44 before a tunnel; the tunnel itself decides about packets that are too large for it. The outside
+    /// addresses and ports of the NAT44 are the customer's.
     pub fn nat_before_tunnel(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, u16::MAX)
     }
@@ -36,7 +38,7 @@ impl Edge {
     fn nat(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
         let internet = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
         let mut c = NatConfig::new(self.customer, internet, inside, vec![pool]);
-        // A shared address has no ports to spare, and the port set says which there are.
+        // A shared address has few ports, so the NAT uses all of its port set, those below 1024 included.
         c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
         c.port_set = ports;
         c
@@ -52,7 +54,7 @@ impl Edge {
         translate::Config { hop: false, ..translate::Config::new(Side::Internet, self.inner(), self.internet) }
     }
 
-    /// The inner link as the half behind the NAT44 has it. It carries packets of any size.
+    /// The inner link as the half behind the NAT44 sees it. It carries packets of any size.
     fn inner(&self) -> Side4 {
         let address = inner_address(self.customer.address);
         Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX }

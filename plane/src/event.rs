@@ -1,5 +1,5 @@
-//! What may happen to a packet in the functions that have an IPv6 side (translation, tunnels): one list, because
-//! they check the same headers and drop for the same reasons, and the pages of the technologies draw them alike.
+//! What may happen to a packet in the functions that have an IPv6 side (translation, tunnels): one list, because they
+//! check the same headers and drop for the same reasons, and the pages of the technologies draw them in the same way.
 
 use crate::count::events;
 
@@ -8,7 +8,7 @@ events! {
     ToIpv6 = "ipv4-to-ipv6",
     /// Forwarded from IPv6 to IPv4.
     ToIpv4 = "ipv6-to-ipv4",
-    /// Turned round: it came in on the side that it left by.
+    /// Hairpinned: it left on the side on which it came in.
     Hairpinned = "hairpinned",
     /// Left to the machine itself.
     Local = "local",
@@ -80,16 +80,16 @@ events! {
     FragmentFull = "fragment-store-full",
     /// Drop: fragments that overlap or do not fit.
     FragmentOverlap = "fragment-overlap",
-    /// Drop: the rest of the datagram did not come in time.
+    /// Drop: the rest of the datagram did not arrive in time.
     FragmentLate = "fragment-late",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
-    /// Drop: congestion was met in the tunnel, and the packet inside cannot say so (RFC 6040, section 4.2).
+    /// Drop: congestion was marked in the tunnel, and the packet inside is not ECN-capable (RFC 6040, section 4.2).
     EcnLost = "ecn-not-capable",
-    /// Drop: between two customers, which is switched off.
+    /// Drop: between two customers, and hairpinning is switched off.
     HairpinOff = "hairpin-off",
-    /// Drop: an ICMP message that the policy keeps out (RFC 7596, section 8.1).
+    /// Drop: an ICMP message that the policy rejects (RFC 7596, section 8.1).
     IcmpFiltered = "icmp-filtered",
-    /// ICMPv6 errors about tunnel packets, told to the sender inside as ICMPv4 errors.
+    /// ICMPv6 errors about tunnel packets, relayed to the sender of the inner packet as ICMPv4 errors.
     Relayed = "icmp-relayed",
 }

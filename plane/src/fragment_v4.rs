@@ -1,5 +1,6 @@
-//! Fragmentation of an IPv4 packet (RFC 791, section 3.2). Apart from the functions, because a NAT fragments what leaves and a
-//! tunnel what goes in or comes out; where the pieces go is theirs.
+//! Fragmentation of an IPv4 packet (RFC 791, section 3.2). Apart from the functions, because a NAT fragments packets
+//! that it forwards, and a tunnel those that it encapsulates or has decapsulated; where the fragments are sent is their
+//! decision.
 
 use std::ops::Range;
 use wire::checksum::Sum;
@@ -13,32 +14,33 @@ const MORE: u16 = 0x2000;
 pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
-    /// Octets of payload in every piece but the last.
+    /// Octets of payload in every fragment but the last.
     piece: usize,
-    /// Its own fragment field: a fragment can be fragmented again.
+    /// The packet's own fragment field: a fragment can be fragmented again.
     fragment: u16,
 }
 
 impl Cut {
-    /// The packet larger than `mtu` octets whose sound header begins at `b[0]`, into pieces of no more; `None` where not even eight octets
-    /// of payload fit a piece. Whether it may be fragmented is not checked.
+    /// How to fragment the packet of more than `mtu` octets whose valid header begins at `b[0]` into fragments of at
+    /// most `mtu`; `None` where not even eight octets of payload fit a fragment. Whether it may be fragmented is not
+    /// checked.
     pub(crate) fn of(b: &[u8], mtu: usize) -> Option<Cut> {
         let (total, ihl) = (usize::from(be16(b, 2)), usize::from(b[0] & 15) * 4);
         let piece = mtu.checked_sub(ihl)? & !7;
         (piece > 0).then_some(Cut { ihl, payload: total - ihl, piece, fragment: be16(b, 6) })
     }
 
-    /// The parts of the payload behind the first piece, in order.
+    /// The parts of the payload behind the first fragment, in order.
     pub(crate) fn rest(self) -> impl Iterator<Item = Range<usize>> {
         (self.piece..self.payload).step_by(self.piece).map(move |at| at..self.payload.min(at + self.piece))
     }
 
-    /// Length of a piece with this part of the payload.
+    /// Length of a fragment with this part of the payload.
     pub(crate) fn len(&self, part: &Range<usize>) -> usize {
         self.ihl + part.len()
     }
 
-    /// Write the piece with this part of the packet at `b[0]` into `o`, which has at least its length.
+    /// Write the fragment with this part of the packet at `b[0]` into `o`, which has at least its length.
     pub(crate) fn write(&self, b: &[u8], part: &Range<usize>, o: &mut [u8]) {
         o[..self.ihl].copy_from_slice(&b[..self.ihl]);
         keep_copied_options(&mut o[20..self.ihl]);
@@ -47,7 +49,8 @@ impl Cut {
         self.finish(o, part.len(), ((self.fragment & 0x1fff) + (part.start / 8) as u16) | more);
     }
 
-    /// Make the packet itself the first piece. Returns the piece's length, to which the frame is still to be cut.
+    /// Make the packet itself the first fragment. Returns the fragment's length, to which the caller must shorten the
+    /// frame.
     pub(crate) fn first(&self, b: &mut [u8]) -> usize {
         self.finish(b, self.piece, (self.fragment & 0x1fff) | MORE);
         self.ihl + self.piece
@@ -63,7 +66,7 @@ impl Cut {
     }
 }
 
-/// Turn options without the "copied" bit into no-operations: they belong into the first piece only (RFC 791, section 3.1).
+/// Turn options without the "copied" bit into no-operations: only the first fragment has them (RFC 791, section 3.1).
 fn keep_copied_options(o: &mut [u8]) {
     let mut at = 0;
     while at < o.len() {
@@ -83,7 +86,7 @@ fn keep_copied_options(o: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// A header of this many octets before so many of payload, all different.
+    /// A header of `ihl` octets in front of `payload` octets, all different.
     fn packet(ihl: usize, payload: usize, fragment: u16) -> Vec<u8> {
         let mut b = vec![0; ihl];
         b[0] = 0x40 | (ihl / 4) as u8;

@@ -7,7 +7,7 @@ pub use arena::Packet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::time::Duration;
-/// Most packets of one batch.
+/// Maximum number of packets of one batch.
 pub use wire::BATCH;
 
 /// What is to become of a packet.
@@ -17,28 +17,28 @@ pub enum Verdict {
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
-    /// This worker cannot decide: give it to that worker's inbox, with the side that it came in on. The function may
-    /// have written into it, so it must be the same bytes.
+    /// This worker cannot decide: put it into that worker's inbox, with the side that it came in on. The function may
+    /// have written into it, so the other worker must get the same bytes.
     HandOver(u16),
-    /// The function keeps nothing of it, but it is for the machine itself (ARP, ND, management): the caller's.
+    /// It is for the machine itself (ARP, ND, management): the caller keeps it, the function nothing of it.
     Local,
     /// It is a fragment, and not dropped: the function keeps a copy until its datagram is known or complete, or has sent the
     /// datagram that it completes. The caller frees the packet.
     Held,
 }
 
-/// Where a function gets and leaves packets beyond the batch: fragments, ICMP errors.
+/// Where a function gets and leaves packets that are not in the batch: fragments, ICMP errors.
 pub trait Spare<P> {
     /// A fresh packet of `len` bytes, contents undefined; `None` when there is no memory left.
     fn fresh(&mut self, len: usize) -> Option<P>;
-    /// Send a packet out on a side, after the batch's own.
+    /// Send a packet out on a side, after the packets of the batch.
     fn emit(&mut self, to: Side, packet: P);
-    /// Put a packet into another worker's inbox as if it had come in on `from`: fragments that had to wait until it was
-    /// known whose they are. Never called with one worker.
+    /// Put a packet into another worker's inbox as if it had come in on `from`: fragments that had to wait until their
+    /// worker was known. Never called with one worker.
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
-/// Has no packets to give and sends none: for callers that look only at verdicts (benchmarks).
+/// Provides no packets and sends none: for callers that only read verdicts (benchmarks).
 pub struct NoSpare;
 
 impl<P> Spare<P> for NoSpare {
@@ -60,8 +60,8 @@ pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P
     Some(p)
 }
 
-/// Keeps what a function emits about a packet until the packet itself has been sent, so that fragments keep their order (RFC
-/// 7915, section 4). For packets that are no frames of the batch, which leaves in front of everything emitted anyway.
+/// Keeps what a function emits about a packet until the packet itself has been sent, so that fragments keep their order
+/// (RFC 7915, section 4). Not for frames of the batch: these are sent before all emitted packets anyway.
 pub(crate) struct Behind<'a, P> {
     spare: &'a mut dyn Spare<P>,
     emitted: Vec<(Side, P)>,
@@ -72,7 +72,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         Behind { spare, emitted: Vec::new() }
     }
 
-    /// Does with the packet, which came in on `from`, what its verdict says, and sends the rest.
+    /// Executes the verdict on the packet, which came in on `from`, then sends the packets that were kept.
     pub(crate) fn send(self, verdict: Verdict, from: Side, packet: P) {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
@@ -112,8 +112,8 @@ impl<P> Spare<P> for Behind<'_, P> {
     }
 }
 
-/// Decides about a packet from `from` that stands in memory of its own, and sends a copy of it, if its verdict says so. False when
-/// there is no memory for the copy.
+/// Decides about a packet from `from` that is not in a frame of the caller, and sends a copy of it, if its verdict says
+/// so. False when there is no memory for the copy.
 #[must_use]
 pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
@@ -131,10 +131,10 @@ pub type Drops = Vec<(&'static str, u64)>;
 
 /// A plane function: one worker's share of a technology.
 pub trait Function: Send {
-    /// Work on a batch of at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any
-    /// monotonic clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`. An empty batch is
-    /// allowed, and now and then needed when nothing comes in: packets that wait for a time (ICMP errors about
-    /// held packets) are emitted through `spare`, which [`Function::idle`] has not.
+    /// Work on a batch of at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any monotonic
+    /// clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`. An empty batch is allowed, and needed
+    /// from time to time when no packets arrive: packets that are due later (ICMP errors about held packets) are
+    /// emitted through `spare`, which [`Function::idle`] does not have.
     fn process<P: Packet>(
         &mut self,
         now: u64,
@@ -156,18 +156,18 @@ pub trait Function: Send {
     /// Counters, drop reasons included.
     fn counters(&self) -> Drops;
 
-    /// How many places of the state table may hold an entry now: all that a look at everything has to look at.
+    /// How many places of the state table may hold an entry now: those that a complete listing must read.
     fn places(&self) -> u64 {
         0
     }
 
-    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. A caller that wants
-    /// to see a large table looks at a part of it at a time, so that packets do not wait.
+    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. A caller
+    /// that lists a large table reads a part of it at a time, so that packets do not wait.
     fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
         Vec::new()
     }
 
-    /// Whether [`Function::adopt`] would do it.
+    /// Checks whether [`Function::adopt`] would succeed.
     ///
     /// # Errors
     /// What differs and cannot be changed while there is state.
@@ -175,10 +175,10 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Become what `new` is without losing state, counters or packets that wait: the configuration of a running function is
-    /// changed so. `new` may have been made with the smallest of tables and another seed. Required: a function
-    /// that was simply replaced would lose its counters. What is no longer needed is in `new` afterwards, to be dropped
-    /// where that delays no packets: it may be gigabytes of rules.
+    /// Take over the configuration of `new` without losing state, counters or packets that wait: this changes the
+    /// configuration of a running function. `new` may have been made with the smallest of tables and another seed.
+    /// Required: replacing the function would lose its counters. Afterwards `new` holds what is no longer needed, to be
+    /// dropped where that delays no packets: it may be gigabytes of rules.
     ///
     /// # Errors
     /// As [`Function::can_adopt`]; nothing is changed then.
@@ -186,15 +186,16 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Become a part of a [`crate::Chain`]: the marks of all inner links in it follow from the outermost one's. Functions
-    /// that hold others hand it on; those without an inner link have nothing to do.
+    /// Become a part of a [`crate::Chain`]: the marks of all inner links in it follow from the outermost one's.
+    /// Functions that hold others pass it on; those without an inner link have nothing to do.
     fn nest(&mut self, nested: Nested);
 }
 
 /// An entry of a state table, for people and monitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which of several functions in a row keeps it, by the names of its halves; empty where there is one.
+    /// Which of several functions in a row keeps it, by the names of the halves; empty where there is only one
+    /// function.
     pub part: &'static str,
     /// The far end of the customer's tunnel, where that is a part of the customer's identity.
     pub softwire: Option<Ipv6Addr>,
@@ -202,15 +203,15 @@ pub struct Entry {
     pub protocol: u8,
     /// The customer's end point; the port of ICMP is the identifier.
     pub inside: SocketAddr,
-    /// What stands for it outside.
+    /// The outside end point.
     pub outside: SocketAddr,
-    /// The end point that it talks to.
+    /// The remote end point.
     pub remote: SocketAddr,
     /// Time since the last packet that counted.
     pub idle: Duration,
 }
 
-/// The error of the first setting that differs, of those that cannot be changed while `runs`.
+/// Returns an error for the first setting that differs; none of these can change while `runs`.
 pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
     let differs = settings.iter().find(|(_, differs)| *differs);
     differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))

@@ -1,8 +1,8 @@
 //! The seeded hash of state-table keys. Apart from the table, because indexes, port choice and steering of
 //! hand-overs all need the same well-mixed 64 bits, and because its quality is tested on its own.
 
-/// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic; the seed keeps
-/// an outsider that does not know it from aiming at one bucket.
+/// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic; an outsider that does
+/// not know the seed cannot aim at one bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     keys: [u64; 3],
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     /// Keys as a NAT sees them (few bits vary, in runs) must fill buckets like random ones: the chi-square statistic
-    /// a degree of freedom lies near 1, for the high bits (bucket) and for the low 16 (tag).
+    /// per degree of freedom lies near 1, for the high bits (bucket) and for the low 16 (tag).
     #[test]
     fn structured_keys_spread_evenly() {
         let h = Hasher::new(1);

@@ -1,5 +1,6 @@
-//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): what they say, how much they quote, and how
-//! many a second there may be. One file for all functions, because they differ only in the recipient and the message.
+//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): their messages, how much they quote, and
+//! how many are allowed a second. One file for all functions, because they differ only in the recipient and the
+//! message.
 
 use crate::ip6::put128;
 use wire::checksum::Sum;
@@ -19,7 +20,7 @@ const ICMP_HEADER: usize = 8;
 const TTL: u8 = 64;
 /// Precedence "internetwork control" for errors (RFC 1812, 4.3.2.5).
 const CONTROL: u8 = 0xc0;
-/// Errors that may be sent at once after a rest.
+/// Errors that may be sent back to back after a pause.
 const BURST: u64 = 32;
 
 /// Type, code and the four octets behind the checksum of an ICMP or ICMPv6 error.
@@ -49,7 +50,7 @@ impl Error {
         Error { kind: 3, code: 4, rest: mtu }
     }
 
-    /// Write the IPv4 packet that says so, as long as `b`, which is all zeros.
+    /// Write the IPv4 packet with this error; it fills `b`, which is all zeros.
     pub(crate) fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
         (b[0], b[1]) = (0x45, CONTROL);
         put16(b, 2, b.len() as u16);
@@ -62,7 +63,7 @@ impl Error {
         self.message(&mut b[IPV4..], quote, Sum::default());
     }
 
-    /// Write the IPv6 packet that says so, as long as `b`, which is all zeros.
+    /// Write the IPv6 packet with this error; it fills `b`, which is all zeros.
     pub(crate) fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
         let len = b.len() - IPV6;
         b[0] = 0x60;
@@ -87,12 +88,12 @@ impl Error {
 /// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limiter {
-    /// When the next error would be due if they came evenly.
+    /// When the next error would be due if errors were evenly spaced.
     due: u64,
 }
 
 impl Limiter {
-    /// Whether an error may be sent at `now` (nanoseconds) where `per_second` may be on average; none with 0.
+    /// Whether an error may be sent at `now` (nanoseconds) if `per_second` are allowed on average; none with 0.
     pub(crate) fn allow(&mut self, now: u64, per_second: u32) -> bool {
         let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
         if self.due > now + BURST * apart {

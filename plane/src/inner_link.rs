@@ -1,5 +1,5 @@
-//! The inner link of a [`crate::Chain`]: the Ethernet addresses of its halves, and the marks of packets that go on in the middle of
-//! the way at another worker. Apart from the chain, because every [`crate::Function`] may be told of it.
+//! The inner link of a [`crate::Chain`]: the Ethernet addresses of its halves, and the marks of packets that are handed
+//! over between the halves. Apart from the chain, because every [`crate::Function`] may be nested in one.
 
 use crate::hash::Hasher;
 use crate::side::Side;
@@ -24,7 +24,7 @@ impl Half {
     pub(crate) fn other(self) -> Half {
         if self == Half::Customer { Half::Internet } else { Half::Customer }
     }
-    /// The side by which it leaves the pair.
+    /// The side on which a packet leaves the pair from this half.
     pub(crate) fn outer(self) -> Side {
         if self == Half::Customer { Side::Customer } else { Side::Internet }
     }
@@ -38,7 +38,7 @@ impl Half {
     }
 }
 
-/// What a [`crate::Function`] in a chain learns of it.
+/// What a [`crate::Function`] in a chain is told about the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested {
     pub(crate) marks: Option<Marks>,
@@ -46,9 +46,9 @@ pub struct Nested {
     pub(crate) depth: u32,
 }
 
-/// Ethernet destinations of packets that go on in the middle at another worker: a group address, which no link delivers as
-/// ours, four octets that cannot be guessed, and the way through chains in chains. A step of the way is a bit, the outermost
-/// chain's the lowest; a one stands in front of the first step.
+/// Ethernet destinations of packets that are handed over between the halves: a group address, which no link delivers as
+/// ours, four octets that cannot be guessed, and the way through nested chains. A step of the way is a bit, the
+/// outermost chain's the lowest; a one stands in front of the first step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks([u8; 5]);
 
@@ -58,20 +58,20 @@ impl Marks {
         Marks([3, a, b, c, d])
     }
 
-    /// The way that a packet has still to go, if it carries a mark.
+    /// The rest of the way of a packet, if it carries a mark.
     #[inline(always)]
     pub(crate) fn way(self, b: &[u8]) -> Option<u8> {
         // Nearly always the first octet decides: unicast.
         if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
     }
 
-    /// The half where a packet goes on, if it carries a mark.
+    /// The half that must process a packet next, if it carries a mark.
     #[inline(always)]
     pub(crate) fn half(self, b: &[u8]) -> Option<Half> {
         self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
     }
 
-    /// Say that a packet goes on at this half, and there where an inner chain has said.
+    /// Mark a packet for this half; the steps that an inner chain has marked remain.
     pub(crate) fn put(self, half: Half, b: &mut [u8]) {
         let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
         if let Some(d) = b.get_mut(..6) {
@@ -80,7 +80,8 @@ impl Marks {
         }
     }
 
-    /// Take the step to this half: what is left of the mark is the half's, or the packet arrives there.
+    /// Take the step to this half: the rest of the mark is for the half, or, if it is empty, the packet enters the half
+    /// without a mark.
     pub(crate) fn step(half: Half, b: &mut [u8]) {
         match b[5] >> 1 {
             0 | 1 => b[..6].copy_from_slice(&half.mac()),

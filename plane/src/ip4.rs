@@ -1,6 +1,6 @@
-//! Reading IPv4: the header with its options, checked completely (RFC 791). Apart from the functions, because NAT, tunnels
-//! and translation all read frames, packets inside tunnels and the quotes of ICMP errors in the same way; what only one of
-//! them wants to know of a packet stands there, as methods of the same header.
+//! Reading IPv4: the header with its options, checked completely (RFC 791). Apart from the functions, because NAT,
+//! tunnels and translation all read frames, packets inside tunnels and the quotes of ICMP errors in the same way; what
+//! only one of them needs from a packet is in that function, as methods of the same header.
 
 use crate::event::Event;
 use crate::fragment::{Key, Piece};
@@ -34,7 +34,7 @@ impl From<Fault> for Event {
     }
 }
 
-/// What the options of a header say about the way.
+/// What the options of a header say about the route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Nothing.
@@ -75,7 +75,7 @@ pub(crate) struct Head4 {
 }
 
 impl Head4 {
-    /// Read and check the header of a packet at `l3` that must be all there, at the latest where `b` ends.
+    /// Read and check the header of a packet at `l3` that must be complete in `b`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -94,7 +94,7 @@ impl Head4 {
         if Sum::default().bytes(&b[h.l3..h.l4]).is_valid() { Ok(h) } else { Err(Fault::Checksum) }
     }
 
-    /// The same without a look at the checksum: routers quote what they have changed already.
+    /// The same without the checksum: routers quote packets that they have already changed.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -132,12 +132,12 @@ impl Head4 {
         self.end - self.l3
     }
 
-    /// Whether it is a part of a datagram only.
+    /// Whether it is a fragment.
     pub(crate) fn is_fragment(&self) -> bool {
         self.more || self.offset > 0
     }
 
-    /// What it has in common with the other fragments of its datagram, out of this tunnel or side.
+    /// The key that it has in common with the other fragments of its datagram from this tunnel or side.
     pub(crate) fn key(&self, from: u128) -> Key {
         Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }
@@ -199,7 +199,7 @@ fn route(mut o: &[u8]) -> Result<Route, Fault> {
 /// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), nor link-local, which no router forwards (RFC 3927, section 7).
 #[inline(always)]
 pub(crate) fn is_ordinary(a: u32) -> bool {
-    /// Bits that 127 and 169 have in common: few other addresses are looked at twice.
+    /// Bits that 127 and 169 have in common: few other addresses need a second check.
     const BOTH: u32 = 0x7f & 0xa9;
     let top = a >> 24;
     top.wrapping_sub(1) < 223 && (top & BOTH != BOTH || top != 127 && a >> 16 != 0xa9fe)

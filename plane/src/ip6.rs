@@ -22,10 +22,10 @@ pub mod next {
     pub const IPV4: u8 = 4;
 }
 
-/// Extension headers that are walked before a packet is given up.
+/// Maximum number of extension headers; a packet with more is dropped.
 const MOST_EXTENSIONS: usize = 8;
 
-/// Outside addresses of a NAT whose Internet speaks IPv6: those of a short prefix, each with its number.
+/// Outside addresses of a NAT with an IPv6 Internet: those of a short prefix, each with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool6(Prefix6);
 
@@ -94,7 +94,7 @@ pub fn put128(b: &mut [u8], at: usize, v: u128) {
     b[at..at + 16].copy_from_slice(&v.to_be_bytes());
 }
 
-/// Whether an address holds for one link only.
+/// Whether an address is link-local.
 pub(crate) fn is_link_local(a: u128) -> bool {
     a >> 118 == 0xfe80 >> 6
 }
@@ -105,8 +105,8 @@ pub(crate) fn is_martian(a: u128) -> bool {
     a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
-/// Whether an IPv6 address is none of those that need a closer look: ::/64 with the unspecified and loopback, and fe00::/7
-/// with all that is link-local or multicast.
+/// Whether an IPv6 address needs no further check: it lies neither in ::/64, which has the unspecified and the loopback
+/// address, nor in fe00::/7, which has all link-local and multicast addresses.
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
     // One comparison for both.
@@ -247,8 +247,8 @@ impl Head6 {
         Err(Event::BadExtension)
     }
 
-    /// Look at the options as the node that the packet in `b` is for has to (RFC 8200, section 4.2); those of a part of a datagram in front
-    /// of the fragment header only, since what is behind belongs to the whole.
+    /// Check the options as the destination of the packet in `b` must (RFC 8200, section 4.2). In a fragment, check
+    /// only those in front of the fragment header, as those behind it belong to the whole datagram.
     ///
     /// # Errors
     /// The first option to be refused.
@@ -268,27 +268,27 @@ impl Head6 {
         Ok(())
     }
 
-    /// Whether a packet, which stands in `b`, is neighbour discovery, which is the machine's own (RFC 4861); it never has
+    /// Whether the packet in `b` is neighbour discovery, which the machine itself answers (RFC 4861); it never has
     /// extension headers.
     pub(crate) fn is_discovery(&self, b: &[u8]) -> bool {
         let icmp = self.protocol == header::ICMPV6 && self.part.is_none() && self.l4 < self.end;
         icmp && self.hop_limit == 255 && DISCOVERY.contains(&b[self.l4])
     }
 
-    /// Whether it is a part of a datagram only; an atomic fragment is not.
+    /// Whether it is a fragment of several; an atomic fragment is not.
     pub fn is_fragment(&self) -> bool {
         self.part.is_some_and(|p| !p.is_atomic())
     }
 }
 
-/// An option that ends a packet at the node that it is for.
+/// An option because of which the destination must drop the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadOption {
     /// Longer than its header.
     Length,
     /// Unknown, and not to be skipped.
     Unknown,
-    /// Unknown at this place; the sender gets an error.
+    /// Unknown, at this offset; the sender gets an error.
     Told(usize),
 }
 
@@ -305,7 +305,7 @@ fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
         if behind > end {
             return Err(BadOption::Length);
         }
-        // All that are known here, or may matter to a tunnel, can be skipped by nodes that do not know them.
+        // All options that are known here, or may matter to a tunnel, may be skipped by nodes that do not know them.
         match b[at] >> 6 {
             0 => at = behind,
             1 => return Err(BadOption::Unknown),

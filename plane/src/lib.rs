@@ -1,5 +1,5 @@
-//! What each technology does to a packet, and the tester's views: which frames and expectations a
-//! set-up needs. Nothing here sends anything or reads a clock; time is an argument.
+//! What each technology does to a packet, and the tester's views: the frames and expectations of each set-up. Nothing
+//! here sends packets or reads a clock; time is an argument.
 
 #![forbid(unsafe_code)]
 

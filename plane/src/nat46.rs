@@ -1,6 +1,6 @@
-//! Stateful NAT46: customers with IPv4, an Internet with IPv6, and a few IPv6 addresses that all customers share (RFC 9693
-//! counts it among the stateful NATxy). It is the NAT44 before the translator, as a customer's edge of MAP-T is; here are
-//! the addresses, which are all that is its own.
+//! Stateful NAT46: customers with IPv4, an Internet with IPv6, and a few IPv6 addresses that all customers share (RFC
+//! 9693 counts it among the stateful NATxy). It is a NAT44 in front of the translator, as in a MAP-T CE; only its
+//! addresses differ, and these are here.
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
@@ -16,17 +16,17 @@ use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Tra
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// What an IPv6 header is longer than an IPv4 header.
+/// Octets by which an IPv6 header is longer than an IPv4 header.
 const GROWTH: u16 = 20;
 
 /// A NAT46.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The side where IPv6 is spoken.
+    /// The IPv6 side.
     pub internet: Side6,
     /// Outside addresses.
     pub pool: Pool6,
-    /// Remote hosts of which customers know an IPv4 address: explicit maps (RFC 7757), and a prefix for all others.
+    /// Remote hosts to which customers send by IPv4 addresses: explicit maps (RFC 7757); `pref64` is for all others.
     pub maps: Vec<Pair>,
     /// The prefix that IPv4 addresses without a map are embedded in (RFC 6052).
     pub pref64: Option<Prefix6>,
@@ -34,8 +34,8 @@ pub struct Config {
     pub private_behind_well_known: bool,
     /// The size to which packets without DF are fragmented (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
-    /// The customers' side and prefixes, ports, behaviour, timeouts and limits. What it says of the Internet's side and of
-    /// the pool is not used: these follow from the above.
+    /// The customers' side and prefixes, ports, behaviour, timeouts and limits. Its settings of the Internet's side and
+    /// of the pool are not used: these follow from the fields above.
     pub nat: nat44::Config,
 }
 
@@ -56,7 +56,7 @@ pub enum Nat46Error {
         "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
     )]
     NoRemotes,
-    /// No IPv4 addresses are left to stand for the pool inside the gateway.
+    /// No IPv4 addresses are left to represent the pool inside the gateway.
     #[error("a NAT46 whose customers and maps have every IPv4 address: leave a /16 free, for its own use")]
     Full,
     /// The NAT44's part.
@@ -97,7 +97,7 @@ impl Config {
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
         t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
-        // From one customer to another there is no way: no IPv4 address stands for an outside address.
+        // Customers cannot reach each other: outside addresses have no IPv4 address.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
@@ -111,7 +111,7 @@ impl Config {
     /// How packets from the Internet are to be spread over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// The half with the state: its pool are the numbers of the outside addresses.
+    /// The half with the state: its pool consists of the numbers of the outside addresses.
     fn nat_before(&self, first: Ipv4Addr) -> nat44::Config {
         let mtu = self.internet.mtu.saturating_sub(GROWTH);
         nat44::Config {
@@ -122,7 +122,7 @@ impl Config {
         }
     }
 
-    /// Which addresses stand for each other.
+    /// The address mapping of the translator.
     fn outside(&self) -> Result<Outside, Nat46Error> {
         self.pool.not(self.internet.address)?;
         if self.maps.is_empty() && self.pref64.is_none() {
@@ -146,12 +146,12 @@ fn range(p: Prefix4) -> AddrRange {
     AddrRange { first: first.into(), count: p.count().min(u32::MAX.into()) as u32 }
 }
 
-/// The addresses of a NAT46: a number for each outside address, and for everybody else what an SIIT has.
+/// The addresses of a NAT46: a number for each outside address, and the rules of SIIT for all remote hosts.
 pub struct Outside {
     pool: Pool6,
     /// The number of the first outside address.
     first: u32,
-    /// Where else, beside the maps, these numbers may not lie: the customers, and the own address.
+    /// Addresses that these numbers must not overlap, in addition to the maps: the customers', and the gateway's own.
     inside: Vec<Prefix4>,
     address: Ipv4Addr,
     remotes: Siit,
@@ -164,7 +164,7 @@ impl Addressing for Outside {
             return self.pool.nth(point.addr.wrapping_sub(self.first)).ok_or(Event::SourceUnmapped);
         }
         let remote = self.remotes.to_ipv6(end, point)?;
-        // All addresses behind it are customers', none is on the Internet.
+        // An outside address belongs to customers; it is no remote host.
         if self.pool.number(remote).is_some() { Err(Event::DestinationUnmapped) } else { Ok(remote) }
     }
 
@@ -190,7 +190,7 @@ impl Addressing for Outside {
         }
     }
 
-    /// Every session has one of the outside addresses, and the NAT44 knows them by their numbers.
+    /// Every session has one of the outside addresses, by its number.
     fn can_adopt(&self, new: &Outside) -> Result<(), String> {
         unchanged(&[("pool", self.pool != new.pool)], SESSIONS)?;
         if self.first == new.first {

@@ -1,6 +1,6 @@
-//! A NAT44 behind a half that gives each customer a number: all that a NAT64 (whose half translates) and an AFTR (whose half
-//! tunnels) have in common, which is nearly everything. The number plays the customer's inside IPv4 address, so that there is
-//! one NAT with one set of rules; given back it is when neither half needs it any more.
+//! A NAT44 behind a half that gives each customer a number: everything that a NAT64 (whose half translates) and an AFTR
+//! (whose half tunnels) have in common. The number takes the place of the customer's inside IPv4 address, so that there
+//! is one NAT with one set of rules. It is freed when neither half needs it any more.
 
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nested};
@@ -15,26 +15,26 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 use wire::Prefix4;
 
-/// The customers' half: whatever it lets towards the NAT comes from a number of its dictionary.
+/// The customers' half: every packet that it sends to the NAT has a number of its dictionary as its source.
 pub trait Numbering: Function {
-    /// What it tells customers apart by.
+    /// What distinguishes customers.
     type Key: Key;
-    /// What the whole is configured by.
+    /// The configuration of both halves.
     type Config: Send;
     /// The dictionary.
     fn dictionary(&self) -> &Customers<Self::Key>;
     /// See [`Customers::tidy`].
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
-    /// A session of the NAT with the customer's own name in place of its number.
+    /// A session of the NAT with the customer's own address in place of its number.
     fn named(&self, session: Entry) -> Option<Entry>;
-    /// What the NAT behind it is configured by.
+    /// The configuration of the NAT behind it.
     fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
     /// Whether [`Self::follow`] is possible.
     ///
     /// # Errors
     /// What differs and cannot be changed while there is state.
     fn can_follow(&self, config: &Self::Config, numbers: Prefix4) -> Result<(), String>;
-    /// Take over a configuration, and from `new`, made with it, all that is no state.
+    /// Take over a configuration, and from `new`, which was made with it, everything but state.
     fn follow(&mut self, config: &Self::Config, numbers: Prefix4, new: &mut Self);
 }
 
@@ -43,13 +43,13 @@ pub struct Numbered<H: Numbering> {
     affinity: Affinity,
     pair: Chain<H, Nat44>,
     config: H::Config,
-    /// Where the customers' numbers lie.
+    /// The prefix of the customers' numbers.
     numbers: Prefix4,
 }
 
 impl<H: Numbering> Numbered<H> {
-    /// A half, called `name` in front of its counters, and the NAT behind it, both made of this configuration. All workers
-    /// of a gateway get the same configuration and seed.
+    /// A half, whose counters have the prefix `name`, and the NAT behind it, both made from this configuration. All
+    /// workers of a gateway get the same configuration and seed.
     pub(crate) fn join(
         (name, half): (&'static str, H),
         nat: Nat44,
@@ -63,7 +63,7 @@ impl<H: Numbering> Numbered<H> {
         Numbered { affinity: Affinity::new(worker, workers), pair, config, numbers }
     }
 
-    /// The same where all customers with a common prefix of this length are one worker's.
+    /// The same where one worker has all customers with a common prefix of this length.
     pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
         Numbered { affinity: self.affinity.together_by(prefix), ..self }
     }
@@ -173,7 +173,7 @@ pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: us
     Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
 }
 
-/// The hosts of static mappings, each once and in order: the customers that are known for good, with the first numbers.
+/// The hosts of static mappings, each once and in order: the permanent customers, which have the first numbers.
 pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
     hosts.sort_unstable();
@@ -200,12 +200,13 @@ pub(crate) fn place_statics<A: Inside>(
     nat.place_statics(|number| worker(hosts[(u32::from(number) - first) as usize]) as u16);
 }
 
-/// The number of the host of static mappings that has this place in their order.
+/// The number of the `place`-th host of static mappings.
 fn number_of_host(numbers: Prefix4, place: usize) -> Ipv4Addr {
     (u32::from(first(numbers)) + 1 + place as u32).into()
 }
 
-/// The first of these numbers, which no customer has: what the customers' half itself sends to the Internet comes from it.
+/// The first of these numbers, which no customer has: the source of packets that the customers' half itself sends to
+/// the Internet.
 pub(crate) fn first(numbers: Prefix4) -> Ipv4Addr {
     (u32::from(numbers.addr) & numbers.mask()).into()
 }
@@ -215,8 +216,8 @@ pub(crate) fn near(address: Ipv4Addr, mtu: u16) -> Side4 {
     Side4 { mac: chain::CUSTOMER_HALF, next_hop: chain::INTERNET_HALF, address, mtu }
 }
 
-/// The NAT's configuration at the other end, where what it sends itself comes from `address`. Sizes on the customers' side
-/// are their half's business.
+/// The NAT's configuration at the other end; packets that it sends itself have the source `address`. The customers'
+/// half handles packet sizes on its side.
 pub(crate) fn far(nat: &nat44::Config, numbers: Prefix4, address: Ipv4Addr) -> nat44::Config {
     let mut nat = nat.clone();
     nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address, mtu: u16::MAX };

@@ -1,5 +1,5 @@
-//! Functions as objects. Workers, file mode and wrappers call a function once a batch as a trait object, and are therefore compiled
-//! once, and not once for each technology.
+//! Functions as trait objects. Workers, file mode and wrappers call a function through one, once a batch, and are
+//! therefore compiled only once, not once for each technology.
 
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::any::Any;

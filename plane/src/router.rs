@@ -12,7 +12,7 @@ use wire::header::{TYPE_IPV4, be16};
 pub struct Hop {
     /// Our own address on this side.
     pub own: Mac,
-    /// Where everything on this side is sent to.
+    /// The next hop of all frames that leave on this side.
     pub next: Mac,
 }
 

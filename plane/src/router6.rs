@@ -1,4 +1,4 @@
-//! A plain IPv6 router between two sides (RFC 8200): the forwarding baseline of everything that speaks IPv6 (RFC 5180).
+//! A plain IPv6 router between two sides (RFC 8200): the forwarding baseline of all IPv6 functions (RFC 5180).
 //! Stateless; everything that comes in on one side leaves on the other.
 
 use crate::count::events;
@@ -59,7 +59,7 @@ pub struct Config {
     pub customer: Side6,
     /// The Internet's side.
     pub internet: Side6,
-    /// ICMPv6 errors in a second, at most; 0 for none.
+    /// Maximum number of ICMPv6 errors in a second; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-/// One side, ready to use.
+/// One side, precomputed.
 struct Link {
     side: Side6,
     own: OwnMac,
@@ -107,7 +107,8 @@ impl Router6 {
         }
     }
 
-    /// How packets are to be spread over the workers: by addresses and ports. Without state any worker may have any packet.
+    /// How packets are to be spread over the workers: by addresses and ports. Without state, any worker may process any
+    /// packet.
     pub const STEER: Steering = Steering::Hash(&[(SRC, L4 + 4 - SRC)]);
 
     /// How often something happened.
@@ -157,7 +158,7 @@ impl Router6 {
     #[inline]
     fn route(&self, src: u128, dst: u128, is_group: bool, b: &[u8]) -> Result<(), Event> {
         let is_own = self.addresses.contains(&dst) || is_link_local(dst) || is_link_local(src);
-        // Neighbour discovery never passed a router (RFC 4861, section 3.1).
+        // Valid neighbour discovery has not passed a router (RFC 4861, section 3.1).
         let may_discover = b[HOP_LIMIT] == 255;
         if is_own || may_discover && Head6::of_frame(b).is_ok_and(|head| head.is_discovery(b)) {
             return Err(Event::Local);

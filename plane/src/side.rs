@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
 use wire::header::word;
 
-/// Where a packet came in or goes out.
+/// The side on which a packet arrives or leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The customers' side (Left, inside).
@@ -24,7 +24,7 @@ impl Side {
     }
 }
 
-/// A side where IPv4 is spoken.
+/// An IPv4 side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side4 {
     /// Ethernet address of the gateway on this side.
@@ -37,7 +37,7 @@ pub struct Side4 {
     pub mtu: u16,
 }
 
-/// A side where IPv6 is spoken.
+/// An IPv6 side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side6 {
     /// Ethernet address of the gateway on this side.
@@ -50,15 +50,15 @@ pub struct Side6 {
     pub mtu: u16,
 }
 
-/// The address that a gateway of two halves has on its inner link of IPv4: one of those that no host can have (RFC 7335),
-/// and another than on the customers' side. Errors that the half behind a NAT44 sends to customers come from it: from an
-/// address that the NAT44 has itself they would belong to no host, and be dropped.
+/// The address that a gateway of two halves has on its IPv4 inner link: one that no host can have (RFC 7335), and
+/// different from that on the customers' side. It is the source of errors that the half behind a NAT44 sends to
+/// customers: from an address of the NAT44 itself they would have no session, and be dropped.
 pub fn inner_address(customer: Ipv4Addr) -> Ipv4Addr {
     const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 0, 2), Ipv4Addr::new(192, 0, 0, 3)];
     ADDRESSES[usize::from(customer == ADDRESSES[0])]
 }
 
-/// The gateway's Ethernet address on a side, as a word, so that one comparison says for whom a frame is.
+/// The gateway's Ethernet address on a side, as a word, so that one comparison tells whether a frame is for it.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnMac(u64);
 

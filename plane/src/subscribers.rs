@@ -1,6 +1,7 @@
-//! Which customers are one subscriber, so that quotas and port blocks are its own however many addresses it uses: all behind the
-//! same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64 or NAT66. Apart from the
-//! dictionary of customers, because a gateway without quotas and blocks does not have this table at all.
+//! Which customers are one subscriber, so that quotas and port blocks apply to it however many addresses it uses: all
+//! behind the same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64
+//! or NAT66. Apart from the dictionary of customers, because a gateway without quotas and blocks does not have this
+//! table at all.
 
 use crate::customers::Key;
 use crate::hash::Hasher;
@@ -9,12 +10,12 @@ use arena::{ArenaError, Array, AtomicArray};
 use std::sync::Arc;
 use wire::Prefix4;
 
-/// Subscribers of one worker, each with a number of its own above zero.
+/// Subscribers of one worker, each with a unique number above zero.
 pub(crate) struct Subscribers {
     ends: Slab<u128>,
     index: Index,
     hasher: Hasher,
-    /// Customers of each.
+    /// Number of customers of each.
     customers: Array<u32>,
     /// The subscriber of each customer's number; the NAT reads it.
     of: Arc<AtomicArray>,
@@ -38,7 +39,7 @@ impl Subscribers {
         })
     }
 
-    /// Bytes of memory for so many customers.
+    /// Bytes of memory for `capacity` customers.
     pub(crate) fn bytes_for(capacity: u64) -> u64 {
         // Numbers lie in a prefix of up to twice as many addresses.
         capacity * (16 + 4 + 4 + 2 * 8) + Index::bytes_for(capacity)
@@ -49,7 +50,7 @@ impl Subscribers {
         Arc::clone(&self.of)
     }
 
-    /// A customer behind this softwire, or in the prefix that begins here, got a number.
+    /// Note that a customer behind this softwire, or in the prefix that begins with `end`, got a number.
     #[cold]
     pub(crate) fn add(&mut self, number: u32, end: u128) {
         let hash = end.hash(&self.hasher);
@@ -65,13 +66,13 @@ impl Subscribers {
         self.of.store(self.place(number), u64::from(e) + 1);
     }
 
-    /// The subscriber behind this softwire, or with the prefix that begins here, as [`Self::of`] has it; `None` for one who has
-    /// no customer with a number.
+    /// The subscriber behind this softwire, or with the prefix that begins with `end`, as in [`Self::of`]; `None` for
+    /// one that has no customer with a number.
     pub(crate) fn known(&self, end: u128) -> Option<u32> {
         self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
     }
 
-    /// A customer's number was given back.
+    /// Note that a customer's number was freed.
     pub(crate) fn end(&mut self, number: u32) {
         let place = self.place(number);
         let Some(e) = self.of.load(place).checked_sub(1).map(|e| e as u32) else { return };
@@ -83,7 +84,8 @@ impl Subscribers {
         }
     }
 
-    /// Forget everybody, in constant time: a number means something again once it is given out anew.
+    /// Forget all subscribers, in constant time: the entry of a number is valid again once the number is assigned
+    /// again.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.index.clear();

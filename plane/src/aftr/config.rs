@@ -52,11 +52,11 @@ pub struct Config {
     pub flow_label: FlowLabel,
     /// Packets larger than a tunnel.
     pub oversize: Oversize,
-    /// Limits for tunnel packets in parts (RFC 6333, section 6.3).
+    /// Limits for fragmented tunnel packets (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
-    /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. What it says of the customers' side
-    /// (`customer`, `inside`, `numbered`, `statics`) is not used: there the customers' numbers are. A subscriber of its quotas and
-    /// port blocks is a softwire with all its addresses inside.
+    /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. Its settings of the customers' side
+    /// (`customer`, `inside`, `numbered`, `statics`) are not used: the customers' numbers take their place. A
+    /// subscriber of its quotas and port blocks is a softwire with all its addresses inside.
     pub nat: nat44::Config,
 }
 
@@ -79,8 +79,8 @@ impl Config {
         }
     }
 
-    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
-    /// share out evenly. Hosts of static mappings have room of their own at each worker.
+    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
+    /// does not distribute them evenly. Hosts of static mappings have room of their own at each worker.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

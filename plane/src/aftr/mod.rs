@@ -1,6 +1,6 @@
-//! The AFTR of DS-Lite (RFC 6333): the far end of all customers' tunnels with a dictionary of (softwire, IPv4 address inside),
-//! and behind it a NAT44 whose inside addresses are the dictionary's numbers. So customers' addresses may overlap, which
-//! is what section 6.6 of the RFC extends the NAT's table for.
+//! The AFTR of DS-Lite (RFC 6333): the far end of all customers' tunnels with a dictionary of (softwire, IPv4 address
+//! inside), and behind it a NAT44 whose inside addresses are the dictionary's numbers. So customers' addresses may
+//! overlap: section 6.6 of the RFC extends the NAT's table for this.
 
 pub mod config;
 mod softwires;
@@ -75,7 +75,7 @@ impl Aftr {
             nat.count_by(subscribers.of());
             softwires.count(subscribers);
         }
-        // All parts of what a softwire sends come to one worker: among tunnels there is nothing to hand over.
+        // All fragments from a softwire arrive at one worker: the tunnel half has nothing to hand over.
         let tunnel = Tunnel::new(config.tunnel(numbers), softwires, 0, 1, seed ^ (worker as u64) << 32)?;
         Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
@@ -133,7 +133,7 @@ impl Config {
         nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }
     }
 
-    /// Why a host cannot be a customer's, if it cannot.
+    /// Why this cannot be a customer's host; `None` if it can.
     fn not_a_customer(&self, host: Host) -> Option<String> {
         let Host { softwire, address } = host;
         let (end, inner) = (softwire.to_bits(), u32::from(address));
@@ -162,9 +162,9 @@ impl Config {
         t.flow_label = self.flow_label;
         t.oversize = self.oversize;
         t.reassembly = self.reassembly;
-        // From one customer to another the way is through the NAT.
+        // Packets between customers pass through the NAT.
         t.hairpinning = false;
-        // RFC 6333 has no answers for strangers.
+        // RFC 6333 defines no ICMP errors for unknown senders.
         (t.answer_spoofed, t.answer_unknown) = (false, false);
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t

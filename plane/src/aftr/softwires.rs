@@ -11,7 +11,7 @@ use wire::{Prefix4, Prefix6};
 /// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
 
-/// Whether an IPv4 address is the AFTR's own, or reserved, so that no customer has it.
+/// Whether an IPv4 address is reserved or the AFTR's own, so that no customer may have it.
 #[inline(always)]
 pub(super) fn is_reserved(addr: u32) -> bool {
     addr & !1 == NOT_CUSTOMERS
@@ -40,7 +40,7 @@ impl Customer {
         self.count_permanent();
     }
 
-    /// Say whose the customers are that are known for good.
+    /// Assign the permanent customers to their subscribers.
     fn count_permanent(&mut self) {
         if let Some(s) = &mut self.subscribers {
             self.customers.permanent().for_each(|(number, c)| s.add(number, c.end()));

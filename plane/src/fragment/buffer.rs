@@ -1,11 +1,12 @@
-//! A packet in memory of its own, as large as a datagram may be: what has waited, or has been reassembled.
+//! A copy of a packet outside the frames of the caller, as large as a datagram may be: it has waited, or has been
+//! reassembled.
 
 use crate::function::Packet;
 
-/// Octets in front of a packet in memory of its own, for headers.
+/// Octets in front of such a packet, for headers.
 const HEADROOM: usize = 128;
 
-/// A packet in memory of its own.
+/// A packet outside the frames of the caller.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
@@ -25,7 +26,7 @@ impl Buffer {
         b
     }
 
-    /// Go on with these octets.
+    /// Append these octets.
     pub(crate) fn append(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
     }

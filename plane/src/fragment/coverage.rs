@@ -1,4 +1,4 @@
-//! Which octets of a datagram have come, and how a further fragment fits them. Its own file because it is arithmetic
+//! Which octets of a datagram have arrived, and how a further fragment fits them. Its own file because it is arithmetic
 //! alone: it knows neither headers nor the store.
 
 use super::Piece;
@@ -7,24 +7,24 @@ use super::Piece;
 /// datagram in Ethernet frames 22.
 const RUNS: usize = 24;
 
-/// Which octets of a datagram have come: runs without gaps, in order, apart from each other, each its first octet and
-/// the one after its last.
+/// Which octets of a datagram have arrived: disjoint runs without gaps, in order, each as its first octet and the one
+/// after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
     runs: [(u32, u32); RUNS],
     used: u8,
-    /// Octets in all; 0 while the last fragment has not come.
+    /// Octets in all; 0 until the last fragment has arrived.
     total: u32,
 }
 
-/// What a fragment is to those that came before it.
+/// How a fragment relates to those that arrived before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// New octets, and some are still missing.
     New,
-    /// New octets, the last ones missing.
+    /// New octets, and now none is missing.
     Complete,
-    /// All its octets have come before: the network doubled it.
+    /// A duplicate: all its octets have arrived before.
     Again,
     /// It overlaps in part, or disagrees about the end.
     Overlap,
@@ -35,7 +35,7 @@ pub(crate) enum Fit {
 impl Coverage {
     pub(super) const NOTHING: Coverage = Coverage { runs: [(0, 0); RUNS], used: 0, total: 0 };
 
-    /// Adds the octets of a fragment. Nothing is added but by `New` and `Complete`.
+    /// Adds the octets of a fragment. Only with the results `New` and `Complete` is something added.
     pub(super) fn add(&mut self, piece: Piece) -> Fit {
         let (first, end, last) = (piece.offset as u32, (piece.offset + piece.len) as u32, !piece.more);
         let used = usize::from(self.used);
@@ -46,7 +46,7 @@ impl Coverage {
         if first >= end || ends_elsewhere || (last && farthest > end) {
             return Fit::Overlap;
         }
-        // The first run that ends behind our beginning: it is the one that could have octets of ours.
+        // The first run that ends behind the fragment's first octet: the one that may overlap it.
         let at = runs.iter().position(|run| run.1 > first).unwrap_or(used);
         if let Some(run) = runs.get(at).filter(|run| run.0 < end) {
             return if run.0 <= first && end <= run.1 { Fit::Again } else { Fit::Overlap };

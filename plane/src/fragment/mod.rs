@@ -14,8 +14,8 @@ pub(crate) use tracker::{Bounds, Tracker, Whose};
 use crate::steer::by_hash;
 use std::time::Duration;
 
-/// What the fragments of a datagram have in common, and the tunnel or the side that they came out of: a sender says nothing about
-/// another one's fragments.
+/// What the fragments of a datagram have in common, and the tunnel or the side from which they arrived: one sender's
+/// fragments must not match another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub from: u128,
@@ -25,7 +25,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The worker of `workers` where the fragments of a datagram meet: by a hash of addresses and identification.
+    /// The worker of `workers` that collects the fragments of a datagram: by a hash of addresses and identification.
     pub(crate) fn worker(&self, workers: u16) -> u16 {
         let (src, dst) = self.addresses;
         let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
@@ -52,12 +52,12 @@ pub(crate) type Ports = [Option<u16>; 2];
 pub struct Waiting {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Octets of the fragments kept, with what keeping them takes.
+    /// Octets of the fragments kept, with the overhead of keeping them.
     pub octets: usize,
 }
 
-/// Limits of a store of fragments. When it is full, the datagram that has waited longest goes: a complete one needs
-/// milliseconds, so that a flood of incomplete ones displaces itself.
+/// Limits of a store of fragments. When it is full, it removes the datagram that has waited longest: a datagram that
+/// becomes complete needs milliseconds, so a flood of incomplete ones displaces only itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartLimits {
     /// Datagrams known at a time.
@@ -69,14 +69,15 @@ pub struct PartLimits {
 }
 
 impl PartLimits {
-    /// For fragments whose first alone shows the port.
+    /// For datagrams of which only the first fragment has the port.
     pub const FRAGMENTS: PartLimits =
         PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
 
-    /// For datagrams that are reassembled: the time is what RFC 1122, section 3.3.2, and RFC 8200, section 4.5, ask for.
+    /// For datagrams that are reassembled, with the time that RFC 1122, section 3.3.2, and RFC 8200, section 4.5,
+    /// require.
     pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
-    /// Whether so much may wait.
+    /// Whether `waiting` is within the limits.
     pub fn allow(&self, waiting: Waiting) -> bool {
         waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
     }

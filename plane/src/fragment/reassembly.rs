@@ -1,6 +1,7 @@
-//! Datagrams reassembled from fragments that come in any order, whatever IP version brings them (RFC 791, section 3.2; RFC
-//! 8200, section 4.5). Overlapping fragments end their datagram, those not yet received included (RFC 5722; RFC 3128, section
-//! 3). Apart from the functions that need it, because tunnels and NAT64 differ only in the headers in front.
+//! Datagrams reassembled from IPv4 or IPv6 fragments that arrive in any order (RFC 791, section 3.2; RFC 8200, section
+//! 4.5). If fragments overlap, all fragments of the datagram are dropped, those not yet received included (RFC 5722;
+//! RFC 3128, section 3). Apart from the functions that need it, because tunnels and NAT64 differ only in the headers in
+//! front.
 
 use super::coverage::Fit;
 use super::tracker::{Kept, Tracker};
@@ -15,7 +16,7 @@ pub(crate) struct Fragment<'a> {
     pub offset: usize,
     /// Whether there are fragments behind it.
     pub more: bool,
-    /// Headers in front, which are kept of the first fragment.
+    /// Headers in front; those of the first fragment are kept.
     pub headers: &'a [u8],
     /// What it carries of the datagram.
     pub payload: &'a [u8],
@@ -23,14 +24,14 @@ pub(crate) struct Fragment<'a> {
     pub ecn: u8,
 }
 
-/// What is known of a datagram beside its octets.
+/// What is known of a datagram in addition to its octets.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Length of the first fragment's headers, which are kept in front of its payload.
     headers: usize,
     /// The ECN fields of its fragments, a bit each.
     ecn: u8,
-    /// Fragments overlapped: everything of it is dropped.
+    /// Fragments overlapped: all its fragments are dropped.
     dead: bool,
 }
 
@@ -51,7 +52,7 @@ impl Datagram {
         self.kept.iter().map(|k| k.bytes.len()).sum::<usize>() - self.seen.headers
     }
 
-    /// The ECN field that all fragments make.
+    /// The ECN field that the datagram gets from all its fragments.
     pub(crate) fn ecn(&self) -> Option<u8> {
         join_ecn(self.seen.ecn)
     }
@@ -66,11 +67,11 @@ impl Datagram {
     }
 }
 
-/// A datagram whose time is over.
+/// A datagram that was not complete in time.
 pub(crate) struct Late {
     /// Fragments dropped.
     pub fragments: u64,
-    /// The first fragment with its headers, if it had come.
+    /// The first fragment with its headers, if it had arrived.
     pub first: Option<Vec<u8>>,
 }
 
@@ -90,18 +91,18 @@ impl<K: Ord + Copy> Reassembly<K> {
         self.0.is_empty()
     }
 
-    /// Whether fragments of this datagram came before.
+    /// Whether fragments of this datagram have arrived.
     pub(crate) fn knows(&self, key: &K) -> bool {
         self.0.knows(key)
     }
 
-    /// Forgets what came of this datagram; gives how many fragments that were.
+    /// Forgets the fragments of this datagram; returns how many there were.
     pub(crate) fn give_up(&mut self, key: &K) -> u64 {
         self.0.forget(key)
     }
 
-    /// Takes a fragment in; gives the datagram when it was the last one missing. That lengths are possible the caller has
-    /// checked. Counts what others lose.
+    /// Adds a fragment; returns the datagram if this was the last one missing. The caller has checked that the lengths
+    /// are possible. Counts fragments of other datagrams that are displaced.
     ///
     /// # Errors
     /// The reason to drop it.
@@ -134,7 +135,7 @@ impl<K: Ord + Copy> Reassembly<K> {
         match fit {
             Fit::New | Fit::Complete => {}
             Fit::Scattered => return Err(Event::FragmentFull),
-            // The network doubled it; RFC 8200, section 4.5, lets us keep the other one.
+            // A duplicate; RFC 8200, section 4.5, permits dropping it and keeping the other.
             Fit::Again if has(store, &key, f) => return Err(Event::FragmentOverlap),
             Fit::Again | Fit::Overlap => {
                 count.add_many(Event::FragmentOverlap, store.take_kept(&key).len() as u64);
@@ -150,13 +151,13 @@ impl<K: Ord + Copy> Reassembly<K> {
         if store.keep(&key, f.offset, [headers, f.payload].concat()) {
             return Ok(fit);
         }
-        // Without these octets it never becomes complete.
+        // Without these octets the datagram never becomes complete.
         let lost = store.forget(&key);
         count.add_many(Event::FragmentFull, lost);
         Err(Event::FragmentFull)
     }
 
-    /// Gives up a datagram whose time is over, one a call.
+    /// Removes a datagram that was not complete in time, one a call.
     pub(crate) fn expire(&mut self, now: u64) -> Option<Late> {
         let key = self.0.expired(now)?;
         let kept = self.0.take_kept(&key);
@@ -172,14 +173,14 @@ impl<K: Ord + Copy> Reassembly<K> {
     }
 }
 
-/// Whether exactly this fragment has come before.
+/// Whether exactly this fragment has arrived before.
 fn has<K: Ord + Copy>(store: &mut Tracker<K, Seen>, key: &K, f: &Fragment) -> bool {
     let headers = if f.offset == 0 { store.get(key).map_or(0, |seen| seen.headers) } else { 0 };
     store.kept(key).iter().any(|k| k.offset == f.offset && k.bytes[headers..] == *f.payload)
 }
 
-/// The ECN field of a datagram whose fragments have these, a bit each: congestion that one of them met counts, unless another one
-/// says that it cannot be told (RFC 3168, section 5.3).
+/// The ECN field of a datagram whose fragments have these, a bit each: CE if one of them has it, and `None` if one has
+/// CE and another is Not-ECT (RFC 3168, section 5.3).
 fn join_ecn(seen: u8) -> Option<u8> {
     match (seen & 1 << CE != 0, seen & 1 != 0) {
         (true, true) => None,

@@ -1,5 +1,6 @@
-//! The store: which datagrams have fragments here, what the first fragment of each has shown, and copies of those that wait for
-//! it, in whatever order they come (RFC 6269, section 11; RFC 7596, section 8; RFC 7597, section 8.3.2; RFC 4787, REQ-14).
+//! The store: which datagrams have fragments here, the ports from the first fragment of each, and copies of the
+//! fragments that wait for it, in whatever order they arrive (RFC 6269, section 11; RFC 7596, section 8; RFC 7597,
+//! section 8.3.2; RFC 4787, REQ-14).
 
 use super::coverage::{Coverage, Fit};
 use super::{Key, PartLimits, Piece, Ports, Waiting};
@@ -7,16 +8,16 @@ use crate::event::{Counters, Event};
 use crate::function::Verdict;
 use std::collections::BTreeMap;
 
-/// Fragments kept of a datagram, at most: path MTUs of 1280 octets and more make 52 of the largest.
+/// Maximum number of fragments kept of a datagram: the largest datagram has 52 at a path MTU of 1280 octets.
 const MOST_KEPT: usize = 128;
-/// What a kept fragment takes beside its octets.
+/// Overhead of a kept fragment, in octets.
 const EXTRA: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Fragments kept, and their octets with what keeping them takes.
+    /// Fragments kept, and their octets with the overhead of keeping them.
     pub fragments: usize,
     pub octets: usize,
     /// How long a datagram is known, in nanoseconds.
@@ -40,9 +41,9 @@ pub(crate) struct Kept {
     pub bytes: Vec<u8>,
 }
 
-/// A datagram of which fragments have come.
+/// A datagram of which fragments have arrived.
 struct Entry<V> {
-    /// Its number in the order in which datagrams came.
+    /// Its number in the order in which datagrams arrived.
     number: u64,
     due: u64,
     coverage: Coverage,
@@ -54,7 +55,7 @@ struct Entry<V> {
 pub(crate) enum Whose {
     /// The ports of its first fragment.
     Known(Ports),
-    /// The first has not come, or another worker knows: the packet ends here with this verdict.
+    /// The first has not arrived, or another worker has the ports: this is the packet's verdict.
     Not(Verdict),
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     number: u64,
     fragments: usize,
     octets: usize,
-    /// Fragments that lost their place since last asked.
+    /// Fragments that were displaced since the last call of [`Self::take_lost`].
     lost: u64,
 }
 
@@ -95,7 +96,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.is_empty()
     }
 
-    /// Whether fragments of this datagram came before.
+    /// Whether fragments of this datagram have arrived.
     pub(crate) fn knows(&self, key: &K) -> bool {
         self.datagrams.contains_key(key)
     }
@@ -105,13 +106,14 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.datagrams.get_mut(key).map(|d| &mut d.value)
     }
 
-    /// Makes a datagram known, in the place of another one if need be.
+    /// Adds a datagram; removes another one if the store is full.
     pub(crate) fn open(&mut self, now: u64, key: K) {
         if self.knows(&key) {
             return;
         }
         if self.datagrams.len() >= self.bounds.datagrams {
-            // One of which nothing has been sent on: fragments that lead to nothing displace each other (RFC 4787, REQ-14a).
+            // Preferably one of which nothing has been sent on: fragments of datagrams that never become known displace
+            // each other (RFC 4787, REQ-14a).
             let gone = self.idle.first_key_value().or(self.order.first_key_value()).map(|(_, k)| *k);
             self.lost += gone.map_or(0, |k| self.forget(&k));
         }
@@ -123,12 +125,12 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.idle.insert(number, key);
     }
 
-    /// Adds a fragment to what has come of a known datagram.
+    /// Adds a fragment to the coverage of a known datagram.
     pub(crate) fn cover(&mut self, key: &K, piece: Piece) -> Fit {
         self.datagrams.get_mut(key).map_or(Fit::Scattered, |d| d.coverage.add(piece))
     }
 
-    /// Says whether fragments of a datagram have been sent on, and so whether it stays longer than others.
+    /// Notes whether fragments of a datagram have been sent on: such a datagram is displaced only after all others.
     pub(crate) fn set_sent(&mut self, key: &K, sent: bool) {
         let Some(d) = self.datagrams.get(key) else { return };
         if sent {
@@ -138,7 +140,8 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
     }
 
-    /// Keeps octets of a known datagram, in the place of datagrams that came before it if need be. False where they may not wait.
+    /// Keeps octets of a known datagram; removes older datagrams if the store is full. False where the octets may not
+    /// wait.
     #[must_use]
     pub(crate) fn keep(&mut self, key: &K, offset: usize, bytes: Vec<u8>) -> bool {
         let need = bytes.len() + EXTRA;
@@ -158,7 +161,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         true
     }
 
-    /// The fragments of a datagram that wait, in the order in which they came.
+    /// The fragments of a datagram that wait, in the order of their arrival.
     pub(crate) fn kept(&self, key: &K) -> &[Kept] {
         self.datagrams.get(key).map_or(&[], |d| &d.kept)
     }
@@ -171,7 +174,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         kept
     }
 
-    /// Forgets a datagram; gives how many of its fragments waited.
+    /// Forgets a datagram; returns how many of its fragments waited.
     pub(crate) fn forget(&mut self, key: &K) -> u64 {
         let waited = self.take_kept(key).len() as u64;
         if let Some(d) = self.datagrams.remove(key) {
@@ -181,18 +184,18 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         waited
     }
 
-    /// How many fragments lost their place since last asked.
+    /// How many fragments were displaced since the last call.
     pub(crate) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 
-    /// A datagram whose time is over.
+    /// A datagram whose lifetime is over.
     pub(crate) fn expired(&self, now: u64) -> Option<K> {
         let (_, key) = self.order.first_key_value()?;
         self.datagrams.get(key).filter(|d| d.due <= now).map(|_| *key)
     }
 
-    /// Ends the datagrams whose time is over; gives how many fragments waited in vain.
+    /// Removes the datagrams whose lifetime is over; returns how many of their fragments waited.
     pub(crate) fn expire(&mut self, now: u64) -> u64 {
         let mut late = 0;
         while let Some(key) = self.expired(now) {
@@ -208,10 +211,11 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
 }
 
 impl<K: Ord + Copy> Tracker<K> {
-    /// The ports of the datagram that a fragment belongs to; `None` when its first has not come: then a copy of `frame` waits.
+    /// The ports of the datagram that a fragment belongs to; `None` when the first fragment has not arrived: then a
+    /// copy of `frame` waits.
     ///
     /// # Errors
-    /// When no datagram has such a fragment, or it is larger than everything that may wait.
+    /// When no datagram can have such a fragment, or it is larger than the limit of the store.
     pub(crate) fn ports(
         &mut self,
         now: u64,
@@ -237,8 +241,8 @@ impl<K: Ord + Copy> Tracker<K> {
         };
         let mut fit = d.coverage.add(piece);
         if offset == 0 && !matches!(fit, Fit::New | Fit::Complete) {
-            // The network doubled it, or the sender has come round to the same identification (RFC 4963): either way all other
-            // fragments may still come.
+            // A duplicate, or the sender has reused the identification (RFC 4963): in both cases all other fragments
+            // may still arrive.
             d.coverage = Coverage::NOTHING;
             fit = d.coverage.add(piece);
         }
@@ -319,7 +323,8 @@ mod tests {
         assert_eq!((t.is_empty(), t.waiting()), (true, Waiting::default()));
     }
 
-    /// Whatever ends a datagram takes its places in the order, too: complete, forgotten, displaced, too late, or all cleared.
+    /// However a datagram ends, its places in the order are removed, too: complete, forgotten, displaced, too late, or
+    /// all cleared.
     #[test]
     fn places_of_removed_entries_do_not_pile_up() {
         type End = fn(&mut Tracker<u8>, u64, u8);
@@ -356,7 +361,7 @@ mod tests {
         }
     }
 
-    /// A datagram of 24 octets is known until all of them have come, whatever comes twice.
+    /// A datagram of 24 octets is known until all of them have arrived, whatever duplicates arrive.
     #[test]
     fn a_datagram_is_known_until_its_last_octet_has_come() {
         let piece = [(0, true), (8, true), (16, false)];
@@ -377,7 +382,7 @@ mod tests {
         }
     }
 
-    /// RFC 4963: an older datagram of which a fragment was lost holds none of the next one's back.
+    /// RFC 4963: an older datagram of which a fragment was lost delays no fragment of the next one.
     #[test]
     fn an_identification_comes_again() {
         let mut t = tracker(8, 1000);

@@ -8,7 +8,7 @@ use arena::{ArenaError, Array};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{PortSet, PortSetError};
 
-/// Most softwires: places are numbered with 32 bits, and a sparse table has up to four a softwire.
+/// Maximum number of softwires: places are numbered with 32 bits, and a sparse table has up to four for each softwire.
 const MOST: usize = 1 << 29;
 
 /// Why there is no table.
@@ -25,9 +25,9 @@ pub enum TableError {
         column: usize,
         /// The word.
         word: String,
-        /// What it stands for.
+        /// What it should be.
         what: &'static str,
-        /// Why it cannot be.
+        /// Why it is invalid.
         why: String,
     },
     /// A line.
@@ -56,7 +56,7 @@ pub enum TableError {
         /// The PSID.
         psid: u16,
     },
-    /// Port sets of different shape on one address.
+    /// Port sets of different length or offset on one address.
     #[error(
         "{file}, line {line}: a port set of length {len} and offset {offset} overlaps those of {ipv4} in line {before}, \
          which have length {before_len} and offset {before_offset}; nothing was loaded (who shares an address must have the same)"
@@ -94,7 +94,7 @@ pub enum TableError {
     Memory(#[from] ArenaError),
 }
 
-/// What is wrong with a softwire in itself.
+/// What is wrong with a single softwire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The lwB4's address.
@@ -128,7 +128,7 @@ struct Row {
     len: u8,
 }
 
-/// What is wrong with a row where these are the gateway's addresses.
+/// What is wrong with a row if these are the gateway's addresses.
 fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
     if forbidden.has6(r.b4) {
         let b4 = Ipv6Addr::from_bits(r.b4);
@@ -138,7 +138,7 @@ fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
     forbidden.has4(r.ipv4).then(|| format!("{addr} as the IPv4 address: this is the gateway's own"))
 }
 
-/// A table to be.
+/// A table under construction.
 pub struct Builder {
     name: String,
     rows: Vec<Row>,
@@ -147,23 +147,25 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty one. `name` stands in errors, as a file's name does; `own` is the lwAFTR's address of softwires that name none.
+    /// An empty one. Errors name the table by `name`, as if it were a file; `own` is the lwAFTR's address of softwires
+    /// that name none.
     pub fn new(name: &str, own: Ipv6Addr) -> Builder {
         Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()], gateway: Vec::new() }
     }
 
-    /// The same for a gateway that has these addresses beside those of the lwAFTR: no softwire may have them either.
+    /// The same for a gateway that has these addresses in addition to those of the lwAFTR: no softwire may have them
+    /// either.
     #[must_use]
     pub fn at(self, gateway: &[IpAddr]) -> Builder {
         Builder { gateway: gateway.to_vec(), ..self }
     }
 
-    /// What it is called in errors.
+    /// Its name in errors.
     pub(super) fn name(&self) -> String {
         self.name.clone()
     }
 
-    /// One that begins with the softwires of a table, to add some and take some away.
+    /// One that begins with the softwires of a table, to add and remove some.
     pub fn of(name: &str, table: &Table) -> Builder {
         let rows = Vec::with_capacity(table.len() as usize);
         let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };
@@ -182,10 +184,10 @@ impl Builder {
         b
     }
 
-    /// Add a softwire. Its number, from 1, stands in errors as a line.
+    /// Add a softwire. Errors give its number, from 1, as a line.
     ///
     /// # Errors
-    /// When it cannot be one; the builder is as before.
+    /// When the softwire is invalid; the builder is unchanged then.
     pub fn add(&mut self, s: &Softwire) -> Result<(), Fault> {
         let line = self.rows.len() as u32 + 1;
         self.add_line(s, line)
@@ -214,7 +216,7 @@ impl Builder {
         if !is_unicast6(own) {
             return Err(Fault::Own);
         }
-        // Few addresses, and neighbours mostly have the same.
+        // There are few addresses, and successive softwires mostly have the same.
         let last = self.rows.last().map_or(0, |r| usize::from(r.own));
         let known = if self.own[last] == own { Some(last) } else { self.own.iter().position(|o| *o == own) };
         let k = known.unwrap_or_else(|| {
@@ -227,7 +229,7 @@ impl Builder {
         })
     }
 
-    /// Take the softwire of this address and PSID away; false if there is none.
+    /// Remove the softwire of this address and PSID; false if there is none.
     pub fn remove(&mut self, ipv4: Ipv4Addr, psid: u16) -> bool {
         let before = self.rows.len();
         self.rows.retain(|r| (r.ipv4, r.psid) != (ipv4.to_bits(), psid));
@@ -318,7 +320,7 @@ impl Builder {
     }
 }
 
-/// Whether two softwires of one address cannot both be.
+/// Whether two softwires of one address exclude each other.
 fn clash(a: &Row, b: &Row) -> bool {
     a.psid == b.psid || (a.offset, a.len) != (b.offset, b.len)
 }

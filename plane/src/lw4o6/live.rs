@@ -1,5 +1,6 @@
-//! A binding table that changes while it is in use: a new one is made aside, then put in its place; each worker takes it
-//! over before its next batch. A worker looks at one number a batch and takes a lock only when that has changed.
+//! A binding table that changes while it is in use: the caller builds a new table, then replaces the old one; each
+//! worker takes the new one over before its next batch. A worker reads one number a batch and takes a lock only when
+//! that has changed.
 
 use super::table::Table;
 use crate::event::Event;
@@ -15,7 +16,8 @@ pub struct Live {
 
 struct State {
     current: Arc<Table>,
-    /// Tables that workers may still be reading. They end here and not in a worker, whom it would cost milliseconds.
+    /// Tables that workers may still be reading. They are freed here and not in a worker, which would lose
+    /// milliseconds.
     former: Vec<Arc<Table>>,
 }
 
@@ -47,7 +49,7 @@ impl Live {
         self.tidy();
     }
 
-    /// As [`Live::replace`], by a worker: tables that no worker reads any more are left for [`Live::tidy`].
+    /// As [`Live::replace`], for a worker: leaves tables that no worker reads any more to [`Live::tidy`].
     fn put(&self, table: &Arc<Table>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
@@ -57,14 +59,14 @@ impl Live {
         }
     }
 
-    /// Free former tables that no worker reads any more; gives how many are left.
+    /// Free former tables that no worker reads any more; returns how many are left.
     pub fn tidy(&self) -> usize {
         let mut state = self.state();
         let (free, used) = std::mem::take(&mut state.former).into_iter().partition(|t| Arc::strong_count(t) == 1);
         state.former = used;
         let left = state.former.len();
         drop(state);
-        // Outside the lock: giving back gigabytes takes a while.
+        // Outside the lock: freeing gigabytes takes a while.
         let free: Vec<Arc<Table>> = free;
         drop(free);
         left
@@ -140,8 +142,8 @@ impl Softwires for Bindings {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 
-    /// The worker stays with its [`Live`], through which the table can still be changed. Another one's table is put in the
-    /// place of this one's, for all its workers.
+    /// The worker keeps its [`Live`], through which the table can still be changed. The table of the other `Live`
+    /// replaces this one's, for all its workers.
     fn adopt(&mut self, new: &mut Bindings) {
         if !Arc::ptr_eq(&self.live, &new.live) {
             self.live.put(&new.table);

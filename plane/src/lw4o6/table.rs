@@ -1,8 +1,9 @@
-//! The binding table as look-ups see it: never changed, 16 octets a softwire, one cache line a look-up in both directions.
+//! The binding table as look-ups see it: immutable, 16 octets for each softwire, one cache line for each look-up in
+//! both directions.
 //!
-//! Addresses that follow each other and have port sets of the same shape make a *segment*; in it the place of a softwire
-//! follows from address and PSID by arithmetic. Where less than a quarter of an address' port sets are given out, the
-//! address is a segment of its own that lists its PSIDs, so that memory follows the number of softwires.
+//! Successive addresses with port sets of the same length and offset make a *segment*; in it the place of a softwire is
+//! computed from address and PSID. Where less than a quarter of an address's port sets are assigned, the address is a
+//! segment by itself that lists its PSIDs, so that memory is proportional to the number of softwires.
 
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
@@ -10,7 +11,7 @@ use arena::Array;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-/// One softwire: who (lwB4) has which ports of which address, by which address of ours.
+/// One softwire: the lwB4, its IPv4 address and ports, and the lwAFTR's end of the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softwire {
     /// The lwB4's IPv6 address.
@@ -23,8 +24,8 @@ pub struct Softwire {
     pub own: Option<Ipv6Addr>,
 }
 
-/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and what is
-/// for the gateway's IPv4 address never gets into a tunnel. In ascending order.
+/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and
+/// packets to the gateway's IPv4 address never enter a tunnel. In ascending order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forbidden {
     v6: Vec<u128>,
@@ -50,14 +51,14 @@ impl Forbidden {
     }
 }
 
-/// Upper halves of addresses, and one more.
+/// Number of upper halves of addresses, plus one.
 pub(super) const STARTS: usize = (1 << 16) + 1;
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 /// No list of PSIDs.
 pub(super) const DENSE: u32 = u32::MAX;
 
-/// Addresses that follow each other, within 2^16 that share their upper half.
+/// Successive addresses with the same upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     /// First address.
@@ -70,7 +71,7 @@ pub(super) struct Segment {
     pub list: u32,
     /// How many are listed.
     pub listed: u32,
-    /// Ports below belong to no port set.
+    /// Ports below this belong to no port set.
     pub least: u16,
     /// PSID offset and length.
     pub offset: u8,
@@ -105,7 +106,7 @@ pub struct Table {
     pub(super) own: Vec<u128>,
     /// The gateway's addresses, these among them.
     pub(super) forbidden: Forbidden,
-    /// Those that it has beside the lwAFTR's, as they were given.
+    /// Those in addition to the lwAFTR's, as they were given.
     pub(super) gateway: Vec<IpAddr>,
     /// Which of the lwAFTR addresses each softwire has, by place, if there are several.
     pub(super) own_of: Option<Array<u16>>,
@@ -197,7 +198,7 @@ impl Table {
         self.own[k]
     }
 
-    /// The place of an end point, brought closer.
+    /// The place of an end point, prefetched.
     #[inline(always)]
     fn seek(&self, point: Point4) -> u32 {
         let Ok(place) = self.place(point) else { return NOWHERE };
@@ -209,7 +210,7 @@ impl Table {
     }
 }
 
-/// Look-ups in a table that does not change; [`super::Bindings`] makes it one that does.
+/// Look-ups in a table that does not change; [`super::Bindings`] has look-ups in one that does.
 impl Softwires for &Table {
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {

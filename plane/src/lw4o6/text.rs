@@ -1,5 +1,5 @@
-//! Reading a binding table from text, a softwire a line, as it streams in; strictly, and nothing is loaded from a file that
-//! has a mistake anywhere.
+//! Reads a binding table from a stream of text, one softwire a line. Reading is strict: nothing is loaded from a file
+//! with a mistake.
 //!
 //! ```text
 //! # lwB4's address     IPv4 address  PSID/length[@offset]  lwAFTR's address
@@ -19,10 +19,10 @@ use std::io::BufRead;
 use std::net::Ipv6Addr;
 use wire::PortSet;
 
-/// Longest line that a softwire can need, with room for a comment.
+/// Maximum length of a line: enough for any softwire and a comment.
 const LONGEST: usize = 1024;
 
-/// Read a table. `file` stands in errors; `own` is the lwAFTR's address of lines that name none.
+/// Read a table. `file` is its name in errors; `own` is the lwAFTR's address of lines that name none.
 ///
 /// # Errors
 /// The first line that is wrong, or two that contradict each other.
@@ -30,7 +30,7 @@ pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, Tabl
     read_into(Builder::new(file, own), text)
 }
 
-/// The same with a builder that knows the name, and whose gateway it is for.
+/// The same with a builder that has the name, and the gateway's addresses.
 ///
 /// # Errors
 /// As with [`read`].

@@ -1,6 +1,6 @@
-//! The rules of a MAP domain together: the longest match for an IPv4 address and port, and for an IPv6 address, in a
-//! set of thousands of rules that may lie inside each other. Apart from the roles, because CE and BR look rules up
-//! alike (RFC 7597, section 5; RFC 7599, section 8).
+//! All rules of a MAP domain: the longest match for an IPv4 address and port, and for an IPv6 address, in a set of
+//! thousands of rules whose prefixes may lie inside each other. Apart from the roles, because CE and BR look rules up
+//! in the same way (RFC 7597, section 5; RFC 7599, section 8).
 
 use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{CustomerId, Mapping, Rule, RuleError};
@@ -8,16 +8,16 @@ use crate::event::Event;
 use crate::strategy::Point4;
 use wire::Prefix6;
 
-/// Most rules of a domain.
+/// Maximum number of rules of a domain.
 pub const MOST_RULES: usize = 1 << 20;
 
 /// Rules that stay in the first-level cache, with the table of their prefixes.
 const NEAR: usize = 128;
 
-/// Why a set of rules makes no sense. Rules are counted from 0, in the order given.
+/// Why a set of rules is invalid. Rules are counted from 0, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
-    /// A rule for itself makes no sense.
+    /// A single rule is invalid.
     #[error("{why}")]
     Rule {
         /// Which.
@@ -35,7 +35,7 @@ pub enum DomainError {
         /// The prefix of both.
         prefix: Prefix6,
     },
-    /// The same addresses twice, and no PSIDs of their own that differ.
+    /// The same addresses twice, without different explicit PSIDs.
     #[error(
         "the IPv4 prefix of `{rule}` has a rule already: only rules with PSIDs of their own, of one offset and length \
          and all different, may share one"
@@ -54,7 +54,7 @@ pub enum DomainError {
 }
 
 impl DomainError {
-    /// The rule that is wrong, and the one before that it collides with.
+    /// The wrong rule, and the earlier rule that it collides with.
     pub fn place(&self) -> Option<(usize, Option<usize>)> {
         match *self {
             DomainError::Rule { at, .. } => Some((at, None)),
@@ -73,11 +73,11 @@ struct Slot {
     mapping: Mapping,
     /// Rules behind this one with the same IPv4 prefix, in the order of their PSIDs.
     siblings: u32,
-    /// The rule around this one's IPv4 prefix, or [`NONE`].
+    /// The rule whose IPv4 prefix contains this one's, or [`NONE`].
     around: u32,
     /// Place in the order given.
     given: u32,
-    /// Whether another rule's IPv6 prefix lies inside this one's, so that not all of it is this one's.
+    /// Whether another rule's IPv6 prefix lies inside this one's, so that this rule does not have all of its prefix.
     pierced: bool,
 }
 
@@ -94,7 +94,7 @@ impl Domain {
     /// A set of rules, which may be empty.
     ///
     /// # Errors
-    /// The first rule that makes no sense, or not beside the others.
+    /// The first rule that is invalid, or that collides with another one.
     pub fn new(rules: Vec<Rule>) -> Result<Domain, DomainError> {
         if rules.len() > MOST_RULES {
             return Err(DomainError::TooMany(rules.len()));
@@ -143,7 +143,7 @@ impl Domain {
         self.rules.iter().position(|r| r.ipv6.contains(prefix.first()) || prefix.contains(r.ipv6.first()))
     }
 
-    /// Whether an IPv4 address is of any rule.
+    /// Whether an IPv4 address belongs to any rule.
     #[inline]
     pub fn serves(&self, addr: u32) -> bool {
         self.ipv4.get((addr as u64) << 32) != NONE
@@ -171,7 +171,7 @@ impl Domain {
         self.find(addr, port).map(|(_, id)| id.address(addr))
     }
 
-    /// Whether an IPv4 address of a rule is shared: without a port its customer cannot be found.
+    /// Whether an IPv4 address of a rule is shared, so that its customer cannot be found without a port.
     pub fn is_shared(&self, addr: u32) -> bool {
         self.find(addr, None).is_err_and(|why| why == Event::OutsidePortSet)
     }
@@ -179,7 +179,8 @@ impl Domain {
     /// Check that a tunnel packet from `src` may hold one from this customer's address and port (RFC 7597, section 8.1).
     ///
     /// # Errors
-    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port belong to
+    /// another customer.
     #[inline(always)]
     pub fn check_tunnel(&self, src: u128, customer: Point4) -> Result<(), Event> {
         match self.tunnel_end(customer.addr, customer.port) {
@@ -195,7 +196,8 @@ impl Domain {
     /// (RFC 7599, section 8.3).
     ///
     /// # Errors
-    /// [`Event::SourceUnmapped`] when no rule has the source, [`Event::Spoofed`] when address or port are another's.
+    /// [`Event::SourceUnmapped`] when no rule has the source, [`Event::Spoofed`] when address or port belong to another
+    /// customer.
     #[inline(always)]
     pub fn check_translated(&self, src: u128, customer: Point4) -> Result<(), Event> {
         match self.translated(customer.addr, customer.port) {
@@ -204,8 +206,8 @@ impl Domain {
         }
     }
 
-    /// The same for packets that do not show their port (later fragments): then the source alone says whose they are. And
-    /// the reason why others are refused.
+    /// The same for packets that do not show their port (later fragments): the source alone identifies the customer.
+    /// For all other packets, the reason why they are refused.
     #[inline(never)]
     fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
         let upper = (src >> 64) as u64;
@@ -222,12 +224,12 @@ impl Domain {
         }
     }
 
-    /// Bring closer what the look-ups of this address will read. A few rules are always near, and then this costs more than
-    /// it gives.
+    /// Prefetch what the look-ups of this address will read. A few rules are always in the cache; for these a prefetch
+    /// costs more than it saves.
     #[inline(always)]
     pub fn prefetch(&self, addr: u32) {
         if self.slots.len() > NEAR {
-            // Nothing waits for the answer but the prefetch, so the reads of a whole batch overlap.
+            // Only the prefetch depends on this read, so the reads of a whole batch overlap.
             if let Some(slot) = self.slots.get(self.ipv4.get((addr as u64) << 32) as usize) {
                 arena::prefetch(slot);
             }
@@ -248,7 +250,7 @@ impl Domain {
         Ok((found, slot.mapping.customer_id(addr, port)?))
     }
 
-    /// The same where the first rule found may not be the one.
+    /// The same where the first rule found may not be the right one.
     #[inline(never)]
     fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let mut at = first;
@@ -259,12 +261,13 @@ impl Domain {
                 let slot = &self.slots[found as usize];
                 let id = slot.mapping.customer_id(addr, port)?;
                 if slot.pierced && self.ipv6.get(id.upper) != found {
-                    // These IPv6 addresses are another rule's customer's.
+                    // A customer of another rule has these IPv6 addresses.
                     return Err(Event::DestinationUnmapped);
                 }
                 return Ok((found, id));
             }
-            // Address and port are matched together (RFC 7599, section 8.1): the rule around may have the port.
+            // Address and port are matched together (RFC 7599, section 8.1): the rule with the next shorter prefix may
+            // have the port.
             if slot.around == NONE || port.is_none() {
                 return Err(Event::OutsidePortSet);
             }
@@ -272,7 +275,7 @@ impl Domain {
         }
     }
 
-    /// Among rules with PSIDs of their own, the one that a port belongs to.
+    /// Among rules with explicit PSIDs, the one that a port belongs to.
     fn sibling(&self, first: u32, port: Option<u16>) -> Option<u32> {
         let slot = &self.slots[first as usize];
         let psid = slot.mapping.psid()?.psid_of(port?)?;
@@ -282,7 +285,7 @@ impl Domain {
     }
 }
 
-/// Find the rules with the same IPv4 prefix, and those around each; gives the first of each group.
+/// Link the rules with the same IPv4 prefix, and each to the rule that contains it; returns the first of each group.
 fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
     let rule = |s: &Slot| &rules[s.given as usize];
     let mut entries: Vec<Entry> = Vec::with_capacity(slots.len());
@@ -312,7 +315,7 @@ fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> 
     Ok(entries)
 }
 
-/// The prefixes of customers' IPv6 addresses; marks rules that others lie in.
+/// The prefixes of customers' IPv6 addresses; marks rules that contain others.
 fn by_ipv6(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
     let mut order: Vec<usize> = (0..slots.len()).collect();
     let prefix = |s: &Slot| rules[s.given as usize].ipv6;

@@ -1,32 +1,32 @@
-//! Longest prefix match over 64-bit keys for a set of prefixes that does not change: one array of segments, found
-//! through a table over the bits behind what all prefixes have in common. Apart from the rules, because IPv4
-//! addresses (in the upper half of a key) and the upper halves of IPv6 addresses are looked up alike.
+//! Longest prefix match over 64-bit keys for a set of prefixes that does not change: one array of segments, and a table
+//! over the bits behind the common prefix of all keys that leads to them. Apart from the rules, because it looks up
+//! IPv4 addresses (in the upper half of a key) and the upper halves of IPv6 addresses.
 
 /// No prefix matches.
 pub const NONE: u32 = u32::MAX;
 
-/// Most bits of the table.
+/// Maximum number of bits of the table.
 const MOST_BITS: u32 = 16;
 
-/// A prefix: its bits from the top, its length up to 64, and what it leads to.
+/// A prefix: its bits from the top, its length up to 64, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The prefix, zeros behind its length.
     pub key: u64,
     /// Its length.
     pub len: u8,
-    /// What a match gives.
+    /// The result of a match.
     pub value: u32,
 }
 
 impl Entry {
-    /// Last key inside.
+    /// Last key in the prefix.
     fn last(&self) -> u64 {
         self.key | u64::MAX.checked_shr(self.len.into()).unwrap_or(0)
     }
 }
 
-/// A part of the table: the segment that its first key lies in, and how many more begin inside.
+/// A cell of the table: the segment that its first key lies in, and how many more begin in the cell.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     segment: u32,
@@ -39,7 +39,7 @@ pub struct Lpm {
     /// What all prefixes begin with, and which bits that are.
     common: u64,
     mask: u64,
-    /// Shift up to get rid of the common bits, and down to get the number of the cell.
+    /// Left shift that removes the common bits, and right shift that gives the number of the cell.
     up: u32,
     down: u32,
     cells: Vec<Cell>,
@@ -70,7 +70,7 @@ impl Lpm {
         Cell { segment: upto(first), more: upto(last) - upto(first) }
     }
 
-    /// What the longest prefix around a key leads to, or [`NONE`].
+    /// The value of the longest prefix that matches a key, or [`NONE`].
     #[inline(always)]
     pub fn get(&self, key: u64) -> u32 {
         if (key ^ self.common) & self.mask != 0 {
@@ -107,7 +107,7 @@ fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
         }
         values.push(value);
     };
-    // Prefixes around the present key, the innermost last.
+    // Prefixes that contain the present key, the innermost last.
     let mut around: Vec<&Entry> = Vec::new();
     let close = |around: &mut Vec<&Entry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
         while let Some(e) = around.last().copied().filter(|e| upto.is_none_or(|k| e.last() < k)) {
@@ -156,14 +156,14 @@ mod tests {
     }
 
     proptest! {
-        /// The same as looking at every prefix, also where prefixes lie in each other and at their borders.
+        /// The same result as a comparison with every prefix, also where prefixes are nested, and at their borders.
         #[test]
         fn as_by_looking_at_each(seeds in proptest::collection::vec((any::<u64>(), 0u8..=64, 0u8..60), 0..60),
                                  keys in proptest::collection::vec(any::<u64>(), 20)) {
             let mut entries: Vec<Entry> = seeds
                 .iter()
                 .map(|&(k, len, crowd)| {
-                    // Crowded together more or less, so that many lie in each other.
+                    // Close together, so that many are nested.
                     let key = k >> crowd & u64::MAX.checked_shl(64 - u32::from(len)).unwrap_or(0);
                     Entry { key, len, value: 0 }
                 })

@@ -1,5 +1,5 @@
 //! What the roles of MAP-E and MAP-T have in common: a customer's edge with its own addresses and ports, and the rules
-//! of other customers that it sends to directly. Apart from both, so that they check alike.
+//! of other customers that it sends to directly. Apart from both, so that both make the same checks.
 
 use super::domain::Domain;
 use super::rule::{Customer, CustomerId, RuleError};
@@ -8,10 +8,10 @@ use crate::strategy::Point4;
 use std::sync::Arc;
 use wire::Prefix6;
 
-/// Why a role cannot be played.
+/// Why a role is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoleError {
-    /// The relay would be among the customers.
+    /// The relay lies among the customers.
     #[error("the border relay's {relay} overlaps the rule prefix {rule}: choose one outside of all rules")]
     RelayInRule {
         /// Address of the relay, or prefix of the Default Mapping Rule.
@@ -19,7 +19,7 @@ pub enum RoleError {
         /// The rule's prefix.
         rule: Prefix6,
     },
-    /// The relay would be the customer.
+    /// The relay lies in the customer's prefix.
     #[error("the border relay's {relay} overlaps the customer's own prefix {customer}")]
     RelayInCustomer {
         /// Address of the relay, or prefix of the Default Mapping Rule.
@@ -53,10 +53,10 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// The edge of a customer, with the rules of others; `relay` is what the border relay has of IPv6 addresses.
+    /// The edge of a customer, with the rules of others; `relay` has the border relay's IPv6 addresses.
     ///
     /// # Errors
-    /// When the relay is not apart from customers.
+    /// When the relay lies in the prefix of a rule or of the customer.
     pub(super) fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
         apart(&mesh, relay)?;
         if customer.prefix.contains(relay.first()) || relay.contains(customer.prefix.first()) {
@@ -88,7 +88,7 @@ impl Edge {
         self.mesh.as_deref()
     }
 
-    /// Whether the customer may send from here (RFC 7599, section 8.1: by the Basic Mapping Rule).
+    /// Check that the customer may send from this end point (RFC 7599, section 8.1: by the Basic Mapping Rule).
     ///
     /// # Errors
     /// [`Event::Spoofed`] when address or port are not its own.
@@ -99,7 +99,7 @@ impl Edge {
         if own { Ok(()) } else { Err(Event::Spoofed) }
     }
 
-    /// Whether a packet to here is the customer's (RFC 7599, section 8.2).
+    /// Check that a packet to this end point is for the customer (RFC 7599, section 8.2).
     ///
     /// # Errors
     /// When address or port are not its own.

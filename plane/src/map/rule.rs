@@ -1,18 +1,18 @@
 //! A mapping rule (RFC 7597, section 5; RFC 7599 has the same): IPv4 address and port ↔ a customer's IPv6 address, by
-//! arithmetic on prefixes alone. Apart from sets of rules, because this is where all the bits are.
+//! arithmetic on prefixes alone. Apart from sets of rules, because all bit arithmetic is here.
 
 use crate::event::Event;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{AddrRange, PortSet, PortSetError, Prefix4, Prefix6};
 
-/// The PSID offset that rules have when nothing else is said (RFC 7597, section 5.1).
+/// Default PSID offset (RFC 7597, section 5.1).
 pub const DEFAULT_OFFSET: u8 = 6;
 
-/// Most embedded address bits: a whole address and a whole port (RFC 7597, section 5.2).
+/// Maximum number of embedded address bits: a whole address and a whole port (RFC 7597, section 5.2).
 const MOST_EA: u8 = 48;
 
-/// A PSID that comes from elsewhere than the IPv6 prefix (RFC 7597, section 5.2: EA bits without PSID).
+/// An explicit PSID, which is not in the IPv6 prefix (RFC 7597, section 5.2: EA bits without PSID).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Psid {
     /// Its length k in bits, at least 1.
@@ -28,16 +28,16 @@ pub struct Rule {
     pub ipv6: Prefix6,
     /// Rule IPv4 prefix, of length r.
     pub ipv4: Prefix4,
-    /// Length o of the embedded address bits: of what follows the rule's prefix in a customer's.
+    /// Length o of the embedded address bits: those that follow the rule's prefix in a customer's prefix.
     pub ea_bits: u8,
-    /// PSID offset a; of no meaning where addresses are not shared.
+    /// PSID offset a; without meaning where addresses are not shared.
     pub offset: u8,
     /// The PSID where the EA bits hold none.
     pub psid: Option<Psid>,
 }
 
 impl Rule {
-    /// A rule with the default offset and without a PSID of its own.
+    /// A rule with the default offset and without an explicit PSID.
     pub fn new(ipv6: Prefix6, ipv4: Prefix4, ea_bits: u8) -> Rule {
         Rule { ipv6, ipv4, ea_bits, offset: DEFAULT_OFFSET, psid: None }
     }
@@ -94,10 +94,10 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Why a rule, or a customer's prefix under it, makes no sense.
+/// Why a rule, or a customer's prefix under it, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The IPv6 prefix is everything, or leaves no room for the interface identifier.
+    /// The IPv6 prefix has length 0, or leaves no room for the interface identifier.
     #[error("a rule's IPv6 prefix of length {0}: 1 to 64, where the interface identifier begins")]
     Ipv6Length(u8),
     /// No such IPv4 prefix.
@@ -114,7 +114,7 @@ pub enum RuleError {
     EaBits {
         /// As written.
         ea: u8,
-        /// As many fit.
+        /// The maximum.
         most: u8,
     },
     /// The customer's prefix would reach into the interface identifier.
@@ -125,7 +125,7 @@ pub enum RuleError {
         /// EA bits.
         ea: u8,
     },
-    /// A PSID of its own, though the address is incomplete or the EA bits hold a PSID.
+    /// An explicit PSID, although the address is incomplete or the EA bits hold a PSID.
     #[error(
         "a PSID of its own needs a whole IPv4 address and no PSID in the EA bits: IPv4 prefix length and EA bits must \
          be 32 together, not {ipv4} and {ea}"
@@ -152,9 +152,9 @@ pub struct Mapping {
     /// First address of the rule's IPv4 prefix, and its host bits.
     ipv4: u32,
     host: u32,
-    /// Ports below belong to no port set.
+    /// Ports below this belong to no port set.
     reserved: u32,
-    /// PSID of a rule for one customer an address, else [`DERIVED`].
+    /// PSID of a rule with an explicit PSID, else [`DERIVED`].
     fixed: u32,
     /// Where in a port the PSID stands.
     psid_shift: u8,
@@ -170,7 +170,7 @@ pub struct Mapping {
     psid_len: u8,
 }
 
-/// The PSID comes out of the port.
+/// The PSID is derived from the port.
 const DERIVED: u32 = u32::MAX;
 
 /// A customer by the upper half of its IPv6 addresses and its PSID.
@@ -238,7 +238,7 @@ impl Mapping {
         }
     }
 
-    /// How many customers the rule has room for.
+    /// Maximum number of customers of the rule.
     pub fn customers(&self) -> u64 {
         1 << self.ea_bits
     }
@@ -249,13 +249,13 @@ impl Mapping {
         self.psid_len > 0
     }
 
-    /// Whether the rule's PSID is its own.
+    /// Whether the rule has an explicit PSID.
     #[inline(always)]
     pub fn is_explicit(&self) -> bool {
         self.fixed != DERIVED
     }
 
-    /// PSID of a rule that has one of its own, and offset and length.
+    /// The explicit PSID of a rule that has one, with offset and length.
     pub fn psid(&self) -> Option<PortSet> {
         let psid = u16::try_from(self.fixed).ok()?;
         Some(PortSet { offset: self.offset, len: self.psid_len, psid })

@@ -1,4 +1,4 @@
-//! Rule lists as text, one rule a line. Apart from the rules themselves, because mistakes here have a line and a word.
+//! Rule lists as text, one rule a line. Apart from the rules themselves, because errors here give a line and a word.
 
 use super::domain::{Domain, DomainError};
 use super::rule::{Psid, Rule};
@@ -31,10 +31,10 @@ impl std::error::Error for ListError {}
 
 impl Domain {
     /// Read a rule list: a line for each rule with IPv6 prefix, IPv4 prefix, number of EA bits and then, if need be,
-    /// `offset=BITS` (6 when absent) and `psid=VALUE/BITS`. Empty lines, and what follows a `#`, say nothing.
+    /// `offset=BITS` (6 when absent) and `psid=VALUE/BITS`. Empty lines, and text after a `#`, are ignored.
     ///
     /// # Errors
-    /// The first mistake; nothing is kept of a list with one.
+    /// The first mistake; a list with a mistake is rejected as a whole.
     pub fn parse(text: &str) -> Result<Domain, ListError> {
         let (mut rules, mut lines) = (Vec::new(), Vec::new());
         for (i, line) in text.lines().enumerate() {

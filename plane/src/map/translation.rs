@@ -1,5 +1,5 @@
-//! MAP-T (RFC 7599): which addresses stand for each other, at the border relay and at a customer's edge. Apart from the
-//! rules, because the translator asks for no more than this.
+//! MAP-T (RFC 7599): which addresses are translated to each other, at the border relay and at a customer's edge. Apart
+//! from the rules, because the translator needs only this interface.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -127,7 +127,7 @@ impl Addressing for MapTCe {
         self.default.to_ipv6(point.addr)
     }
 
-    /// RFC 7599, section 8.2: only what is sent to the customer's own addresses and ports, and comes by a rule.
+    /// RFC 7599, section 8.2: only packets to the customer's own addresses and ports, from a source that a rule has.
     #[inline(always)]
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         let point = Point4 { addr: embedded(addr), port };
@@ -150,7 +150,8 @@ impl Addressing for MapTCe {
         true
     }
 
-    /// The customer is the only one here, whatever it shares elsewhere; others in mesh mode are not.
+    /// The customer's address is not shared at this edge, even if other edges share it; addresses of others in mesh
+    /// mode are.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
     }

@@ -1,5 +1,5 @@
-//! MAP-E (RFC 7597): which softwire a packet belongs into, at the border relay and at a customer's edge. Apart from the
-//! rules, because the tunnel engine asks for no more than this.
+//! MAP-E (RFC 7597): which softwire a packet takes, at the border relay and at a customer's edge. Apart from the rules,
+//! because the tunnel engine needs only this interface.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -39,7 +39,7 @@ impl Softwires for MapEBr {
         Ok(Wrap { src: self.own, dst, customer: customer.addr })
     }
 
-    /// RFC 7597, section 8.1: what comes out must be from the customer that address and port belong to.
+    /// RFC 7597, section 8.1: a decapsulated packet must be from the customer that address and port belong to.
     #[inline(always)]
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, _: Point4) -> Result<u32, Event> {
         if dst != self.own {

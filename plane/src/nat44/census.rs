@@ -1,6 +1,6 @@
-//! Which numbered customers have sessions. A dictionary may give a number to somebody else only when no session is left
-//! under it; counting sessions for each number would cost a cache miss at each of their beginnings and ends, but the
-//! sweep that looks for old sessions comes by every one of them anyway, and notes here whom it has met.
+//! Which numbered customers have sessions. A dictionary may give a number to another customer only when no session with
+//! it is left. Counting the sessions of each number would cost a cache miss at the begin and end of every session. The
+//! sweep that looks for expired sessions visits every one of them anyway, and notes here which numbers it has met.
 
 use super::config::Config;
 use super::session::addr;
@@ -10,15 +10,15 @@ use wire::Prefix4;
 
 /// When each number was last seen to have a session, in rounds of the sweep.
 pub(super) struct Census {
-    /// The customers' numbers, and those of remote ends, where these are numbers too.
+    /// The customers' numbers, and those of remote end points where these have numbers too.
     numbers: Met,
     remotes: Option<Met>,
-    /// Bits of a number that say nothing about whose it is.
+    /// Bits of a number that do not identify the customer.
     aliases: u32,
     epoch: u8,
     since: u32,
-    /// Ticks that an epoch has at least: what is remembered for a while without a session (fragments) must be forgotten
-    /// before a number is.
+    /// Minimum ticks of an epoch: state that outlives its session for a while (fragments) must be gone before the
+    /// number is freed.
     least: u32,
 }
 
@@ -59,7 +59,7 @@ impl Census {
         [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix4::count).sum()
     }
 
-    /// A session between these end points lives.
+    /// Note a live session between these end points.
     #[inline]
     pub(super) fn meet(&mut self, inside: u64, remote: u64) {
         self.numbers.meet(addr(inside) & !self.aliases, self.epoch);
@@ -68,7 +68,7 @@ impl Census {
         }
     }
 
-    /// The sweep begins anew. An epoch has one whole round or more of it.
+    /// Note that the sweep begins a new round. An epoch has at least one whole round.
     #[inline]
     pub(super) fn round(&mut self, tick: u32) {
         if tick.wrapping_sub(self.since).cast_signed() >= self.least.cast_signed() {
@@ -82,9 +82,10 @@ impl Census {
         self.epoch
     }
 
-    /// Epochs since a session of this number was last met. With two or more, and as long since it was last given to a
-    /// packet, it has none: whatever lived through a whole round was met in it, and what was opened since was met then
-    /// (from outside) or needed the number (from inside).
+    /// Epochs since the sweep last met a session of this number. If it is two or more, and the number was not used for
+    /// a packet in that time either, the number has no session: the sweep meets every session that lives through a
+    /// whole round, and a session that was opened since then was noted when it was opened (from outside) or used the
+    /// number (from inside).
     pub(super) fn age(&self, number: u32) -> u8 {
         let all = [Some(&self.numbers), self.remotes.as_ref()];
         let Some(of) = all.into_iter().flatten().find(|of| of.numbers.contains(number)) else { return u8::MAX };

@@ -162,7 +162,8 @@ pub struct Config {
     pub untranslated: Vec<Exempt>,
     /// Bounds of the fragment store.
     pub fragments: FragmentLimits,
-    /// ICMP errors that the gateway itself sends in a second, at most; 0 for none (RFC 5508, REQ-9; RFC 1812, 4.3.2.8).
+    /// Maximum number of ICMP errors that the gateway itself sends in a second; 0 for none (RFC 5508, REQ-9; RFC 1812,
+    /// 4.3.2.8).
     pub icmp_errors_per_second: u32,
     /// Set if this NAT is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix
     /// are numbers from a dictionary (`customers`), each of which belongs to one worker. Packets from inside are then
@@ -172,13 +173,13 @@ pub struct Config {
     /// elsewhere. They distinguish sessions; customer, mapping, outside address, subscriber and static mapping are the
     /// same for all their values.
     pub aliases: u32,
-    /// Set if remote ends are numbers too, because no IPv4 address stands for them (NAT66): the prefix of these
+    /// Set if remote end points have numbers too, because they have no IPv4 address (NAT66): the prefix of these
     /// numbers, of which the NAT keeps track as it does of `numbered`.
     pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
     pub rfc6146: bool,
-    /// Set if this configuration only says what a running NAT is to become: a NAT made from it has no memory for the
+    /// Set if this configuration only serves to reconfigure a running NAT: a NAT made from it has no memory for the
     /// ports of the pool, and opens no session.
     pub sketch: bool,
 }
@@ -224,13 +225,13 @@ impl Config {
         self
     }
 
-    /// Sessions that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
-    /// does not distribute them evenly.
+    /// Sessions that one of `workers` has room for: its share, and with several workers 1/16 more because hashing does
+    /// not distribute them evenly.
     pub fn sessions_per_worker(&self, workers: usize) -> u64 {
         share_of_a_worker(self.sessions, workers)
     }
 
-    /// Mappings that one of `workers` makes room for: no more than there can be ports or sessions.
+    /// Mappings that one of `workers` has room for: no more than there can be ports or sessions.
     pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
         let ports = self.pool_size() * u64::from(self.usable_ports()) * 3;
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
@@ -241,7 +242,7 @@ impl Config {
         self.quota != Quota::default() || self.blocks.is_some()
     }
 
-    /// Subscribers that are counted, at most.
+    /// Maximum number of subscribers that are counted.
     pub(crate) fn subscribers(&self) -> u64 {
         self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }
@@ -261,7 +262,7 @@ impl Config {
         if self.sketch { 0 } else { self.pool_size() }
     }
 
-    /// Whether others use the same outside addresses, with other ports.
+    /// Whether other gateways use the same outside addresses, with other ports.
     pub fn shares_addresses(&self) -> bool {
         self.port_set != PortSet::ALL
     }
@@ -276,8 +277,8 @@ impl Config {
         self.filtering == Filtering::AddressDependent
     }
 
-    /// Whether a running NAT can be given `new` without losing state: everything may change but what its tables were
-    /// made from. The size of the session table is not compared.
+    /// Whether a running NAT can be given `new` without losing state: every setting may change but those that determine
+    /// its tables. The size of the session table is not compared.
     ///
     /// # Errors
     /// What differs.
@@ -355,7 +356,7 @@ impl Config {
         Ok(())
     }
 
-    /// Why an address cannot be a customer's, if it cannot.
+    /// Why a customer cannot have this address; `None` if it can.
     fn not_a_customer(&self, a: Ipv4Addr) -> Option<String> {
         if [self.customer.address, self.internet.address].contains(&a) {
             return Some(format!("{a} is the gateway's own address"));
@@ -434,7 +435,7 @@ impl Config {
     }
 }
 
-/// No timer runs longer: ages must fit the 32-bit ticks of a session.
+/// Maximum timeout: ages must fit the 32-bit ticks of a session.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 fn range_fits(r: AddrRange) -> bool {

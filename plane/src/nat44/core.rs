@@ -1,6 +1,5 @@
-//! What becomes of a packet by what it is for the state, whatever its octets look like: the session that it belongs to or
-//! opens. Apart from the slow path, because a NAT66 asks the same of packets that are no IPv4 packets; its addresses are
-//! numbers here.
+//! The decision about a packet by state alone, independent of its format: the session that it belongs to or opens.
+//! Apart from the slow path, because a NAT66 uses it for IPv6 packets; its addresses are numbers here.
 
 use super::config::Filtering;
 use super::counters::Event;
@@ -16,19 +15,19 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// The end point of a word of the table.
+    /// The end point that a word of the table holds.
     #[inline(always)]
     pub(super) fn of(end: u64) -> Point {
         Point { addr: addr(end), port: port(end) }
     }
 
-    /// As the NAT's end of a session.
+    /// As the inside or outside end point of a session.
     #[inline(always)]
     pub(crate) fn own(self, protocol: u8) -> u64 {
         endpoint(self.addr, self.port, protocol)
     }
 
-    /// As the other end of a session. Queries have their identifier at one end only.
+    /// As the remote end point of a session. The identifier of a query is at one end only.
     #[inline(always)]
     pub(crate) fn remote(self, protocol: u8) -> u64 {
         endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
@@ -40,9 +39,9 @@ impl Point {
 pub(crate) struct Asks {
     /// UDP, TCP, or ICMP for the ICMP of any version.
     pub protocol: u8,
-    /// The NAT's side of it: inside end point on the way out, outside end point on the way in.
+    /// The end point that is translated: the inside one on the way out, the outside one on the way in.
     pub own: Point,
-    /// The other end.
+    /// The remote end point.
     pub remote: Point,
     /// Flags of TCP; 0 where it shows none.
     pub flags: u8,
@@ -67,7 +66,7 @@ impl Nat44 {
             None if reply => return Err(Event::IcmpNoSession),
             None => self.open_out(inside, remote, if hairpin { HAIRPIN } else { 0 })?,
         };
-        // A refusal is no answer.
+        // A reset does not count as an answer.
         if flags & tcp::RST == 0 {
             self.answer(e)?;
         }
@@ -80,7 +79,7 @@ impl Nat44 {
         Ok(e)
     }
 
-    /// The session of a packet from outside; one that has none may open it where mapping and filter allow it.
+    /// The session of a packet from outside; a packet without one may open it where mapping and filtering allow it.
     pub(super) fn session_in(
         &mut self,
         outside: u64,
@@ -92,7 +91,7 @@ impl Nat44 {
         let tcp = protocol(outside) == TCP;
         let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
             Some(e) => e,
-            // A host that was not asked cannot answer, whatever the filter says.
+            // A host that was not queried cannot answer, whatever the filtering behaviour.
             None if protocol(outside) == ICMP && !(query && self.takes_queries(outside)) => {
                 return Err(Event::NoSession);
             }
@@ -105,13 +104,13 @@ impl Nat44 {
         Ok(e)
     }
 
-    /// A packet of a session counts: timer, and for TCP the state.
+    /// Update a session for one of its packets: the timer, and for TCP the state.
     #[inline(always)]
     pub(super) fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
         let rfc6146 = self.config.rfc6146;
         let s = &mut self.sessions.slab[e];
         let (old, new) = (s.flags(), if tcp { tcp::step(s.flags(), flags, outbound, rfc6146) } else { s.flags() });
-        // What is written back to memory costs as much as what is read.
+        // Writing a line back to memory costs as much as reading it.
         if s.seen != self.tick && (!tcp || !rfc6146 || tcp::restarts(old, new, flags)) {
             s.seen = self.tick;
         }
@@ -132,8 +131,8 @@ impl Nat44 {
         Ok(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// What stands for an inside end point towards a remote one, if there is a session, and whether it is one between two
-    /// customers. Nothing is refreshed: for ICMP errors.
+    /// The outside end point of an inside one towards a remote one, if there is a session, and whether the session is
+    /// between two customers. For ICMP errors: it refreshes nothing.
     pub(crate) fn seen_out(&mut self, a: &Asks) -> Option<(Point, bool)> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_inner(self.hash(own, remote), own, remote)?;
@@ -141,14 +140,15 @@ impl Nat44 {
         Some((Point::of(s.outside), s.flags() & HAIRPIN != 0))
     }
 
-    /// The inside end point that an outside one stands for towards a remote one, if there is a session.
+    /// The inside end point of an outside one towards a remote one, if there is a session.
     pub(crate) fn seen_in(&mut self, a: &Asks) -> Option<Point> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_outer(self.hash(own, remote), own, remote)?;
         Some(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// Whether a stranger's packet to an outside end point could open a session, and if not, why.
+    /// Checks whether a packet from an unknown sender to an outside end point could open a session; if not, returns the
+    /// reason.
     pub(crate) fn invites(&self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
         let mapped = self.mappings.as_ref().is_some_and(|m| m.by_outside(own.own(protocol)).is_some());
         match self.config.filtering {
@@ -158,8 +158,8 @@ impl Nat44 {
         }
     }
 
-    /// Whether a packet from inside that has no session could open one for this subscriber, 0 for one that has no number yet:
-    /// what decides before its addresses are looked at.
+    /// Checks whether a packet from inside without a session could open one for this subscriber (0 if it has no number
+    /// yet): the checks that do not depend on its addresses.
     pub(crate) fn may_open(&mut self, protocol: u8, subscriber: u32, flags: u8) -> Result<(), Event> {
         if protocol == TCP && !tcp::opens(flags) {
             return Err(Event::TcpNotSyn);
@@ -178,7 +178,7 @@ impl Nat44 {
         self.set_time(now);
     }
 
-    /// End some sessions whose time is over.
+    /// End some sessions that have timed out.
     pub(crate) fn tidy(&mut self, when_idle: bool) {
         self.sweep_some(if when_idle { SWEEP_IDLE } else { SWEEP_BATCH });
     }

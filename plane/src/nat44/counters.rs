@@ -70,18 +70,18 @@ events! {
     IcmpOther = "icmp-other",
     /// Drop: checksum of an ICMP error, or of the header it quotes (RFC 5508, REQ-3).
     IcmpChecksum = "icmp-checksum",
-    /// Drop: an ICMP error about nothing that is known here (RFC 5508, REQ-4 and REQ-5).
+    /// Drop: an ICMP error about a packet of no session (RFC 5508, REQ-4 and REQ-5).
     IcmpNoSession = "icmp-no-session",
-    /// Drop: from the Internet, and nobody asked for it.
+    /// Drop: from the Internet, without a session or mapping.
     NoSession = "no-session",
     /// Drop: a mapping exists but filtering forbids this sender.
     Filtered = "filtered",
-    /// Drop: a TCP segment of no known connection that does not open one.
+    /// Drop: a TCP segment without a session that does not open a connection.
     TcpNotSyn = "tcp-not-syn",
     /// Drop: an unsolicited SYN, held for six seconds (RFC 5382, REQ-4).
     SynHeld = "syn-held",
-    /// Drop: it would open a session, and those that nobody inside has answered have filled their part of the table (RFC 6146,
-    /// section 5.3).
+    /// Drop: it would open a session, and unanswered sessions from outside have filled their share of the table (RFC
+    /// 6146, section 5.3).
     OutsideFull = "outside-share-full",
     /// Drop: hairpinning is switched off.
     Hairpin = "hairpin-off",
@@ -99,13 +99,13 @@ events! {
     TinyFragment = "tiny-fragment",
     /// Drop: the fragment store is full.
     FragmentStore = "fragment-store-full",
-    /// Drop: the first fragment did not come in time.
+    /// Drop: the first fragment did not arrive in time.
     FragmentLate = "fragment-late",
     /// Drop: the first fragment of the datagram was dropped.
     FragmentOrphan = "fragment-orphan",
-    /// Drop: a fragment that overlaps others in part, and what waited of its datagram (RFC 5722, section 4).
+    /// Drop: a fragment that overlaps others in part, and the waiting fragments of its datagram (RFC 5722, section 4).
     FragmentOverlap = "fragment-overlap",
-    /// Drop: a fragment whose octets have all come before.
+    /// Drop: a duplicate fragment: all its octets have arrived before.
     FragmentAgain = "fragment-again",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",

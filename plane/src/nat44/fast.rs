@@ -1,6 +1,6 @@
-//! The fast path: UDP and TCP packets without anything unusual, a batch at a time in stages, so that the
-//! cache misses of 32 packets run side by side. Whatever is unusual goes, packet by packet and in order, to
-//! the slow path, which knows all the reasons; the fast path knows none.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time in stages, so that the cache misses of 32 packets
+//! overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
+//! fast path knows none.
 
 use super::core::Point;
 use super::counters::Event;
@@ -14,29 +14,29 @@ use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
-/// Sessions from which on a table counts as large: about 640 MB, more than a second-level TLB of 1,536 entries reaches once
-/// frames, two indexes and a hypervisor's own tables share it.
+/// Number of sessions from which a table counts as large: about 640 MB. A second-level TLB of 1,536 entries does not
+/// cover that once frames, two indexes and a hypervisor's own tables share it.
 const FAR: u32 = 12 << 20;
 
-/// What the first stages found out about each packet, as columns.
+/// Results of the first stages for each packet, as columns.
 pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
     hash: [u64; BATCH],
     /// Entry that probably is the session; [`NONE`] when there is none.
     entry: [u32; BATCH],
-    /// Whether the packet is one for the fast path.
+    /// Whether the fast path may take the packet.
     plain: [bool; BATCH],
 }
 
 impl Work {
-    /// Nothing found out yet.
+    /// No results yet.
     #[inline(always)]
     pub(crate) fn new() -> Work {
         Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] }
     }
 
-    /// Whether packet `i` is one for the fast path.
+    /// Whether the fast path may take packet `i`.
     #[inline(always)]
     pub(crate) fn is_plain(&self, i: usize) -> bool {
         self.plain[i]
@@ -71,8 +71,9 @@ impl Nat44 {
         }
     }
 
-    /// Whether prefetches stand in loops of their own: in a table larger than the TLB reaches each retires only after its
-    /// page walk, and walks overlap only when little else stands between them. In a smaller one they overlap with the work.
+    /// Whether prefetches need loops of their own. In a table larger than the TLB covers, each prefetch retires only
+    /// after its page walk, and walks overlap only if few other instructions lie between them. In a smaller table
+    /// prefetches overlap with the work.
     #[inline(always)]
     fn is_far(&self) -> bool {
         self.sessions.slab.capacity() > FAR
@@ -84,7 +85,8 @@ impl Nat44 {
         if OUT { &self.sessions.inner } else { &self.sessions.outer }
     }
 
-    /// Packet `i` is one for the fast path and goes between these end points: bring closer where its session is looked for.
+    /// Note that packet `i`, between these end points, is for the fast path, and prefetch where its session is looked
+    /// up.
     #[inline(always)]
     pub(crate) fn ask<const OUT: bool>(&self, w: &mut Work, i: usize, own: u64, remote: u64) {
         let hash = self.hash(own, remote);
@@ -94,7 +96,8 @@ impl Nat44 {
         }
     }
 
-    /// Look where the sessions of the first `n` packets may be, and bring them closer, or what opening them will touch.
+    /// Find where the sessions of the first `n` packets may be, and prefetch them, or the memory that opening them will
+    /// touch.
     #[inline(always)]
     pub(crate) fn look<const OUT: bool>(&mut self, w: &mut Work, n: usize) {
         let (far, index) = (self.is_far(), self.index::<OUT>());
@@ -133,7 +136,7 @@ impl Nat44 {
         }
     }
 
-    /// The session of packet `i`, if its packets are nothing special, and its end point at the other side.
+    /// The session of packet `i`, if its packets need no slow path, and its end point at the other side.
     #[inline(always)]
     pub(crate) fn ordinary<const OUT: bool>(&self, w: &Work, i: usize) -> Option<(u32, Point)> {
         let (own, remote, guess) = (w.own[i], w.remote[i], w.entry[i]);
@@ -156,7 +159,7 @@ impl Nat44 {
         addr(if OUT { s.outside } else { s.inside })
     }
 
-    /// A packet of this session goes its way.
+    /// Update this session for a packet that is forwarded.
     #[inline(always)]
     pub(crate) fn passes<const OUT: bool>(&mut self, e: u32, tcp: bool, flags: u8) {
         if OUT || tcp || self.config.inbound_refresh {
@@ -164,7 +167,7 @@ impl Nat44 {
         }
     }
 
-    /// Bring closer what opening the sessions of this batch will touch. Guesses only: nothing depends on them.
+    /// Prefetch what opening the sessions of this batch will touch. Guesses only: nothing depends on them.
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
         if let Some(m) = &self.mappings {
@@ -245,14 +248,14 @@ impl Nat44 {
         self.slow(from, p, spare)
     }
 
-    /// Session found elsewhere than at the first guess, or to be opened without any complication.
+    /// Handle a packet whose session is not at the first guess, or can be opened in the ordinary way.
     fn not_at_first<const OUT: bool>(&mut self, b: &mut [u8], own: u64, remote: u64, hash: u64) -> Option<Verdict> {
         let found = if OUT { self.find_inner(hash, own, remote) } else { self.find_outer(hash, own, remote) };
         if let Some(e) = found {
             let plain = self.sessions.slab[e].flags() & slow_flags::<OUT>() == 0;
             return plain.then(|| self.forward::<OUT>(b, e));
         }
-        // A new TCP connection may have a held SYN to be forgotten: that is for the slow path.
+        // A new TCP connection may have a held SYN, which the slow path must remove.
         let simple = OUT
             && b[23] == header::PROTO_UDP
             && self.owner_inside(own).is_none()
@@ -278,7 +281,8 @@ impl Nat44 {
         self.forward_as_it_is::<OUT>(b, e)
     }
 
-    /// The same for a packet that gets an identification of the port set. Apart, so that no other packet has work of it.
+    /// The same for a packet that gets an identification of the port set. Apart, so that it costs other packets
+    /// nothing.
     #[inline(never)]
     fn forward_identified(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let old = original_id::identify(b, self.identifications.draw());
@@ -322,7 +326,7 @@ impl Nat44 {
     }
 }
 
-/// Flags of sessions whose packets take the slow path; a customer's answer is one of them.
+/// Flags of sessions whose packets take the slow path: hairpins and, from inside, the first answer of a customer.
 const fn slow_flags<const OUT: bool>() -> u8 {
     if OUT { HAIRPIN | UNANSWERED } else { HAIRPIN }
 }

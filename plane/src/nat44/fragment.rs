@@ -1,6 +1,6 @@
-//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so what became of the first is
-//! remembered for the others, and others that come before it wait, in a bounded store. Also the fragmentation of packets
-//! that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
+//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so the NAT remembers its decision about the
+//! first for the others; fragments that arrive before the first wait in a bounded store. Also the fragmentation of
+//! packets that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
 //! ever touched: its payload is data, whatever stands where ports would be.
 
 use super::Nat44;
@@ -14,22 +14,22 @@ use crate::ip4::Head4;
 use crate::original_id::{self, identify};
 use wire::header::{TCP, be16, be32};
 
-/// The store: what became of each datagram.
+/// The store: the decision about each datagram.
 pub(super) type Fragments = Tracker<Key, Datagram>;
 
-/// What became of a datagram's first fragment.
+/// The decision about a datagram's first fragment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// It has not come yet.
+    /// It has not arrived yet.
     #[default]
     Unknown,
-    /// Translated to these addresses, and this verdict.
+    /// Translated to these addresses, with this verdict.
     Translated { src: u32, dst: u32, verdict: Verdict },
-    /// Another worker's, given to it.
+    /// Handed over to this worker.
     Elsewhere(u16),
     /// Dropped.
     Dropped,
-    /// Its fragments overlapped: none goes on, whatever still comes.
+    /// Its fragments overlapped: all fragments that still arrive are dropped.
     GivenUp,
 }
 
@@ -37,7 +37,7 @@ enum Fate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Datagram {
     fate: Fate,
-    /// What its fragments leave with, where that was drawn here.
+    /// The identification that its fragments leave with, if it was drawn here.
     identification: Option<u16>,
 }
 
@@ -53,7 +53,7 @@ impl From<&FragmentLimits> for Bounds {
 }
 
 impl Nat44 {
-    /// End fragments whose time is over.
+    /// Drop fragments whose lifetime is over.
     #[inline]
     pub(super) fn expire_fragments(&mut self) {
         if !self.fragments.is_empty() {
@@ -62,8 +62,8 @@ impl Nat44 {
         }
     }
 
-    /// A fragment. With several workers one of them, by a hash of what all fragments have in common, sees all and learns
-    /// from the first whose they are; `settled` says that this has happened.
+    /// Handle a fragment. With several workers, a hash of what all fragments of a datagram have in common selects one
+    /// that collects them; it learns from the first which worker owns the flow. `settled` says that this has happened.
     pub(super) fn fragment<P: Packet>(
         &mut self,
         from: Side,
@@ -76,7 +76,7 @@ impl Nat44 {
         if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
             return Err(Event::TinyFragment);
         }
-        // All that a numbered customer sends comes to one worker anyway.
+        // All packets of a numbered customer arrive at one worker anyway.
         let together = from == Side::Customer && self.config.numbered.is_some();
         let key = head.key(u128::from(from == Side::Internet));
         if !settled
@@ -89,8 +89,8 @@ impl Nat44 {
         self.count_displaced();
         let Some(datagram) = self.fragments.get(&key) else { return Err(Event::FragmentStore) };
         let fate = datagram.fate;
-        // All fragments of a datagram get the same, and no other datagram of this outside address has it (RFC 6864, section
-        // 4.3; RFC 7857, section 10).
+        // All fragments of a datagram get the same identification, and no other datagram of this outside address has it
+        // (RFC 6864, section 4.3; RFC 7857, section 10).
         if from == Side::Customer && !settled {
             let draw = || self.identifications.draw();
             identify(p.bytes_mut(), *datagram.identification.get_or_insert_with(draw));
@@ -101,11 +101,11 @@ impl Nat44 {
         let complete = match self.fragments.cover(&key, head.piece()) {
             Fit::New => false,
             Fit::Complete => true,
-            // Not sent on, so that a receiver never sees octets of one place twice.
+            // Not sent on, so that a receiver never sees the same octets twice.
             Fit::Again => return Err(Event::FragmentAgain),
             Fit::Scattered => return Err(Event::FragmentStore),
-            // What overlaps was made to look different to different receivers: the whole datagram goes, with what has
-            // not come yet (RFC 3128, section 3; RFC 5722, section 4).
+            // Overlapping fragments are made to look different to different receivers: the whole datagram is dropped,
+            // with its fragments that have not arrived yet (RFC 3128, section 3; RFC 5722, section 4).
             Fit::Overlap => {
                 let lost = self.fragments.take_kept(&key).len() as u64;
                 self.settle(&key, Fate::GivenUp);
@@ -118,7 +118,7 @@ impl Nat44 {
         } else {
             self.later(p, head, &key, spare)
         };
-        // The fragments that waited left with the first; without the first they wait on.
+        // The fragments that waited were sent with the first; without the first they continue to wait.
         if complete && self.fate(&key) != Fate::Unknown {
             self.fragments.forget(&key);
         }
@@ -129,7 +129,7 @@ impl Nat44 {
         self.fragments.get(key).map(|d| d.fate).unwrap_or_default()
     }
 
-    /// Remember what became of a datagram's first fragment.
+    /// Remember the decision about a datagram's first fragment.
     fn settle(&mut self, key: &Key, fate: Fate) {
         if let Some(d) = self.fragments.get(key) {
             d.fate = fate;
@@ -157,8 +157,8 @@ impl Nat44 {
         }
         let b = p.bytes();
         let fate = match result {
-            // To the worker that owns the flow: from there on it is settled. A hairpin's second half is marked already,
-            // and has its new source.
+            // To the worker that owns the flow, marked as settled. The second half of a hairpin is marked already, and
+            // has its new source.
             Ok(Verdict::HandOver(w)) if header_is_same(b, head) && !settled => {
                 self.set_mark(p.bytes_mut());
                 Fate::Elsewhere(w)
@@ -192,7 +192,7 @@ impl Nat44 {
                 if !kept {
                     return Err(Event::FragmentStore);
                 }
-                // The packet itself ends here; its copy is sent when the first has come.
+                // The packet itself ends here; its copy is sent when the first has arrived.
                 self.count.add(Event::FragmentHeld);
                 Ok(Verdict::Held)
             }
@@ -211,7 +211,7 @@ impl Nat44 {
         }
     }
 
-    /// Do to a later fragment what was done to the first.
+    /// Apply the decision about the first fragment to a later one.
     fn follow<P: Packet>(&mut self, p: &mut P, src: u32, dst: u32, verdict: Verdict) -> Verdict {
         address(p.bytes_mut(), L3, End::Source, src);
         address(p.bytes_mut(), L3, End::Destination, dst);
@@ -226,7 +226,7 @@ impl Nat44 {
         }
     }
 
-    /// Let go what has waited for the first fragment of this datagram.
+    /// Release the fragments that waited for the first of this datagram.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Key, spare: &mut dyn Spare<P>) {
         for kept in self.fragments.take_kept(key) {
             self.let_one_go(from, key, &kept.bytes, spare);
@@ -260,9 +260,9 @@ impl Nat44 {
         }
     }
 
-    /// Give a whole packet that leaves an identification that no other customer's has with the same address: where it is
-    /// fragmented here, and where others use that address, as a router that fragments it later cannot know of them (RFC 7597, section
-    /// 8.3.3; RFC 7599, section 10.3).
+    /// Give a whole packet an identification that no other customer's packet with the same outside address has. Needed
+    /// if it is fragmented here, and if other gateways use the address: a router that fragments the packet later does
+    /// not know of their identifications (RFC 7597, section 8.3.3; RFC 7599, section 10.3).
     pub(super) fn identify_whole(&mut self, from: Side, b: &mut [u8], head: &Head4, v: Verdict) {
         let Verdict::Forward(to) = v else { return };
         let leaves = self.shared && to == Side::Internet;
@@ -272,8 +272,8 @@ impl Nat44 {
         }
     }
 
-    /// Say which identification a packet had, where the half that it goes on to may have to quote it. What another worker has
-    /// drawn is not known here, and the packet is quoted with it.
+    /// Record which identification a packet had, where the next half may have to quote it. If another worker has drawn
+    /// the new one, the old one is not known here, and errors quote the packet with the new one.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
             original_id::keep(b, identification);
@@ -289,8 +289,8 @@ impl Nat44 {
         (u32::from(w) != self.workers.own).then_some(w)
     }
 
-    /// Cut a packet that leaves but is too large for the link: the packet itself becomes the first piece, the others are
-    /// emitted behind it in order (RFC 791, section 3.2).
+    /// Fragment a packet that is too large for the link: the packet itself becomes the first fragment, the others are
+    /// emitted after it in order (RFC 791, section 3.2).
     pub(super) fn cut<P: Packet>(&mut self, p: &mut P, v: Verdict, spare: &mut dyn Spare<P>) -> Result<Verdict, Event> {
         let Verdict::Forward(to) = v else { return Ok(v) };
         let mtu = self.mtu(to);

@@ -1,6 +1,6 @@
-//! What a NAT wants to know of an IPv4 packet beyond its header: that it is whole, as far as a NAT needs it, and its end
-//! points. Apart from the slow path itself, because the headers quoted in ICMP errors go through the same reading; and from
-//! the reading of other functions, because a drop has names of its own here, and what counts as too short differs.
+//! What a NAT needs from an IPv4 packet beyond its header: that it is complete, as far as a NAT needs it, and its end
+//! points. Apart from the slow path itself, because headers quoted in ICMP errors are read in the same way; and apart
+//! from the reading of other functions, because drops have other names here, and the minimum lengths differ.
 
 use super::counters::Event;
 use super::rewrite::L3;
@@ -50,7 +50,7 @@ impl Head4 {
         be16(b, self.l4 + 4)
     }
 
-    /// Check that the transport header is all there, as far as a NAT needs it.
+    /// Check that the transport header is complete, as far as a NAT needs it.
     ///
     /// # Errors
     /// The reason to drop it.

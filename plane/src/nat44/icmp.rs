@@ -1,5 +1,6 @@
-//! ICMP through the NAT (RFC 5508): queries by identifier, and others' errors with the packet that they quote
-//! translated too, in both directions. Errors never change state: no refresh, no end (REQ-6; RFC 4787, REQ-12).
+//! ICMP through the NAT (RFC 5508), in both directions: queries by identifier, and errors of other hosts, whose quoted
+//! packet is translated too. Errors never change state: they neither refresh nor end a session (REQ-6; RFC 4787,
+//! REQ-12).
 
 use super::Nat44;
 use super::counters::Event;
@@ -10,7 +11,7 @@ use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
-/// What an ICMP message is to a NAT.
+/// Kinds of ICMP messages that a NAT distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Echo, timestamp, information, address mask request.
@@ -56,7 +57,8 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
         Fault::Checksum => Event::IcmpChecksum,
         other => other.into(),
     })?;
-    // Extensions may follow the quote, which is then padded (RFC 4884): its length stands in the header, in words.
+    // Extensions may follow the quote, which is then padded (RFC 4884): the header has its length, in words of four
+    // octets.
     let stated = usize::from(message[outer.l4 + 5]) * 4;
     let room = if stated > 0 { (outer.l4 + 8 + stated).min(outer.end) } else { outer.end };
     let end = room.min(head.end);
@@ -69,7 +71,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
     let (source, destination) = match head.protocol {
         PROTO_UDP | TCP => (head.source(message), head.destination(message)),
         ICMP if is_query(message[head.l4]) => {
-            // The identifier belongs to the end that asked.
+            // The identifier belongs to the end that sent the query.
             let id = head.identifier(message);
             let asked = kind(message[head.l4]) == Kind::Query;
             let (s, d) = if asked { (id, 0) } else { (0, id) };
@@ -97,8 +99,8 @@ impl Nat44 {
         self.fits(outer, if s.flags() & HAIRPIN == 0 { Side::Internet } else { Side::Customer })?;
         let b = p.bytes_mut();
         change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
-        // The sender may be a router between the customer and us; all that may be seen of it is the public address
-        // (RFC 5508, REQ-5).
+        // The sender may be a router between the customer and us; the Internet must see only the outside address (RFC
+        // 5508, REQ-5).
         address(b, outer.l3, End::Source, addr(s.outside));
         seal(&mut b[outer.l4..outer.end]);
         if s.flags() & HAIRPIN == 0 {
@@ -133,7 +135,7 @@ impl Nat44 {
     }
 }
 
-/// Write the checksum of an ICMP message anew. Its old one has been verified, so this hides no damage.
+/// Recompute the checksum of an ICMP message. The old one has been verified, so this hides no damage.
 fn seal(message: &mut [u8]) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).checksum();

@@ -1,6 +1,7 @@
-//! Mappings and permissions of endpoint-independent mapping: inside end point ↔ outside end point above its
-//! sessions, and which remote addresses were sent to. One file, because both live exactly as long as the sessions
-//! below them and are counted up and down together. NAT64 uses the same structure as its binding information base.
+//! Mappings and permissions of endpoint-independent mapping: inside end point ↔ outside end point above its sessions,
+//! and the remote addresses that the inside end point has sent to. One file, because both live exactly as long as the
+//! sessions below them and are counted up and down together. NAT64 uses the same structure as its binding information
+//! base.
 
 use super::config::{Config, Filtering};
 use super::pool::PortClasses;
@@ -13,8 +14,8 @@ use arena::ArenaError;
 /// An inside end point and the outside end point that it has, for all its sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mapped {
-    /// What it is found by from inside: the inside end point with protocol, without the bits of aliases, or with them and
-    /// marked as [`ALONE`].
+    /// Its key from inside: the inside end point with protocol, without the alias bits, or with them and marked as
+    /// [`ALONE`].
     key: u64,
     /// Outside end point with protocol.
     pub outside: u64,
@@ -25,13 +26,14 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
-    /// Inside end point with protocol, by the alias that last opened a session below the mapping: what strangers are sent to.
+    /// Inside end point with protocol, with the alias that last opened a session below the mapping: packets from
+    /// unknown senders are sent to it.
     pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
     }
 }
 
-/// That an outside end point sent to a remote address (address-dependent filtering).
+/// An outside end point has sent to a remote address (address-dependent filtering).
 #[derive(Clone, Copy, Debug, Default)]
 struct Permit {
     mapping: u32,
@@ -97,13 +99,13 @@ impl Mappings {
         &self.table.slab[m]
     }
 
-    /// Bring closer what [`Self::by_inside`] will look at: bucket.
+    /// Prefetch the bucket that [`Self::by_inside`] will read.
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, inside: u64) {
         self.table.inner.prefetch(self.hasher.one(inside));
     }
 
-    /// Bring closer what [`Self::by_inside`] will look at: entry, or the next free one.
+    /// Prefetch the entry that [`Self::by_inside`] will read, or the next free one.
     #[inline(always)]
     pub(super) fn prefetch_entry(&self, inside: u64) {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -133,7 +135,7 @@ impl Mappings {
         self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
     }
 
-    /// A session below a mapping is opened by this alias of its inside end point.
+    /// Note that this alias of its inside end point has opened a session below a mapping.
     pub(super) fn used_by(&mut self, m: u32, inside: u64) {
         self.table.slab[m].addr = addr(inside);
     }
@@ -161,14 +163,15 @@ impl Mappings {
         self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
     }
 
-    /// A session begins below a mapping.
+    /// Note that a session below a mapping begins.
     pub(super) fn add_session(&mut self, m: u32, remote: u32) {
         self.table.slab[m].sessions += 1;
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits {
             match p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote) {
                 Some(e) => p.slab[e].sessions += 1,
-                // There is room: permissions are as many as sessions can be, and each has at least one.
+                // There is room: there are as many permissions as sessions, and each permission has at least one
+                // session.
                 None => {
                     if let Some(e) = p.slab.take(Permit { mapping: m, remote, sessions: 1 }) {
                         p.index.insert(hash, e);
@@ -178,7 +181,7 @@ impl Mappings {
         }
     }
 
-    /// A session ends. Gives the mapping, if it ended with it; its port is then free but rests.
+    /// Note that a session ends. Returns the mapping if it ended, too; its port is then free, but rests.
     pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits
@@ -199,7 +202,7 @@ impl Mappings {
         })
     }
 
-    /// Remove a mapping without sessions, and give its port back.
+    /// Remove a mapping without sessions, and free its port.
     pub(super) fn unmake(&mut self, m: u32, address: u32, tick: u32) {
         let mapped = self.table.slab[m];
         let (i, o) = (self.hasher.one(mapped.key), self.hasher.one(mapped.outside));

@@ -102,7 +102,7 @@ pub struct Nat44 {
     /// See [`Config::aliases`]; as bits of an end point.
     aliases: u64,
     subscribers: Option<Subscribers>,
-    /// Where customers are numbered and several may be one subscriber: the subscriber of each, by place of its number.
+    /// Where customers are numbered and several may be one subscriber: the subscriber of each, indexed by its number.
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
@@ -110,19 +110,19 @@ pub struct Nat44 {
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
-    /// Source address that marks packets already looked at by the right worker.
+    /// Source address that marks packets that the right worker has already processed.
     mark: [u8; 6],
     /// Identification of the last packet made here.
     identification: u16,
     /// Those of customers' packets.
     identifications: Identifications,
-    /// Whether whole packets get one, too: others use the same outside addresses.
+    /// Whether whole packets get one, too: because other gateways use the same outside addresses.
     shared: bool,
-    /// Whether the Internet's side is the inner link to another half, which gets what they had before.
+    /// Whether the Internet's side is the inner link to another half, which is told the original identification.
     behind_is_a_half: bool,
     now: u64,
     tick: u32,
-    /// Ports drawn so far: makes each draw another one.
+    /// Ports drawn so far: makes each draw different.
     draws: u64,
 }
 
@@ -197,8 +197,8 @@ impl Nat44 {
     /// The same where packets from the Internet are IPv6 packets.
     pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
 
-    /// The same for any port set, whose blocks are as large as it allows, so that each worker has a share; the outside port stands
-    /// at `at`.
+    /// The same for any port set: blocks as large as possible while each worker has a share; the outside port is at
+    /// offset `at`.
     pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
         Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }
@@ -208,14 +208,14 @@ impl Nat44 {
         self.census.as_ref().map_or(0, Census::epoch)
     }
 
-    /// Where customers are numbered: epochs since a number was last met with a session. It is no longer needed after
-    /// two, if it was not given to a packet in them, either.
+    /// Where customers are numbered: epochs since a number was last met with a session. The number is no longer needed
+    /// after two, if it was not used for a packet in them, either.
     pub fn epochs_without_session(&self, number: u32) -> u8 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
     }
 
-    /// Where customers are numbered: count by these subscribers, one for each place in the prefix of the numbers, instead of by
-    /// number. Who it is must not change while a number has sessions.
+    /// Where customers are numbered: count by these subscribers, one for each place in the prefix of the numbers,
+    /// instead of by number. The subscriber of a number must not change while it has sessions.
     pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
         self.owners = Some(owners);
     }
@@ -230,12 +230,12 @@ impl Nat44 {
         &self.config
     }
 
-    /// Go on with another configuration that this one [can become](Config::can_become).
+    /// Change to another configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config.customer, &config.internet);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
         self.lifetimes = Lifetimes::new(&config.timeouts);
-        // The tables are as large as they were made.
+        // The tables keep their sizes.
         self.config = Config { sessions: self.config.sessions, sketch: self.config.sketch, ..config };
     }
 
@@ -244,8 +244,8 @@ impl Nat44 {
         self.config.inside.iter().any(|p| p.contains(a))
     }
 
-    /// Whether an outside end point is one of this NAT's. With a restricted port set others have the other ports of its
-    /// addresses.
+    /// Whether an outside end point is one of this NAT's. With a restricted port set, other gateways have the other
+    /// ports of its addresses.
     #[inline(always)]
     fn is_own_point(&self, a: u32, port: u16) -> bool {
         self.pool.contains(a) && self.config.port_set.contains(port)
@@ -281,7 +281,7 @@ fn mark(seed: u64) -> [u8; 6] {
     [3, a, b, c, d, e]
 }
 
-/// Entries that the sweep looks at beside a batch, and when there is nothing else to do.
+/// Entries that the sweep checks with each batch, and when idle.
 const SWEEP_BATCH: u32 = 16;
 const SWEEP_IDLE: u32 = 256;
 

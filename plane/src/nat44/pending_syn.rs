@@ -1,6 +1,6 @@
-//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4): the customer
-//! may be about to open the same connection from inside. A bounded queue, because anybody can send SYNs; apart from the NAT44,
-//! because a NAT66 holds IPv6 packets, by addresses that have no number.
+//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4): the customer may be about
+//! to open the same connection from inside. A bounded queue, because any host can send SYNs; apart from the NAT44,
+//! because a NAT66 holds IPv6 packets, whose addresses have no number.
 
 use super::Nat44;
 use super::reply::PORT_UNREACHABLE;
@@ -8,7 +8,7 @@ use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::Head4;
 use std::collections::VecDeque;
 
-/// Most SYNs held.
+/// Maximum number of SYNs held.
 const MOST: usize = 256;
 /// How long, in nanoseconds.
 const HOLD: u64 = 6_000_000_000;
@@ -22,14 +22,14 @@ struct PendingSyn<K, const KEPT: usize> {
     len: usize,
 }
 
-/// SYNs that wait for their answer, oldest first: `KEPT` octets of each, told apart by the end points that they go between.
+/// SYNs that wait for their answer, oldest first: `KEPT` octets of each, identified by their two end points.
 pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
 /// Those of a NAT44: outside and remote end point.
 pub(crate) type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
 impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
-    /// None yet; room is taken now.
+    /// None yet; memory is allocated now.
     pub(crate) fn new() -> PendingSyns<K, KEPT> {
         PendingSyns(VecDeque::with_capacity(MOST))
     }
@@ -39,7 +39,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.is_empty()
     }
 
-    /// Hold a SYN; `packet` is what its answer will quote. Without room it is not held, and so never answered.
+    /// Hold a SYN; its answer will quote `packet`. If the queue is full, the SYN is not held, and never answered.
     pub(crate) fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
         if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
@@ -59,7 +59,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.len() < before
     }
 
-    /// The oldest SYN, if its time has come, which ends with it: what was kept, and of how many octets.
+    /// Remove the oldest SYN, if its answer is due: the octets kept, and their number.
     pub(crate) fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
         self.0.front().filter(|h| h.due <= now)?;
         self.0.pop_front().map(|h| (h.packet, h.len))
@@ -71,12 +71,12 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
 }
 
 impl Nat44 {
-    /// Answer the SYNs whose time has come.
+    /// Answer the SYNs whose answer is due.
     #[inline]
     pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
             match Head4::sealed(&packet[..len], 0) {
-                // Only a hairpinned packet comes from an end point of the pool.
+                // Only a hairpinned packet has a source in the pool.
                 Ok(head) if self.pool.contains(head.src) && self.config.hairpinning => {
                     self.answer_hairpinned(&packet[..len], &head, spare);
                 }
@@ -85,8 +85,8 @@ impl Nat44 {
         }
     }
 
-    /// Answer a SYN from one customer to another: it quotes the source that stands for the sender, so the answer takes the way of
-    /// an error from the outside address that the sender asked.
+    /// Answer a SYN from one customer to another: it quotes the sender's outside end point, so the answer is processed
+    /// as an error from the outside address that the sender sent to.
     fn answer_hairpinned<P: Packet>(&mut self, packet: &[u8], head: &Head4, spare: &mut dyn Spare<P>) {
         let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
         let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));

@@ -1,10 +1,10 @@
-//! Outside addresses and the ports that a worker may use of them. Apart from mappings, because both mapping
-//! behaviours choose from the same numbers, and because steering on the Internet's side follows from them.
+//! Outside addresses and the ports of them that a worker may use. Apart from mappings, because both mapping behaviours
+//! choose from the same ports, and because these determine the steering on the Internet's side.
 
 use wire::{AddrRange, PortRange, PortSet};
 
-/// log2 of the ports that one worker owns in a row, of a NAT that has all ports: the steering of the Internet's side is
-/// `port >> 6` modulo workers.
+/// log2 of the successive ports that one worker owns in a NAT that has all ports: the steering of the Internet's side
+/// is `port >> 6` modulo workers.
 pub(super) const CHUNK_SHIFT: u32 = 6;
 /// Ports of a chunk, as bits of a word.
 pub(super) const CHUNK: u32 = 64;
@@ -55,9 +55,9 @@ impl Pool {
     }
 }
 
-/// How the ports of a set are shared out among the workers. The set's ports have numbers without gaps; a worker has every
-/// `workers`-th run of them, and the numbers of its runs, one behind the other, are its *places*. Places are what bits
-/// stand for and what is drawn, so that neither a range nor a set with gaps makes a difference.
+/// How the ports of a set are distributed over the workers. The set's ports are numbered without gaps; a worker has
+/// every `workers`-th run of these numbers. Its runs, one after the other, are its *places*. Bitmaps and random draws
+/// use places, so that ranges and sets with gaps need no special case.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     set: PortSet,
@@ -69,13 +69,13 @@ struct Layout {
     shift: u32,
     /// Our first run.
     first: u32,
-    /// All ports, shared with no other gateway: a place is its port.
+    /// All ports, without sharing and without a second worker: a place is its port.
     plain: bool,
 }
 
 impl Layout {
-    /// A set without offset is one row of ports, cut into runs of 64, or of less where each worker would not get one. Other
-    /// sets are rows with gaps, and each row is a run (RFC 7597, appendix B: the bits A of a port).
+    /// A set without offset is one contiguous range of ports, divided into runs of 64, or fewer if some worker would
+    /// get none. Other sets are ranges with gaps, and each range is a run (RFC 7597, appendix B: the bits A of a port).
     fn new(set: PortSet, worker: usize, workers: usize) -> Layout {
         let (worker, workers) = (worker as u32, workers as u32);
         let row = u32::from(16 - set.offset - set.len);
@@ -110,7 +110,7 @@ impl Layout {
         }
         let number = self.set.index_of(port)?;
         let run = (number >> self.run).wrapping_sub(self.first);
-        // Without division for the one worker that most have.
+        // Without division for the usual case of one worker.
         let ours = if self.workers == 1 { run } else { run / self.workers };
         let mine = self.workers == 1 || self.owner(port) == self.worker;
         mine.then_some((ours << self.run) | (number & ((1 << self.run) - 1)))
@@ -143,7 +143,7 @@ pub(super) fn below(set: PortSet, limit: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     layout: Layout,
-    /// First place, and the one behind the last.
+    /// First place, and one past the last.
     start: u32,
     end: u32,
 }
@@ -151,7 +151,7 @@ pub(super) struct Ports {
 impl Ports {
     /// The share of one worker of the ports `first ..= last` of a set.
     pub(super) fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
-        // Without a PSID an offset only takes the lowest ports away, and no gaps are left.
+        // Without a PSID, an offset only excludes the lowest ports, and no gaps are left.
         let (set, least) = match set.len {
             0 if set.offset > 0 => (PortSet::ALL, (1u32 << (16 - set.offset)) as u16),
             _ => (set, 0),
@@ -172,7 +172,7 @@ impl Ports {
         self.end - self.start
     }
 
-    /// log2 of the ports that steering gives to one worker in a row.
+    /// log2 of the successive ports that steering gives to one worker.
     pub(super) fn shift(&self) -> u32 {
         self.layout.shift
     }
@@ -200,13 +200,13 @@ impl Ports {
         self.layout.port(place)
     }
 
-    /// The `k`-th port of a pseudo-random walk that comes by every port of ours once in as many steps as the next power of
-    /// two has; `None` for steps beside the road.
+    /// The `k`-th port of a pseudo-random walk that visits each of our ports once; its number of steps is the next
+    /// power of two. `None` for steps outside the range.
     #[inline]
     pub(super) fn walk(&self, hash: u64, k: u32) -> Option<u16> {
         let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
         let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
-        // Ports that hosts like are taken by the hundred side by side: no stride may stay among them.
+        // Ports that hosts prefer are taken in contiguous runs of hundreds: no stride may stay within such a run.
         let half = mask.count_ones().div_ceil(2).max(1);
         let i = ((i ^ i >> half).wrapping_mul(0x9e37_79b1)) & mask;
         let i = i ^ i >> half;
@@ -232,8 +232,8 @@ impl Ports {
         upto(self.end) & !upto(self.start)
     }
 
-    /// A bit for each place of any chunk whose port is odd, or even. All of them in sets whose ports are all the one or all
-    /// the other: there is nothing to choose.
+    /// A bit for each place of any chunk whose port is odd, or even. All bits if the ports of the set are all odd or
+    /// all even: there is nothing to choose.
     pub(super) fn parity(&self, odd: bool) -> u64 {
         let single = self.layout.set.offset + self.layout.set.len == 16;
         match odd {
@@ -244,7 +244,7 @@ impl Ports {
     }
 }
 
-/// The ports of a NAT, by the class that RFC 4787, REQ-3a, keeps apart.
+/// The ports of a NAT, by the classes of RFC 4787, REQ-3a.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortClasses {
     low: Ports,
@@ -277,7 +277,7 @@ impl PortClasses {
 mod tests {
     use super::*;
 
-    /// All ports, rows of 8192 and of 4, runs shorter than a chunk, single ports, an offset alone.
+    /// All ports, ranges of 8192 and of 4, runs shorter than a chunk, single ports, an offset alone.
     const SETS: [PortSet; 7] = [
         PortSet::ALL,
         PortSet { offset: 0, len: 3, psid: 3 },
@@ -364,7 +364,8 @@ mod tests {
         assert_eq!(Ports::new(PortSet::ALL, 10, 5, 0, 1).walk(7, 7), None);
     }
 
-    /// Many hosts that like the same thousand ports have them all taken: whatever the stride, the next steps lead elsewhere.
+    /// Many hosts that prefer the same thousand ports have taken them all: with every stride, the next steps lead
+    /// elsewhere.
     #[test]
     fn no_walk_stays_among_neighbours() {
         let p = Ports::new(PortSet::ALL, 1024, 65535, 0, 1);

@@ -1,6 +1,6 @@
-//! Which outside ports are taken under endpoint-independent mapping: a bit for each port of each address and
-//! protocol, with a rest after release (RFC 6888, REQ-8), and the blocks of port block allocation. Apart from the
-//! mappings, because it is the only structure whose size follows from the pool and not from the sessions.
+//! Which outside ports are taken under endpoint-independent mapping: a bit for each port of each address and protocol,
+//! with a delay before reuse (RFC 6888, REQ-8), and the blocks of port block allocation. Apart from the mappings,
+//! because only the size of this structure depends on the pool and not on the sessions.
 
 use super::config::Config;
 use super::pool::{CHUNK, Pool, PortClasses, Ports};
@@ -20,7 +20,7 @@ struct Slot {
     epoch: u32,
 }
 
-/// What kind of port is looked for.
+/// Which port is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     /// The customer's own port.
@@ -38,7 +38,7 @@ pub(super) struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
-    /// Slots and places of static mappings, in order: taken for good.
+    /// Slots and places of static mappings, in order: always taken.
     reserved: Vec<(u32, u32)>,
     chunks: u32,
     ports: PortClasses,
@@ -115,7 +115,7 @@ impl PortMap {
         None
     }
 
-    /// Give a port back. It rests before anybody gets it again.
+    /// Free a port. It rests before it is assigned again.
     pub(super) fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
         let Some(place) = self.ports.all.place(port) else { return };
         let slot = self.ready(address, protocol, tick);
@@ -148,7 +148,8 @@ impl PortMap {
         (slot * LAYERS + layer) * self.chunks as usize + (chunk - self.ports.all.first_chunk()) as usize
     }
 
-    /// Number of the slot, brought up to date: wiped after a clearing, layers of rest moved on with time.
+    /// Number of the slot, after an update: wiped if the map was cleared, and the layers of resting ports moved on with
+    /// time.
     fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
         let slot = slot_of(address, protocol) as usize;
         let epoch = tick.checked_div(self.rest).unwrap_or(0);
@@ -197,7 +198,7 @@ fn slot_of(address: u32, protocol: u8) -> u32 {
         }
 }
 
-/// Slots and places of the ports of static mappings that could be given to others.
+/// Slots and places of the ports of static mappings that could otherwise be assigned.
 fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
     let pool = Pool::new(config.pool.clone());
     let mut all = Vec::new();
@@ -224,7 +225,7 @@ pub(super) struct BlockMap {
 }
 
 impl BlockMap {
-    /// Blocks of `size` ports, none given away.
+    /// Blocks of `size` ports, none assigned.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -260,7 +261,7 @@ impl BlockMap {
         Some(block as u16)
     }
 
-    /// Give a block back.
+    /// Free a block.
     pub(super) fn release(&mut self, address: u32, block: u16) {
         self.owners[(address * self.per_address + u32::from(block)) as usize] = 0;
     }

@@ -1,9 +1,9 @@
 //! Quotas of a subscriber, and the default quota of a gateway on interfaces. Apart from the other settings, because this
 //! default depends on the size of the table, and not on an RFC.
 
-/// Most state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
-/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered` a subscriber is one worker's, which
-/// allows all of it. Static mappings take no ports of a quota; sessions below them count.
+/// Maximum state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
+/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered`, all packets of a subscriber
+/// arrive at one worker, which allows all of it. Static mappings take no ports of a quota; sessions below them count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Sessions; no limit when absent.
@@ -12,7 +12,8 @@ pub struct Quota {
     pub ports: Option<u32>,
 }
 
-/// Sessions that one of `workers` makes room for in a table of so many: see [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
+/// Sessions that one of `workers` has room for in a table of `sessions`: see
+/// [`Config::sessions_per_worker`](super::config::Config::sessions_per_worker).
 pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
     match workers {
         0 | 1 => sessions,
@@ -20,7 +21,7 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
     }
 }
 
-/// The part of the table that one subscriber may fill by default: 1 in so many.
+/// One subscriber may fill 1/`SHARE` of the table by default.
 const SHARE: u64 = 4;
 
 /// Sessions that one subscriber may have by default in a gateway on interfaces, where a single inside host would otherwise

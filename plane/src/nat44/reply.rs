@@ -10,7 +10,7 @@ use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
 /// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
-/// which does not make a TCP give up.
+/// which does not make TCP abort the connection.
 pub(super) use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
 pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
@@ -18,7 +18,7 @@ pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
-    /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to where it came from. Nothing is sent
+    /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to its source. Nothing is sent
     /// about ICMP errors, later fragments, and sources that identify no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
@@ -27,7 +27,7 @@ impl Nat44 {
         }
     }
 
-    /// The frame with an ICMP error about `packet` that comes from `src` and leaves by `side`, where one may be sent.
+    /// The frame with an ICMP error about `packet`, from the source `src`, for `side`; `None` if none may be sent.
     pub(super) fn error_frame<P: Packet>(
         &mut self,
         side: Side,

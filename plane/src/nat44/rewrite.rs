@@ -33,8 +33,8 @@ fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     b[at..at + 2].copy_from_slice(&field);
 }
 
-/// The way through the gateway as one step: Ethernet addresses, TTL, one end, both checksums; for UDP and TCP without IP
-/// options, the caller having checked that `h` is one and long enough.
+/// Everything that forwarding changes, in one step: Ethernet addresses, TTL, one end, both checksums. Only for UDP and
+/// TCP without IP options; the caller has checked that `h` is such a packet and long enough.
 ///
 /// What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3), unfolded, so that each
 /// checksum is folded once.
@@ -45,7 +45,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
     let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
     h[..12].copy_from_slice(macs);
-    // Put together in registers: reading back what was written a moment ago by another width would stall.
+    // Assembled in registers: reading back with another width what was just written would stall.
     let new_ttl = u16::from_ne_bytes([h[22].wrapping_sub(1), h[23]]);
     let moved = new_addr as u64 + (old_addr ^ 0xffff_ffff);
     let ip = Sum(not16(get16(h, 24)) + moved + new_ttl as u64 + not16(old_ttl)).checksum();
@@ -57,7 +57,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     let field = get16(h, at);
     let mut sum = Sum(not16(field) + moved + new_port as u64 + not16(old_port)).checksum();
     if udp {
-        // No checksum stays none; a sum of zero is sent as all ones (RFC 768).
+        // A packet without checksum stays without; a sum of zero is sent as all ones (RFC 768).
         if field == 0 {
             return;
         }
@@ -79,7 +79,7 @@ fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     }
 }
 
-/// Set the Ethernet addresses and take one hop off the TTL of the frame's IPv4 header.
+/// Set the Ethernet addresses and decrement the TTL of the frame's IPv4 header.
 pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     let old = get16(b, L3 + 8);
@@ -88,7 +88,7 @@ pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     fix(b, L3 + 10, Sum(old), Sum(new));
 }
 
-/// Change one address of the IPv4 header at `l3`, checksum included; gives the sums of what changed.
+/// Change one address of the IPv4 header at `l3`, checksum included; returns the sums of the old and the new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 12 } else { 16 };
     let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));
@@ -98,8 +98,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum)
 }
 
 /// Change address and port (or identifier) of one end of a packet whose IPv4 header is at `l3` and whose transport
-/// header is at `l4`. A checksum that the buffer does not reach is not there to be changed: that happens in the quotes of
-/// ICMP errors only. The caller has checked that eight bytes of transport header are there.
+/// header is at `l4`. A checksum beyond the end of the buffer is not changed; this occurs only in the quotes of ICMP
+/// errors. The caller has checked that eight bytes of transport header are present.
 pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     let protocol = b[l3 + 9];
     let (old_addr, new_addr) = address(b, l3, end, addr(to));

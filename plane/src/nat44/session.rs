@@ -1,5 +1,5 @@
-//! The session: 32 bytes of state for a four-tuple and protocol. One file, because its layout is what the
-//! speed of the whole NAT hangs on: two sessions fill a cache line, and each key comparison is two words.
+//! The session: 32 bytes of state for a four-tuple and protocol. One file, because the speed of the whole NAT depends
+//! on its layout: two sessions fill a cache line, and each key comparison is two words.
 
 /// An address, a port (or ICMP identifier) and a protocol in one word.
 #[inline(always)]
@@ -25,7 +25,7 @@ pub(super) fn protocol(e: u64) -> u8 {
     (e >> 48) as u8
 }
 
-/// Marks the key of a mapping that is of one alias of its inside end point alone.
+/// Marks the key of a mapping that only one alias of its inside end point has.
 pub(super) const ALONE: u64 = 1 << 63;
 
 /// Address and port without the rest.

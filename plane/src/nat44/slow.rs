@@ -1,5 +1,5 @@
-//! The slow path: every packet that the fast path did not take, alone and with all checks in the order in
-//! which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
+//! The slow path: every packet that the fast path did not take, one by one, with all checks in the order in which a
+//! router makes them (RFC 1812, 5.2), so that each drop has exactly one reason.
 
 use super::counters::Event;
 use super::icmp::{Kind, kind};
@@ -42,7 +42,8 @@ impl Nat44 {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
                 Some(Error::fragmentation_needed(u32::from(match back {
-                    // Ports tell which of the customers that share the address it belongs to; what fits both ways fits anyhow.
+                    // Only the port identifies the customer that the packet is for, so the side is not known here:
+                    // report the smaller MTU.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
@@ -51,7 +52,7 @@ impl Nat44 {
             // RFC 6146, section 3.4: a customer is to read port unreachable, which is code 4 in ICMPv6.
             Event::Protocol if self.config.rfc6146 && from == Side::Customer => Some(reply::PORT_UNREACHABLE),
             Event::Protocol if self.config.rfc6146 => Some(reply::PROTOCOL_UNREACHABLE),
-            // Only to customers: a stranger learns nothing about what is free here.
+            // Only to customers: other hosts learn nothing about free resources.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
                 if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
             {
@@ -89,9 +90,9 @@ impl Nat44 {
         head: &Head4,
         spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
-        // What claims to come from ourselves or, from the Internet, our customers does not (RFC 2827).
+        // A source address of our own or, from the Internet, of a customer is forged (RFC 2827).
         let pretends = match from {
-            // Behind a dictionary the other half has its address in common with this one.
+            // Behind a dictionary, the other half has the same address as this one.
             Side::Customer if self.config.numbered.is_some() => false,
             Side::Customer => self.is_side(head.src) && !self.pool.contains(head.src),
             Side::Internet => self.pretends(p.bytes(), head),
@@ -130,7 +131,7 @@ impl Nat44 {
         if head.is_fragment() {
             let result = self.fragment(from, p, head, settled, spare);
             if result.is_err() && from == Side::Customer {
-                // The error must quote the packet as its sender sent it.
+                // An ICMP error must quote the packet as it was sent.
                 original_id::identify(p.bytes_mut(), head.id);
             }
             return result;
@@ -144,7 +145,7 @@ impl Nat44 {
     pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         match from {
             Side::Customer if self.is_inside(head.src) => self.outbound(p, head),
-            // Only the second half of a hairpin comes from the customers' side with another source.
+            // Only the second half of a hairpin arrives from the customers' side with a source that is not inside.
             Side::Customer => self.inbound(p, head, true),
             Side::Internet => self.inbound(p, head, false),
         }
@@ -230,7 +231,7 @@ impl Nat44 {
         self.fits(head, Side::Customer)?;
         let query = head.protocol == ICMP && kind(b[head.l4]) == Kind::Query;
         let e = match self.session_in(outside, remote, flags, query, hairpin) {
-            // The inside may still open a connection to this host: hold the SYN.
+            // A customer may still open a connection to this host: hold the SYN.
             Err(Event::NoSession | Event::Filtered) if head.protocol == TCP && tcp::opens(flags) => {
                 self.pending_syns.hold(self.now, (outside, remote), &p.bytes()[L3..head.end]);
                 return Err(Event::SynHeld);
@@ -256,8 +257,8 @@ impl Nat44 {
         })
     }
 
-    /// Whether a packet from the Internet claims to come from ourselves. A gateway that shares an outside address with us is
-    /// another sender: the port tells them apart, and a packet without ports is taken to be its own.
+    /// Whether a packet from the Internet has a source of this gateway. Another gateway may share an outside address
+    /// with it: the port tells the two apart, and a packet without ports is taken to be from the other one.
     fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
@@ -266,7 +267,7 @@ impl Nat44 {
         ports && self.is_own_point(head.src, be16(b, head.l4))
     }
 
-    /// Refuse what is too large for the next link and must not be fragmented (RFC 4787, REQ-13).
+    /// Refuse packets that are too large for the next link and must not be fragmented (RFC 4787, REQ-13).
     pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }
@@ -289,15 +290,15 @@ impl Nat44 {
         Verdict::Local
     }
 
-    /// The verdict for a packet that another worker has to look at.
+    /// The verdict for a packet that another worker must process.
     pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
         self.count.add(Event::HandedOver);
         Verdict::HandOver(worker)
     }
 
-    /// Mark a packet as already looked at by the worker that decides: hairpins and fragments would otherwise go round for
-    /// ever. The mark stands in the source address of the Ethernet header, which is written anew on the way out, and
-    /// follows from the seed, so that an outsider cannot forge it.
+    /// Mark a packet that the worker that decides has already processed: hairpins and fragments would otherwise be
+    /// handed over for ever. The mark is the source address of the Ethernet header, which is rewritten on the way out.
+    /// It is derived from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }

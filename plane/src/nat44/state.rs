@@ -12,15 +12,15 @@ use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-/// Ports tried for a new session under address-and-port-dependent mapping before it is refused.
+/// Maximum number of ports tried for a new session under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Entries looked at for one that has timed out, when the table is full.
+/// Entries searched for one that has timed out, when the table is full.
 const RECLAIM: u32 = 64;
 
-/// What part of the table sessions may have that were opened from outside and not answered: 1 in so many.
+/// Sessions that were opened from outside and not answered may fill 1/`OUTSIDE_SHARE` of the table.
 const OUTSIDE_SHARE: u32 = 4;
 
-/// The live sessions in some places of their table, for people.
+/// The live sessions in some places of their table, for display.
 pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
@@ -100,15 +100,15 @@ impl Nat44 {
         self.mapping_for(inside, key)
     }
 
-    /// Whether a customer talks to a remote end point by another of its aliases already, with the same outside end point. What
-    /// comes back would be the same for both, so the second session needs an outside end point of its own: RFC 6146 tells the
-    /// two apart by their IPv6 five-tuples.
+    /// Whether a customer already has a session with a remote end point by another of its aliases, with the same
+    /// outside end point. Replies would be the same for both, so the second session needs another outside end point:
+    /// RFC 6146 tells the two apart by their IPv6 five-tuples.
     #[inline]
     fn is_taken(&mut self, outside: u64, remote: u64) -> bool {
         self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
     }
 
-    /// The same of the mapping that all aliases share. Its last session may end here, and the mapping with it.
+    /// The same for the mapping that all aliases share. Its last session may end here, and the mapping with it.
     #[cold]
     fn shared_is_taken(&mut self, key: u64, remote: u64) -> bool {
         let Some(mappings) = &self.mappings else { return false };
@@ -116,18 +116,18 @@ impl Nat44 {
         outside.is_some_and(|outside| self.is_taken(outside, remote))
     }
 
-    /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers it is not one
-    /// of the customer's, and there is room for a part of the table only: otherwise anybody outside could use up the
-    /// customer's quota, or everybody's table, with sources that he invents.
+    /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers, the
+    /// session does not count for the customer, and all such sessions may fill only a part of the table: otherwise any
+    /// host outside could use up a customer's quota, or the whole table, with forged sources.
     ///
     /// # Errors
     /// The reason why there can be none.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.invited(outside, remote)?;
         self.make_room_outside()?;
-        // The mapping may have ended when room was made.
+        // The call above may have ended the mapping.
         let (inside, mapping) = self.invited(outside, remote)?;
-        // By an alias the customer may have this session already, with another outside end point.
+        // The customer may already have this session by an alias, with another outside end point.
         if self.aliases != 0 && self.find_inner(self.hash(inside, remote), inside, remote).is_some() {
             return Err(Event::NoSession);
         }
@@ -140,8 +140,8 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
     }
 
-    /// The inside end point that a stranger reaches by an outside one, and the mapping, or none if it is a static one: a
-    /// static mapping admits every sender.
+    /// The inside end point that an unknown sender reaches by an outside one, and the mapping, or none if it is a
+    /// static one: a static mapping admits every sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
             return Ok((inside, NONE));
@@ -156,10 +156,11 @@ impl Nat44 {
         if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
     }
 
-    /// The customer sends a packet of this session: if it was opened from outside it is one of the customer's now.
+    /// Note that the customer has sent a packet of this session: if it was opened from outside, it counts for the
+    /// customer from now on.
     ///
     /// # Errors
-    /// When that is more than the quota.
+    /// When that exceeds the quota.
     pub(super) fn answer(&mut self, e: u32) -> Result<(), Event> {
         let s = self.sessions.slab[e];
         if s.flags() & UNANSWERED == 0 {
@@ -200,7 +201,7 @@ impl Nat44 {
         e
     }
 
-    /// Check that there is room for one more session. Nothing that lives is ever pushed out (RFC 6888, REQ-11d).
+    /// Check that there is room for one more session. A live session is never displaced (RFC 6888, REQ-11d).
     #[inline]
     fn make_room(&mut self) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
@@ -214,14 +215,14 @@ impl Nat44 {
         Ok(())
     }
 
-    /// The same for a session that this end point opens, which counts for a subscriber.
+    /// The same for a session that this end point opens, which counts for its subscriber.
     #[inline]
     pub(super) fn make_room_for(&mut self, inside: u64) -> Result<(), Event> {
         self.make_room()?;
         if self.subscribers.is_some() { self.within_quota(self.subscriber(inside)) } else { Ok(()) }
     }
 
-    /// The same where it is known whom it counts for.
+    /// The same if the subscriber is known.
     pub(super) fn make_room_of(&mut self, subscriber: u32) -> Result<(), Event> {
         self.make_room()?;
         self.within_quota(subscriber)
@@ -246,7 +247,7 @@ impl Nat44 {
         if self.unanswered < most { Ok(()) } else { Err(Event::OutsideFull) }
     }
 
-    /// Who is counted: the inside address, unless several of them are one subscriber.
+    /// The subscriber that a session counts for: the inside address, unless several addresses are one subscriber.
     #[inline]
     fn subscriber(&self, inside: u64) -> u32 {
         match (&self.owners, &self.config.numbered) {
@@ -255,8 +256,8 @@ impl Nat44 {
         }
     }
 
-    /// Outside address (by number) of an inside end point: paired, so the same for all flows of a subscriber, and spread
-    /// evenly when customers are numbered in a row.
+    /// Outside address (by number) of an inside end point: with paired pooling the same for all flows of a subscriber,
+    /// and evenly distributed over successive inside addresses.
     #[inline]
     fn outside_address(&self, inside: u64) -> u32 {
         let n = self.pool.len();
@@ -293,7 +294,7 @@ impl Nat44 {
         let chosen = if k == 0 && self.config.preserve_port && ports.owns(want) {
             want
         } else {
-            // Keyed, so that outsiders cannot guess (RFC 6888, REQ-15); another walk for each four-tuple.
+            // Keyed, so that outsiders cannot guess ports (RFC 6888, REQ-15); another walk for each four-tuple.
             let p = ports.walk(self.hasher.pair(inside, remote | 1 << 63), k)?;
             let turned = if parity { p ^ ((p ^ want) & 1) } else { p };
             if ports.owns(turned) { turned } else { p }
@@ -317,8 +318,8 @@ impl Nat44 {
         Err(Event::NoPort)
     }
 
-    /// Whether the parity of the inside port must be kept, in the order in which ports are looked for: RFC 4787, section
-    /// 4.2.2, prefers a port of the other parity to none.
+    /// Whether the parity of the inside port must be kept, for each search in turn: RFC 4787, section 4.2.2, prefers a
+    /// port of the other parity to none.
     fn parities(&self) -> &'static [bool] {
         if self.config.preserve_parity { &[true, false] } else { &[false] }
     }
@@ -330,7 +331,7 @@ impl Nat44 {
         }
     }
 
-    /// The mapping of an inside end point that is found by `key`, made if there is none.
+    /// The mapping of an inside end point, found by `key`, or made if there is none.
     fn mapping_for(&mut self, inside: u64, key: u64) -> Result<(u64, u32), Event> {
         let Some(mappings) = &mut self.mappings else { return Err(Event::NoPort) };
         if let Some(m) = mappings.by_inside(key) {
@@ -395,7 +396,7 @@ impl Nat44 {
         let s = self.sessions.slab[e];
         let remote = s.remote() & ADDR_PORT;
         self.sessions.remove(self.hash(s.inside, remote), self.hash(s.outside, remote), e);
-        // A mapping's sessions all have its inside end point.
+        // All sessions of a mapping have its inside end point.
         let subscriber = self.subscriber(s.inside);
         if let Some(mappings) = &mut self.mappings
             && s.mapping != NONE
@@ -438,7 +439,7 @@ impl Nat44 {
         }
     }
 
-    /// Look at as many entries as time asks for, at most `most`.
+    /// Check as many entries as are due by now, at most `most`.
     #[inline]
     pub(super) fn sweep_some(&mut self, most: u32) {
         let entries = self.sessions.slab.touched();

@@ -1,6 +1,7 @@
-//! Static mappings as a user writes them: an outside end point that stands for an inside end point for good (port forwarding
-//! of a NAT44, static entries of a NAT64's binding information base). Generic over the inside address, so that all
-//! technologies with a NAT44 inside share one text, one check and one set of errors. `statics` finds them for packets.
+//! Static mappings as a user writes them: a permanent mapping of an outside end point to an inside end point (port
+//! forwarding of a NAT44, static entries of a NAT64's binding information base). Generic over the inside address, so
+//! that all technologies with a NAT44 inside share one text, one check and one set of errors. `statics` finds them for
+//! packets.
 
 use super::config_error::ConfigError;
 use super::session::endpoint;
@@ -41,7 +42,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// An inside address, as it stands in front of `:port`.
+/// An inside address, in the form before `:port`.
 pub trait Inside: Copy + Ord + Send + 'static {
     /// An example for errors, with a port.
     const EXAMPLE: &'static str;
@@ -71,7 +72,7 @@ impl Inside for Ipv6Addr {
     }
 }
 
-/// An outside end point that stands for an inside one, or a range of each with equally many ports.
+/// An outside end point that is mapped to an inside one, or a range of each with the same number of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticMapping<A = Ipv4Addr> {
     /// Protocol.
@@ -93,7 +94,7 @@ impl<A: Inside> StaticMapping<A> {
         StaticMapping { protocol, outside, outside_ports, inside, inside_ports }
     }
 
-    /// What is wrong with it alone.
+    /// What is wrong with this single mapping.
     fn fault(&self, pool: &[AddrRange], port_set: PortSet) -> Option<String> {
         let [outside, inside] = [self.outside_ports, self.inside_ports];
         if outside.first > outside.last || inside.first > inside.last {

@@ -1,6 +1,6 @@
-//! Static mappings while packets come (RFC 6146, section 3.1.1; RFC 4787 leaves them to the operator). They are not entries
-//! of a table: they come from the configuration, so that nothing can expire, clear or displace them, and a session below
-//! one has no mapping that ends with it. A NAT without static mappings has none of this.
+//! Look-ups of static mappings (RFC 6146, section 3.1.1; RFC 4787 leaves them to the operator). They are part of the
+//! configuration and not entries of a table, so that they can never expire, be cleared or be displaced, and a session
+//! below one has no mapping that ends with it. A NAT without static mappings has no such structure.
 
 use super::Nat44;
 use super::config::Config;
@@ -10,15 +10,15 @@ use crate::steer::by_hash;
 use std::net::Ipv4Addr;
 use wire::header::ICMP;
 
-/// Some end points in a row, and what they stand for.
+/// Successive end points, and the end points that they are mapped to.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     /// Keys of the first and of the last.
     first: u64,
     last: u64,
-    /// The end point that the first one stands for.
+    /// The end point that the first one is mapped to.
     to: u64,
-    /// The worker that has the sessions; `None` where the inside end point tells it.
+    /// The worker that has the sessions; `None` where the inside end point determines it.
     worker: Option<u16>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Statics {
     by_inside: Vec<Line>,
 }
 
-/// An end point with the port at the lowest place, so that those of a range follow each other.
+/// An end point with the port in the lowest bits, so that the keys of a range are successive.
 fn key(e: u64) -> u64 {
     u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
 }
@@ -59,12 +59,12 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
-    /// The inside end point that an outside one stands for.
+    /// The inside end point of an outside one.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
         find(&self.by_outside, outside).map(|found| found.0)
     }
 
-    /// The outside end point that stands for an inside one.
+    /// The outside end point of an inside one.
     pub(super) fn outside(&self, inside: u64) -> Option<u64> {
         find(&self.by_inside, inside).map(|found| found.0)
     }
@@ -84,14 +84,14 @@ impl Nat44 {
         self.statics.as_ref()?.outside(inside & !self.aliases)
     }
 
-    /// The inside end point that an outside one stands for by a static mapping.
+    /// The inside end point that a static mapping gives an outside one.
     #[inline]
     pub(super) fn static_inside(&self, outside: u64) -> Option<u64> {
         self.statics.as_ref()?.inside(outside)
     }
 
-    /// Whether ICMP queries may come in to an outside end point: always by RFC 6146, section 3.5.3, and where the operator
-    /// has said so.
+    /// Whether ICMP queries from outside to an outside end point are admitted: always under RFC 6146, section 3.5.3,
+    /// else only with a static mapping.
     pub(super) fn takes_queries(&self, outside: u64) -> bool {
         self.config.rfc6146 || self.static_inside(outside).is_some()
     }
@@ -101,8 +101,8 @@ impl Nat44 {
         self.config.rfc6146 || self.static_outside(inside).is_some()
     }
 
-    /// The worker that has the sessions of an outside end point, unless it is this one: the one that its port belongs to or,
-    /// for a static mapping, the one that packets of the inside end point come to.
+    /// The worker that has the sessions of an outside end point, unless it is this one: the one that its port belongs
+    /// to or, for a static mapping, the one at which packets of the inside end point arrive.
     pub(super) fn owner_outside(&self, outside: u64) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
@@ -131,7 +131,7 @@ impl Nat44 {
         by_hash(bytes, self.workers.count as usize) as u16
     }
 
-    /// A session below a static mapping was opened.
+    /// Count a session that was opened below a static mapping.
     pub(super) fn count_static(&mut self) {
         self.count.add(Event::SessionStatic);
     }

@@ -1,6 +1,6 @@
-//! What one subscriber has: sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block
-//! allocation (REQ-14). A subscriber is an inside address. Apart, because a NAT without quotas and blocks does not
-//! have this table at all.
+//! State of one subscriber: sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block allocation
+//! (REQ-14). A subscriber is an inside address. Apart, because a NAT without quotas and blocks does not have this table
+//! at all.
 
 use super::config::{Blocks, Config, Quota};
 use super::pool::PortClasses;
@@ -9,7 +9,7 @@ use crate::hash::Hasher;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
 
-/// Most blocks of a subscriber.
+/// Maximum number of blocks of a subscriber.
 pub(super) const BLOCKS: usize = 8;
 /// No block.
 const NO_BLOCK: u16 = u16::MAX;
@@ -53,7 +53,8 @@ impl Subscribers {
             return Ok(None);
         }
         let n = config.subscribers();
-        // A numbered customer is one worker's, all others may come to any by their ports.
+        // All packets of a numbered customer arrive at one worker; those of all others at any worker, depending on
+        // their ports.
         let apart = if config.numbered.is_some() { 1 } else { workers as u32 };
         let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(apart));
         let blocks = match config.blocks {
@@ -133,8 +134,8 @@ impl Subscribers {
         (block != NO_BLOCK).then(|| map.chunks(block))
     }
 
-    /// Give the subscriber a further block of this outside address: its chunks, or `None` when it has all it may have
-    /// or none is free.
+    /// Assign the subscriber a further block of this outside address: its chunks, or `None` when the subscriber has its
+    /// maximum or no block is free.
     pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;
@@ -145,7 +146,7 @@ impl Subscribers {
         Some(map.chunks(block))
     }
 
-    /// A mapping began with this outside port.
+    /// Note a new mapping with this outside port.
     pub(super) fn add_port(&mut self, addr: u32, port: u16) {
         let Some(e) = self.entry(addr) else { return };
         self.slab[e].ports += 1;
@@ -154,7 +155,7 @@ impl Subscribers {
         }
     }
 
-    /// A mapping ended; true when a block of outside address number `address` was given back with it.
+    /// Note the end of a mapping; true when that freed a block of outside address number `address`.
     pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };
         self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
@@ -173,7 +174,7 @@ impl Subscribers {
         released
     }
 
-    /// Give back blocks without a port in use; true when there was one.
+    /// Free blocks without a port in use; true when there was one.
     pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
         let Some(e) = self.find(addr) else { return false };
         let mut released = false;
@@ -206,7 +207,7 @@ impl Subscribers {
         }
     }
 
-    /// Forget everybody, in constant time.
+    /// Forget all subscribers, in constant time.
     pub(super) fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();

@@ -1,5 +1,5 @@
-//! What a NAT has to know of a TCP connection: whether it is established, so that the right timer runs
-//! (RFC 5382, REQ-2 and REQ-5). Not a TCP implementation: sequence numbers pass untouched and unseen.
+//! The state of a TCP connection that a NAT needs: whether it is established, so that the right timer runs (RFC 5382,
+//! REQ-2 and REQ-5). Not a TCP implementation: sequence numbers are neither read nor changed.
 
 /// Flag bits of the TCP header.
 pub(crate) const FIN: u8 = 1;
@@ -18,10 +18,10 @@ const FIN_IN: u8 = 1 << 3;
 const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
-/// The state after a segment. A SYN in both directions establishes, whichever was first, and even when they cross
-/// (simultaneous open, RFC 5382, REQ-2a); a FIN in both or, of an established connection, a reset ends; whatever is
-/// no reset after a reset shows that an end point did not believe it; a new SYN after the end starts again. With `rfc6146`
-/// a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
+/// The state after a segment. A connection is established by a SYN in both directions, in any order, also if they cross
+/// (simultaneous open, RFC 5382, REQ-2a). It ends with a FIN in both directions or, if it is established, with a reset.
+/// A segment other than a reset after a reset shows that an end point did not accept the reset. A new SYN after the end
+/// starts again. With `rfc6146` a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
 #[inline]
 pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
     let kept = state & !STATE;

@@ -15,9 +15,10 @@ use wire::{AddrRange, Prefix6};
 pub struct Config {
     /// Customers' side.
     pub customer: Side6,
-    /// Prefixes under which the IPv4 Internet appears to the customers, 1 to 16 of any length that RFC 6052 has, none inside
-    /// another. A session keeps the prefix that the customer sent to. Hosts on the Internet that a customer has not sent to appear
-    /// behind the prefix by which it last opened a session of the mapping, or behind the first prefix if the mapping is static.
+    /// Prefixes under which the IPv4 Internet appears to the customers: 1 to 16, of any length in RFC 6052, none inside
+    /// another. A session keeps the prefix that the customer sent to. Hosts on the Internet that a customer has not
+    /// sent to appear behind the prefix by which it last opened a session of the mapping, or behind the first prefix if
+    /// the mapping is static.
     pub pref64: Vec<Prefix6>,
     /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
     pub private_behind_well_known: bool,
@@ -28,7 +29,7 @@ pub struct Config {
     /// Static entries of the binding information base (RFC 6146, section 3.1.1).
     pub statics: Vec<StaticMapping<Ipv6Addr>>,
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
-    /// together, by the one worker that all of them come to then.
+    /// together, at the one worker that has them all.
     pub subscriber_prefix: u8,
     /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
@@ -38,11 +39,11 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for its fragments, which are reassembled to get one (RFC 6146, section 3.4). They wait no longer than the NAT
-    /// remembers a datagram in fragments (`nat.fragments.lifetime`, 15 s).
+    /// Limits for fragments of such datagrams, which are reassembled to compute a checksum (RFC 6146, section 3.4).
+    /// They wait no longer than the NAT remembers a fragmented datagram (`nat.fragments.lifetime`, 15 s).
     pub reassembly: PartLimits,
-    /// The Internet's side, pool, mapping, filtering, timeouts and limits. What it says of the customers' side (`customer`,
-    /// `inside`, `numbered`, `statics`) is not used: there the customers' numbers are.
+    /// The Internet's side, pool, mapping, filtering, timeouts and limits. Its settings of the customers' side
+    /// (`customer`, `inside`, `numbered`, `statics`) are not used: the customers' numbers take their place.
     pub nat: nat44::Config,
 }
 
@@ -69,13 +70,14 @@ impl Config {
         }
     }
 
-    /// Customers with a common prefix of this length are one worker's: else none could count for all of a subscriber.
+    /// One worker has all customers with a common prefix of this length: otherwise no worker could count all of a
+    /// subscriber's state.
     pub(super) fn together_by(&self) -> u8 {
         if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 }
     }
 
-    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing does not
-    /// share out evenly. Hosts of static mappings have room of their own at each worker.
+    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
+    /// does not distribute them evenly. Hosts of static mappings have room of their own at each worker.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

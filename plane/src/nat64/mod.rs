@@ -146,13 +146,13 @@ impl Numbering for Translate<Plat> {
 }
 
 impl Config {
-    /// A prefix for the numbers of so many customers, with an alias for each `pref64`.
+    /// A prefix for the numbers of `capacity` customers, with an alias for each `pref64`.
     fn numbers(&self, capacity: u64) -> Option<Prefix4> {
         let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
         numbers(aliased, &self.nat.pool, &[self.nat.internet.address])
     }
 
-    /// Why an address cannot be a customer's, if it cannot.
+    /// Why a customer cannot have this address; `None` if it can.
     fn not_a_customer(&self, a: Ipv6Addr) -> Option<String> {
         let bits = a.to_bits();
         if a == self.customer.address {
@@ -184,14 +184,14 @@ impl Config {
         let near = nat_behind::near(nat_behind::first(numbers), self.nat.internet.mtu);
         let mut t = translate::Config::new(Side::Customer, near, self.customer);
         t.hop = false;
-        // From one customer to another the way is through the NAT.
+        // Packets between customers pass through the NAT.
         t.hairpinning = translate::Hairpinning::Off;
         t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
         t.traffic_class = self.traffic_class;
         t.tos = self.tos;
         t.zero_udp_checksum = self.zero_udp_checksum;
-        // Not by the checksum rule, which may change while fragments wait.
-        // No longer than the NAT before it knows a datagram: what comes with the same identification afterwards is another one.
+        // Independent of the checksum rule, which may change while fragments wait. No longer than the NAT in front
+        // remembers a datagram: fragments with the same identification after that belong to another datagram.
         let lifetime = self.reassembly.lifetime.min(self.nat.fragments.lifetime);
         t.unsummed = Some(PartLimits { lifetime, ..self.reassembly });
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;

@@ -1,4 +1,4 @@
-//! The strategy of a PLAT: customers by the dictionary, everybody else by the prefix. Apart from the NAT64 around it,
+//! The strategy of a PLAT: customers by the dictionary, all other hosts by the prefix. Apart from the NAT64 around it,
 //! because this is all that it adds to translation.
 
 use super::prefixes::Prefixes;
@@ -16,10 +16,10 @@ pub struct Plat {
     /// Where subscribers are counted, with the length of their prefixes.
     subscribers: Option<(Subscribers, u8)>,
     prefixes: Prefixes,
-    /// The prefix of the packet at hand, as bits of a customer's number: whichever end of a packet is asked for first says it
-    /// (see [`Addressing`]).
+    /// The prefix of the current packet, as bits of a customer's number: the first look-up for the packet sets it (see
+    /// [`Addressing`]).
     alias: Cell<u32>,
-    /// The gateway's address among the customers, and the IPv4 address that stands for it on the inner link.
+    /// The gateway's address among the customers, and the IPv4 address that represents it on the inner link.
     gateway: u128,
     inner: u32,
     /// Where customers may be; anywhere when empty.
@@ -27,7 +27,8 @@ pub struct Plat {
 }
 
 impl Plat {
-    /// With this dictionary and prefix. What the NAT itself sends to customers, from `inner`, comes from `gateway`.
+    /// With this dictionary and these prefixes. Packets that the NAT itself sends to customers, from `inner`, get the
+    /// source `gateway`.
     pub(super) fn new(
         customers: Customers<u128>,
         prefixes: Prefixes,
@@ -56,13 +57,13 @@ impl Plat {
         self.prefixes.count()
     }
 
-    /// From here on each prefix of this length is a subscriber.
+    /// Count each prefix of this length as a subscriber from now on.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
         self.count_permanent();
     }
 
-    /// Say whose the customers are that are known for good.
+    /// Assign the permanent customers to their subscribers.
     fn count_permanent(&mut self) {
         if let Some((s, len)) = &mut self.subscribers {
             self.customers.permanent().for_each(|(number, addr)| s.add(number, prefix(addr, *len)));
@@ -88,7 +89,7 @@ impl Plat {
     /// Whether an address may be a customer's.
     #[inline(always)]
     fn may_be_customer(&self, addr: u128) -> Result<(), Event> {
-        // Packets from the prefix would go round for ever (RFC 6146, section 3.5).
+        // Packets from the prefix would loop (RFC 6146, section 3.5).
         if self.prefixes.contains(addr) || addr == 0 {
             return Err(Event::MartianSource);
         }

@@ -1,8 +1,9 @@
-//! The prefixes under which the IPv4 Internet appears to the customers of a NAT64: one, or several where a network is being
-//! renumbered or uses the well-known prefix beside its own (RFC 7050, section 3; RFC 8781, section 5). What comes back must
-//! come from the prefix that the customer sent to. So the number of a customer says which prefix that is: a customer has as many
-//! numbers (aliases) as there are prefixes, which differ in the bits above those of its entry in the dictionary. The NAT
-//! tells sessions apart by all bits, and everything else without these ([`crate::nat44::config::Config::aliases`]).
+//! The prefixes under which the IPv4 Internet appears to the customers of a NAT64: one, or several while a network is
+//! renumbered or if it uses the well-known prefix in addition to its own (RFC 7050, section 3; RFC 8781, section 5).
+//! Replies must have the prefix that the customer sent to. So a customer's number encodes that prefix: a customer has
+//! one number (alias) for each prefix, and these differ in the bits above those of its entry in the dictionary. The NAT
+//! distinguishes sessions by all bits, and everything else without the alias bits
+//! ([`crate::nat44::config::Config::aliases`]).
 
 use super::Nat64Error;
 use crate::event::Event;
@@ -15,7 +16,7 @@ const MOST: usize = 16;
 pub(super) struct Prefixes {
     first: Pref64,
     others: Vec<Pref64>,
-    /// Place of the prefix's index in a number, and the bits that it takes.
+    /// Position of the prefix's index in a number, and its number of bits.
     shift: u32,
     aliases: u32,
 }
@@ -25,12 +26,12 @@ pub(super) fn bits(count: usize) -> u8 {
     count.next_power_of_two().trailing_zeros() as u8
 }
 
-/// The part of the numbers that is left for customers beside the index of one of `count` prefixes.
+/// The part of the numbers that is left for customers without the index of one of `count` prefixes.
 pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
     Prefix4 { len: numbers.len + bits(count), ..numbers }
 }
 
-/// The bits of a number in which the index of one of `count` prefixes stands.
+/// The bits of a number that hold the index of one of `count` prefixes.
 pub(super) fn aliases(numbers: Prefix4, count: usize) -> u32 {
     of_customers(numbers, count).mask() ^ numbers.mask()
 }
@@ -39,7 +40,7 @@ impl Prefixes {
     /// These prefixes, for customers with these numbers.
     ///
     /// # Errors
-    /// When there are none or too many, one is not as RFC 6052 has it, or two overlap.
+    /// When there are none or too many, one does not conform to RFC 6052, or two overlap.
     pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix4) -> Result<Prefixes, Nat64Error> {
         if all.is_empty() || all.len() > MOST {
             return Err(Nat64Error::Prefixes(all.len(), MOST));
@@ -55,7 +56,7 @@ impl Prefixes {
         Ok(Prefixes { first: checked[0], others, shift, aliases: aliases(numbers, all.len()) })
     }
 
-    /// Go on with other prefixes, as many as these; their indexes stay where the numbers have them.
+    /// Change to other prefixes, as many as these; the position of the index in the numbers stays.
     pub(super) fn adopt(&mut self, new: &mut Prefixes) {
         debug_assert_eq!(self.count(), new.count(), "the number of prefixes is fixed");
         std::mem::swap(&mut self.first, &mut new.first);
@@ -67,7 +68,7 @@ impl Prefixes {
         1 + self.others.len()
     }
 
-    /// The bits of a number that say which prefix is meant.
+    /// The bits of a number that select the prefix.
     #[inline(always)]
     pub(super) fn aliases(&self) -> u32 {
         self.aliases
@@ -129,7 +130,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a customer sends to comes back as it was, and no bits of the customer's own are used for it.
+        /// The address that a customer sends to is restored in replies, and no bits of the customer's own number are
+        /// used for it.
         #[test]
         fn an_address_is_found_by_its_prefix(count in 1usize..=16, which in 0usize..16, addr: u32, len in 0u8..=24) {
             let p = prefixes(count, len);

@@ -1,5 +1,5 @@
-//! The configuration of a NAT66, and what follows from it for its state. Its own file, because it is the only part that authors
-//! of scenarios need.
+//! The configuration of a NAT66, and the configuration of its state, which follows from it. Its own file, because it is
+//! the only part that authors of scenarios need.
 
 use crate::affinity::{self, SUBSCRIBER_PREFIX};
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
@@ -11,8 +11,8 @@ use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// Where numbers lie, which only the state sees: those of customers, of remote ends, of outside addresses. Each has
-/// room for as many as a dictionary may have.
+/// Ranges of numbers, which only the state sees: those of customers, of remote end points, of outside addresses. Each
+/// has room for as many as a dictionary may have.
 const CUSTOMERS: Ipv4Addr = Ipv4Addr::new(16, 0, 0, 0);
 const REMOTES: Ipv4Addr = Ipv4Addr::new(32, 0, 0, 0);
 pub(super) const POOL: Ipv4Addr = Ipv4Addr::new(64, 0, 0, 0);
@@ -29,16 +29,16 @@ pub struct Config {
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
     /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
-    /// together, by the one worker that all of them come to then.
+    /// together, at the one worker that has them all.
     pub subscriber_prefix: u8,
     /// Customers' addresses with state at once, of all workers together.
     pub customers: u64,
     /// Remote addresses with state at once, of all workers together.
     pub remotes: u64,
-    /// Fragments, whose first alone shows the ports.
+    /// Limits for fragments, as only the first of a datagram shows the ports.
     pub fragments: PartLimits,
-    /// Ports, mapping, filtering, timeouts, quotas and limits. What it says of sides, prefixes and pool is not used: there
-    /// the numbers are. Nor are `untranslated` and `fragments`.
+    /// Ports, mapping, filtering, timeouts, quotas and limits. Its settings of sides, prefixes and pool are not used:
+    /// the numbers take their place. Nor are `untranslated` and `fragments`.
     pub nat: nat44::Config,
 }
 
@@ -59,12 +59,13 @@ impl Config {
         }
     }
 
-    /// The octets of a customer's address that name its worker: else none could count for all of a subscriber.
+    /// How many octets of a customer's address select its worker. Where subscribers are counted, those of the
+    /// subscriber's prefix: otherwise no worker could count all of a subscriber's state.
     pub(super) fn pinned_by(&self) -> usize {
         affinity::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
     }
 
-    /// Addresses that one of `workers` makes room for: customers', and remote ones.
+    /// Addresses that one of `workers` has room for: customers', and remote ones.
     pub(super) fn per_worker(&self, workers: usize) -> [u64; 2] {
         [self.customers, self.remotes].map(|n| share(n, workers))
     }

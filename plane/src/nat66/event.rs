@@ -1,5 +1,5 @@
-//! What may happen to a packet in a NAT66: a list of its own, because it forwards from IPv6 to IPv6, and because the drops
-//! of the state and of reading a packet have one name each here.
+//! What may happen to a packet in a NAT66: a separate list, because it forwards from IPv6 to IPv6, and because one list
+//! names the drops by state and those by the checks of a packet.
 
 use crate::count::events;
 use crate::event::Event as Reading;
@@ -40,13 +40,14 @@ events! {
     MartianDestination = "martian-destination",
     /// Drop: to a multicast address.
     Multicast = "multicast",
-    /// Drop: from the customers' side, but not from where customers may be.
+    /// Drop: from the customers' side, but not from an address that customers may have.
     NotInside = "not-inside",
     /// Drop: from the Internet, but not to an outside address.
     NotPool = "not-pool",
     /// Drop: hop limit ran out.
     HopLimit = "hop-limit-expired",
-    /// Drop: a routing header with segments left: the checksum is made with an address that is not in sight.
+    /// Drop: a routing header with segments left: the checksum is computed with an address that is not in the IPv6
+    /// header.
     SourceRoute = "source-route",
     /// Drop: neither UDP, TCP nor ICMPv6.
     Protocol = "protocol",
@@ -56,13 +57,13 @@ events! {
     IcmpOther = "icmp-other",
     /// Drop: checksum of an ICMPv6 error.
     IcmpChecksum = "icmp-checksum",
-    /// Drop: an ICMPv6 error about nothing that is known here.
+    /// Drop: an ICMPv6 error about a packet of no session.
     IcmpNoSession = "icmp-no-session",
-    /// Drop: from the Internet, and nobody asked for it.
+    /// Drop: from the Internet, without a session or mapping.
     NoSession = "no-session",
     /// Drop: a mapping exists but filtering forbids this sender.
     Filtered = "filtered",
-    /// Drop: a TCP segment of no known connection that does not open one.
+    /// Drop: a TCP segment without a session that does not open a connection.
     TcpNotSyn = "tcp-not-syn",
     /// Drop for the moment: an unsolicited SYN, answered with an ICMPv6 error after six seconds (RFC 5382, REQ-4).
     SynHeld = "syn-held",
@@ -84,13 +85,13 @@ events! {
     FragmentFull = "fragment-store-full",
     /// Drop: a fragment that cannot be a part of its datagram.
     FragmentOverlap = "fragment-overlap",
-    /// Drop: the first fragment did not come in time.
+    /// Drop: the first fragment did not arrive in time.
     FragmentLate = "fragment-late",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
 }
 
-/// What reading a packet and waiting for its fragments may find.
+/// Drops by the checks of a packet and of its fragments.
 impl From<Reading> for Event {
     fn from(e: Reading) -> Event {
         match e {
@@ -104,7 +105,7 @@ impl From<Reading> for Event {
     }
 }
 
-/// What the state may refuse.
+/// Drops by state.
 impl From<State> for Event {
     fn from(e: State) -> Event {
         match e {

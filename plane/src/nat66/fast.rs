@@ -1,7 +1,7 @@
-//! The fast path: whole UDP and TCP packets and echoes without extension headers, of sessions that are established; a batch
-//! at a time in stages, so that the cache misses of 32 packets run side by side: dictionaries, index of the sessions,
-//! session. Whatever is unusual goes, packet by packet and in order, to the slow path, which knows all the reasons; the
-//! fast path knows none, and may send there what it only suspects.
+//! The fast path: whole UDP and TCP packets and echoes without extension headers, of sessions that are established; a
+//! batch at a time in stages, so that the cache misses of 32 packets overlap: dictionaries, index of the sessions,
+//! session. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
+//! fast path knows none, and passes every doubtful packet to the slow path.
 
 use super::Nat66;
 use super::config::{Config, POOL};
@@ -15,11 +15,11 @@ use crate::nat44::fast::Work;
 use crate::table::NONE;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// Where the transport header begins, and how much of it is looked at.
+/// Where the transport header begins, and how much of it is read.
 const L4: usize = header::ETH + header::IPV6;
 const LEAST: usize = L4 + 8;
 
-/// What the fast path needs of the configuration, ready to use.
+/// Settings that the fast path needs, precomputed.
 pub(super) struct Plan {
     own: [u128; 2],
     pool: u128,
@@ -45,7 +45,7 @@ impl Plan {
         (a ^ self.pool) & self.pool_mask == 0
     }
 
-    /// Whether an address is no special one: none that a closer look is needed for, and none of the gateway's own.
+    /// Whether an address is an ordinary one: it needs no further check, and is not the gateway's own.
     #[inline(always)]
     fn is_others(&self, a: u128) -> bool {
         is_common(a) && a != self.own[0] && a != self.own[1]
@@ -126,7 +126,7 @@ impl Nat66 {
         self.count.add_many(if OUT { Event::In2Out } else { Event::Out2In }, done);
     }
 
-    /// Whether a frame is one for the fast path, as far as its headers say.
+    /// Whether the fast path may take a frame, judged by its headers.
     #[inline(always)]
     fn is_plain<const OUT: bool>(&self, b: &[u8]) -> bool {
         let Some(h) = b.first_chunk::<LEAST>() else { return false };
@@ -153,8 +153,8 @@ impl Nat66 {
             && (!OUT || self.config.inside.is_empty() || self.config.inside.iter().any(|p| p.contains(src)))
     }
 
-    /// Find the numbers of both ends, and ask for the session between them. Who has no number has no session. A customer
-    /// with a number is this worker's, and so is the outside port of a session of this worker.
+    /// Find the numbers of both ends, and look up the session between them. An address without a number has no session.
+    /// A customer with a number belongs to this worker, and so does the outside port of a session of this worker.
     #[inline(always)]
     fn ask<const OUT: bool>(&self, b: &[u8], i: usize, customers: &mut Names, remotes: &mut Names, w: &mut Work) {
         let (src, dst) = (be128(b, 22), be128(b, 38));

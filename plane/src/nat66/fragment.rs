@@ -1,5 +1,5 @@
-//! Fragments: only the first shows the ports. Each is translated alone, with its own identification and offset as they
-//! came, once the ports of its datagram are known; those that come before the first wait for it, in a bounded store.
+//! Fragments: only the first shows the ports. Each is translated by itself, with identification and offset unchanged,
+//! once the ports of its datagram are known; fragments that arrive before the first wait for it in a bounded store.
 
 use super::Nat66;
 use super::event::Event;
@@ -18,8 +18,8 @@ pub(super) struct Datagram {
 }
 
 impl Nat66 {
-    /// A fragment. With several workers those from the Internet meet at one of them, by a hash of what all have in common,
-    /// and go on together to the one that their port names.
+    /// Handle a fragment. With several workers, a hash of what all fragments of a datagram have in common selects one
+    /// that collects those from the Internet; it hands them over to the worker that owns their port.
     pub(super) fn fragment<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -52,7 +52,7 @@ impl Nat66 {
         result
     }
 
-    /// Let go what has waited for the first fragment of this datagram.
+    /// Release the fragments that waited for the first of this datagram.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Datagram, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             let mut copy = Buffer::copy(&kept.bytes);

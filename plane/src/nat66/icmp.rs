@@ -1,5 +1,6 @@
-//! ICMPv6 through the NAT: others' errors with the packet that they quote, in both directions, whatever their type and code
-//! (RFC 4443, section 3). Errors never change state: no refresh, no end (RFC 5508, REQ-6; RFC 4787, REQ-12).
+//! ICMPv6 through the NAT, in both directions: errors of other hosts, of any type and code, with the packet that they
+//! quote (RFC 4443, section 3). Errors never change state: they neither refresh nor end a session (RFC 5508, REQ-6; RFC
+//! 4787, REQ-12).
 
 use super::Nat66;
 use super::config::POOL;
@@ -13,7 +14,7 @@ use crate::nat44::core::{Asks, Point};
 use wire::checksum::Sum;
 use wire::header::{ICMPV6, PROTO_UDP, TCP, be16};
 
-/// Where what an error says of itself ends and its quote begins.
+/// Length of an error's own header, in front of the quote.
 const HEADER: usize = 8;
 
 /// The packet that an error is about.
@@ -36,7 +37,8 @@ fn quote(b: &[u8], outer: &Head6) -> Result<Quote, Event> {
         return Err(Event::IcmpChecksum);
     }
     let head = Head6::read(&b[..outer.end], outer.l4 + HEADER)?;
-    // Extensions may follow the quote, which is then padded (RFC 4884): its length stands in the header, in eights.
+    // Extensions may follow the quote, which is then padded (RFC 4884): the header has its length, in units of eight
+    // octets.
     let extended = matches!(b[outer.l4], 1 | 3) && b[outer.l4 + 4] > 0;
     let most = if extended { outer.l4 + HEADER + 8 * usize::from(b[outer.l4 + 4]) } else { outer.end };
     let end = head.end.min(outer.end).min(most);
@@ -67,8 +69,8 @@ impl Nat66 {
         let outside = self.address(point.addr).ok_or(Event::IcmpNoSession)?;
         let b = p.bytes_mut();
         endpoint(&mut b[..q.end], &q.head, End::Destination, outside, point.port);
-        // The sender may be a router between the customer and us; all that may be seen of it is the public address
-        // (RFC 5508, REQ-5).
+        // The sender may be a router between the customer and us; the Internet must see only the outside address (RFC
+        // 5508, REQ-5).
         address(b, outer.l3, End::Source, outside);
         seal(&mut b[..outer.end], outer);
         if !hairpin {
@@ -99,7 +101,7 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The number of a remote end that has one: an outside address, or one of the dictionary.
+    /// The number of a remote address that has one: an outside address, or one of the dictionary.
     fn number_of_remote(&self, addr: u128) -> Option<u32> {
         let outside = self.config.pool.number(addr).map(|n| u32::from(POOL) + n);
         outside.or_else(|| self.remotes.known(addr))

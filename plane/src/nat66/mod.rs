@@ -67,7 +67,7 @@ pub enum Nat66Error {
     Memory(#[from] ArenaError),
 }
 
-/// What packets carry on a side: ours, and both addresses of what leaves.
+/// Ethernet addresses on a side: the gateway's own, and both addresses of frames that leave.
 struct Link {
     own: OwnMac,
     leaving: [u8; 12],
@@ -96,12 +96,12 @@ pub struct Nat66 {
     workers: u16,
     limiter: Limiter,
     count: Counters,
-    /// Ethernet source that marks packets already looked at by the right worker.
+    /// Ethernet source that marks packets that the right worker has already processed.
     mark: [u8; 6],
     now: u64,
 }
 
-/// Counters of the state that are no verdict about a packet.
+/// Counters of the state that count no verdict on a packet.
 const OF_STATE: [&str; 6] =
     ["session-new", "session-expired", "mapping-new", "parity-changed", "block-allocated", "block-released"];
 
@@ -180,7 +180,7 @@ impl Nat66 {
         [self.customers.len(), self.remotes.len()]
     }
 
-    /// Fragments that wait because their first has not come.
+    /// Fragments that wait because their first has not arrived.
     pub fn waiting(&self) -> Waiting {
         self.tracker.waiting()
     }
@@ -218,7 +218,7 @@ impl Nat66 {
         Ok(number)
     }
 
-    /// Whom the state counts for what comes from this address: the subscriber, 0 for one without a number.
+    /// The subscriber for which the state counts packets from this address; 0 for one without a number.
     fn subscriber(&self, addr: u128) -> u32 {
         let counted = self.subscribers.as_ref();
         counted.and_then(|s| s.known(prefix(addr, self.config.subscriber_prefix))).unwrap_or(0)
@@ -322,7 +322,7 @@ impl Function for Nat66 {
         self.can_adopt(new)?;
         self.nat.reconfigure(new.config.state(self.numbers));
         std::mem::swap(&mut self.links, &mut new.links);
-        // Dictionaries are as large as they were made.
+        // Dictionaries keep their sizes.
         let Config { customers, remotes, .. } = self.config;
         self.config = Config { customers, remotes, ..new.config.clone() };
         self.plan = Plan::new(&self.config);

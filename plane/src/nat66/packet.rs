@@ -1,5 +1,5 @@
-//! One packet: the checks of a router and of a NAT in the order in which a router makes them, so that each drop has the one
-//! reason that is its own; then the state's answer, and the change.
+//! One packet: the checks of a router and of a NAT in the order in which a router makes them, so that each drop has
+//! exactly one reason; then the look-up in the state, and the translation.
 
 use super::Nat66;
 use super::config::POOL;
@@ -30,7 +30,7 @@ pub(super) struct Way {
 }
 
 impl Nat66 {
-    /// Decide about one packet. Those that are sent beside it are of another type where it has waited as a copy.
+    /// Decide about one packet. If it has waited as a copy, the packets that are sent in addition have another type.
     pub(super) fn one<F: Packet, P: Packet>(&mut self, from: Side, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link(from, p.bytes()) {
             Ok(Some(head)) => self.network::<F, P>(from, p, head, spare),
@@ -64,7 +64,7 @@ impl Nat66 {
             return Ok(None);
         }
         let head = Head6::of_frame(b)?;
-        // Neighbour discovery goes to group addresses, everything else that is for us does not.
+        // Neighbour discovery is sent to group addresses; all other packets to us are not.
         if group && !head.is_discovery(b) {
             return Err(Event::LinkMulticast);
         }
@@ -117,7 +117,7 @@ impl Nat66 {
         if h.source_route.is_some() {
             return Err(Event::SourceRoute);
         }
-        // The later fragments do not show what stands behind such headers.
+        // Later fragments do not show the headers behind such a header.
         if h.part.is_some_and(|part| is_extension(b[part.at])) {
             return Err(Event::BadExtension);
         }
@@ -158,7 +158,7 @@ impl Nat66 {
         }
         let known = outside.map(|n| u32::from(POOL) + n).or_else(|| self.remotes.known(h.dst));
         let end = |addr, port| Point { addr, port };
-        // A dictionary gets no entries for what the state refuses anyway.
+        // A dictionary gets no entries for packets that the state refuses anyway.
         if known.is_none() {
             self.nat.may_open(protocol, self.subscriber(h.src), flags)?;
         }
@@ -201,20 +201,21 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The inside end point for what the Internet, or another customer, sends; its sender's number is looked up here.
+    /// The inside end point for a packet from the Internet, or from another customer; looks up its sender's number.
     fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
         let own = self.config.pool.number(sender).map(|n| u32::from(POOL) + n);
         asks.remote.addr = if let Some(number) = own.or_else(|| self.remotes.known(sender)) {
             number
         } else {
-            // A stranger gets a number only if it may open a session, so that hosts outside cannot fill the dictionary.
+            // An unknown sender gets a number only if it may open a session, so that hosts outside cannot fill the
+            // dictionary.
             self.nat.invites(asks.protocol, asks.own, asks.flags)?;
             self.remotes.number(sender).ok_or(Event::RemotesFull)?
         };
         Ok(self.nat.pass_in(asks)?)
     }
 
-    /// Put the address and port that a point stands for into a packet.
+    /// Write the address and port of a point into a packet.
     fn change<F: Packet>(&self, p: &mut F, h: &Head6, end: End, point: Point) -> Result<(), Event> {
         let address = self.address(point.addr).ok_or(Event::NoSession)?;
         endpoint(&mut p.bytes_mut()[..h.end], h, end, address, point.port);
@@ -228,14 +229,14 @@ impl Nat66 {
         Verdict::Forward(to)
     }
 
-    /// The verdict for a packet that another worker has to look at.
+    /// The verdict for a packet that another worker must process.
     pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
         self.count.add(Event::HandedOver);
         Verdict::HandOver(worker)
     }
 
-    /// Mark a packet as already looked at by the worker that decides. The mark stands in the Ethernet source, which is
-    /// written anew on the way out, and follows from the seed, so that an outsider cannot forge it.
+    /// Mark a packet that the worker that decides has already processed. The mark is the Ethernet source, which is
+    /// rewritten on the way out. It is derived from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }
@@ -261,8 +262,8 @@ fn flags(b: &[u8], h: &Head6) -> u8 {
     if h.protocol == TCP && first { b[h.l4 + 13] } else { 0 }
 }
 
-/// Ports of source and destination, or the identifier of a query for both, of a packet that is whole or the first fragment:
-/// what a NAT needs of the transport header must be there.
+/// Ports of source and destination, or the identifier of a query for both, of a whole packet or a first fragment. The
+/// part of the transport header that a NAT needs must be present.
 pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
     let h = &way.head;
     let more = h.part.is_some_and(|part| part.more);

@@ -1,6 +1,6 @@
-//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4), as a NAT44 holds them: the
-//! customer may be about to open the same connection from inside. Their senders have no number, so what tells them apart
-//! is the addresses themselves.
+//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4), as a NAT44 holds them:
+//! the customer may be about to open the same connection from inside. Their senders have no number, so the addresses
+//! themselves identify them.
 
 use super::Nat66;
 use super::event::Event;
@@ -24,8 +24,8 @@ pub(super) struct Between {
 pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
-    /// The reason for which a stranger's packet is dropped that the state refuses: a SYN waits, because the inside may still
-    /// open a connection to its sender.
+    /// The drop reason of a packet from an unknown sender that the state refuses. A SYN waits, because the customer may
+    /// still open a connection to its sender.
     pub(super) fn refused(&mut self, why: Event, frame: &[u8], asks: &Asks, sender: u128) -> Event {
         let unasked = matches!(why, Event::NoSession | Event::Filtered);
         if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {
@@ -36,7 +36,7 @@ impl Nat66 {
         Event::SynHeld
     }
 
-    /// Answer the SYNs whose time has come.
+    /// Answer the SYNs whose answer is due.
     #[inline]
     pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while !self.pending_syns.is_empty() {

@@ -35,7 +35,7 @@ impl Nat66 {
                 let egress = if from == Side::Customer && !back { Side::Internet } else { Side::Customer };
                 Some(Error { kind: 2, code: 0, rest: self.side(egress).mtu.into() })
             }
-            // Only to customers: a stranger learns nothing about what is free or spoken here.
+            // Only to customers: other hosts learn nothing about free resources and supported protocols.
             _ if from == Side::Internet => None,
             Event::SourceRoute => {
                 let h = Head6::of_frame(b).ok()?;
@@ -51,8 +51,9 @@ impl Nat66 {
         }
     }
 
-    /// Send an ICMPv6 error about a frame, of which there may be no more than is quoted, back to where it came from. Nothing is sent about ICMPv6 errors and redirects, and
-    /// to nobody (RFC 4443, section 2.4 e), nor to what one half of a hairpin has made.
+    /// Send an ICMPv6 error about a frame, which may be truncated to the length of a quote, back to its source. No
+    /// error is sent about ICMPv6 errors and redirects, to a source that is no single host (RFC 4443, section 2.4 e),
+    /// or about a packet that the first half of a hairpin has made.
     pub(super) fn reply<P: Packet>(
         &mut self,
         side: Side,

@@ -1,5 +1,5 @@
-//! Changing address and port of one end of an IPv6 packet where they stand, with the checksum that depends on them (RFC
-//! 1624). One file, because whole packets, fragments and quoted packets must all do it in exactly the same way.
+//! Changing address and port of one end of an IPv6 packet in place, with the checksum that depends on them (RFC 1624).
+//! One file, because whole packets, fragments and quoted packets must all do it in exactly the same way.
 
 use crate::ip6::{Head6, put128};
 use wire::checksum::{Sum, update};
@@ -14,7 +14,7 @@ pub(super) enum End {
     Destination,
 }
 
-/// Change one address of the IPv6 header at `l3`; gives the sums of what was there and of what is.
+/// Change one address of the IPv6 header at `l3`; returns the sums of the old and the new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 8 } else { 24 };
     let old = Sum::default().bytes(&b[at..at + 16]);
@@ -23,8 +23,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum
 }
 
 /// Change address and port (or identifier) of one end of the packet that `b` ends with. A later fragment has an address
-/// only: behind its header everything is data. A checksum that `b` does not reach is not there to be changed: that happens
-/// in the quotes of ICMPv6 errors only.
+/// only: behind its header everything is data. A checksum beyond the end of `b` is not changed; this occurs only in the
+/// quotes of ICMPv6 errors.
 pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let (old, new) = address(b, h.l3, end, to);
     if h.part.is_some_and(|part| part.offset > 0) {
@@ -39,8 +39,8 @@ pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let old = old.be16(u16::from_be_bytes([b[at], b[at + 1]]));
     put16(b, at, port);
     if b.len() < field + 2 || (h.protocol == PROTO_UDP && b[field] | b[field + 1] == 0) {
-        // A UDP datagram without checksum stays one: between the ends of some tunnels that is allowed (RFC 8200,
-        // section 8.1; RFC 6936), and others drop it themselves.
+        // A UDP datagram without checksum stays without: tunnel end points may permit it (RFC 8200, section 8.1; RFC
+        // 6936), and other receivers drop it themselves.
         return;
     }
     let mut sum = update([b[field], b[field + 1]], old, new.be16(port));
@@ -50,15 +50,16 @@ pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     b[field..field + 2].copy_from_slice(&sum);
 }
 
-/// Set the Ethernet addresses and take one hop off.
+/// Set the Ethernet addresses and decrement the hop limit.
 pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     b[21] = b[21].saturating_sub(1);
 }
 
-/// The way through the gateway as one step: Ethernet addresses, hop limit, address and port of one end, the checksum; for
-/// whole packets without extension headers that are as long as `h`. The port, or identifier, stands at `P` and the checksum
-/// at `C`. What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3).
+/// Everything that forwarding changes, in one step: Ethernet addresses, hop limit, address and port of one end, the
+/// checksum. Only for whole packets without extension headers that are as long as `h`. The port, or identifier, stands
+/// at `P` and the checksum at `C`. What changes is summed as new words plus the complements of the old ones (RFC 1624,
+/// equation 3).
 #[inline(always)]
 pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h: &mut [u8; N],
@@ -83,7 +84,7 @@ pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     put16(h, P, port);
     let mut sum = moved.checksum();
     if udp {
-        // No checksum stays none; a sum of zero is sent as all ones.
+        // A packet without checksum stays without; a sum of zero is sent as all ones.
         if field == 0 {
             return;
         }
@@ -94,7 +95,7 @@ pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h[C..C + 2].copy_from_slice(&sum);
 }
 
-/// Write the checksum of the ICMPv6 message that `b` ends with anew. Its old one has been verified, so this hides no
+/// Recompute the checksum of the ICMPv6 message at the end of `b`. The old one has been verified, so this hides no
 /// damage.
 pub(super) fn seal(b: &mut [u8], h: &Head6) {
     b[h.l4 + 2..h.l4 + 4].fill(0);

@@ -24,7 +24,7 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { tags: [0; 2], more_tags: 0, entries: [NONE; SLOTS], overflow: 0, generation: 0 };
 
-/// The 16-bit tag of a hash. Buckets are chosen by other bits. Never 0, which marks a free slot, nor 1, which
+/// The 16-bit tag of a hash. Other bits choose the bucket. Never 0, which marks a free slot, nor 1, which
 /// [`Bucket::matching`] may take for a free one.
 #[inline(always)]
 fn tag(hash: u64) -> u16 {
@@ -32,8 +32,8 @@ fn tag(hash: u64) -> u16 {
 }
 
 impl Bucket {
-    /// The slots that hold this tag, and seldom one whose tag differs in the last bit (the borrow of a slot below that
-    /// does hold it): for look-ups, which compare keys anyway. No free slot as long as `tag` is above 1.
+    /// The slots that hold this tag, and rarely one whose tag differs in the last bit (a borrow from a slot below that
+    /// holds it): for look-ups, which compare keys anyway. Never a free slot if `tag` is above 1.
     #[inline(always)]
     fn matching(&self, tag: u16) -> Slots {
         let [a, b, c] = self.differences(tag);
@@ -49,8 +49,8 @@ impl Bucket {
         Slots(zero(a) >> 15 | zero(b) >> 14 | zero(c) >> 13)
     }
 
-    /// Sixteen-bit lanes that are zero where a tag agrees. The last word has two lanes of tags only; in the others
-    /// stands what no tag makes zero.
+    /// Sixteen-bit lanes that are zero where a tag agrees. The last word has only two lanes of tags; the value in its
+    /// other lanes becomes zero with no tag.
     #[inline(always)]
     fn differences(&self, tag: u16) -> [u64; 3] {
         let t = tag as u64 * ONES;
@@ -81,7 +81,7 @@ impl Slots {
     fn is_empty(&self) -> bool {
         self.0 == 0
     }
-    /// The first; some slot or other when there is none.
+    /// The first; an arbitrary slot when there is none.
     #[inline(always)]
     fn first(&self) -> usize {
         let bit = self.0.trailing_zeros();
@@ -102,15 +102,15 @@ impl Iterator for Slots {
 /// What one bucket says about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guess {
-    /// The first entry whose tag agrees: nearly always the one.
+    /// The first entry whose tag agrees: nearly always the right one.
     Entry(u32),
     /// It is not there.
     Absent,
-    /// It may stand further on.
+    /// It may be in a further bucket.
     Further,
 }
 
-/// Hash → entry number. Which entry is meant when tags agree, the caller says by comparing keys.
+/// Hash → entry number. If tags agree, the caller compares keys.
 pub struct Index {
     buckets: Array<Bucket>,
     count: u32,
@@ -136,14 +136,13 @@ impl Index {
         Index::buckets_for(capacity) * size_of::<Bucket>() as u64
     }
 
-    /// Bring the home bucket of a hash closer.
+    /// Prefetch the home bucket of a hash.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         self.buckets.prefetch(range(hash, self.count) as usize);
     }
 
-    /// What a look at the home bucket promises, for prefetching; the next bucket, if that has to be looked at, is brought
-    /// closer.
+    /// What the home bucket says about a hash, for prefetching; prefetches the next bucket if it must be read, too.
     #[inline(always)]
     pub fn guess(&self, hash: u64) -> Guess {
         let home = range(hash, self.count);
@@ -199,7 +198,8 @@ impl Index {
         }
     }
 
-    /// Put an entry in. The caller knows that it is not there yet and that fewer than `capacity` are.
+    /// Insert an entry. The caller knows that it is not in the index and that the index has fewer than `capacity`
+    /// entries.
     #[inline]
     pub fn insert(&mut self, hash: u64, entry: u32) {
         let mut at = range(hash, self.count);
@@ -214,13 +214,13 @@ impl Index {
                 b.entries[slot] = entry;
                 return;
             }
-            // Saturated counters stay: look-ups then go on further than they must, which is right if slow.
+            // Saturated counters stay: look-ups then search further than necessary, which is correct but slow.
             b.overflow = b.overflow.saturating_add(1);
             at = self.after(at);
         }
     }
 
-    /// Take an entry out; false when it was not there.
+    /// Remove an entry; false when it was not there.
     pub fn remove(&mut self, hash: u64, entry: u32) -> bool {
         let home = range(hash, self.count);
         let mut at = home;
@@ -245,7 +245,7 @@ impl Index {
         }
     }
 
-    /// Undo the overflow marks between an entry's home and where it stood.
+    /// Undo the overflow marks between an entry's home and the bucket that held it.
     fn step_back(&mut self, home: u32, stood: u32) {
         let mut at = home;
         while at != stood {
@@ -257,7 +257,7 @@ impl Index {
         }
     }
 
-    /// Forget everything, without touching the buckets (but once in 65,535 times).
+    /// Forget everything, without touching the buckets (except once in 65,535 times).
     pub fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     impl Index {
-        /// Whether nothing is in it and nothing ever was.
+        /// Whether it is empty and always was.
         pub(crate) fn is_bare(&self) -> bool {
             self.buckets.iter().all(|b| b.overflow == 0 && b.free().count() == SLOTS)
         }

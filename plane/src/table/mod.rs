@@ -14,7 +14,7 @@ use arena::ArenaError;
 
 /// No entry.
 pub const NONE: u32 = u32::MAX;
-/// Most entries of a table: numbers are 32 bits and [`NONE`] is not one of them.
+/// Maximum number of entries of a table: numbers are 32 bits and [`NONE`] is not one of them.
 pub const MOST: u64 = u32::MAX as u64;
 
 /// Entries with an index for each direction.
@@ -40,7 +40,7 @@ impl<T: Copy> Table<T> {
         })
     }
 
-    /// Put an entry in under both hashes; `None` when the limit is reached.
+    /// Insert an entry under both hashes; `None` when the limit is reached.
     #[inline]
     pub fn insert(&mut self, inner: u64, outer: u64, value: T) -> Option<u32> {
         let e = self.slab.take(value)?;
@@ -49,7 +49,7 @@ impl<T: Copy> Table<T> {
         Some(e)
     }
 
-    /// Take an entry out.
+    /// Remove an entry.
     pub fn remove(&mut self, inner: u64, outer: u64, e: u32) {
         let both = self.inner.remove(inner, e) & self.outer.remove(outer, e);
         debug_assert!(both, "entry {e} is missing from an index");

@@ -3,7 +3,7 @@
 use super::MOST;
 use arena::{ArenaError, Array};
 
-/// Entries by number: allocated in ascending order first, then from the freed ones, the last freed first.
+/// Entries by number: allocated in ascending order first, then reused, the last freed first.
 pub struct Slab<T: Copy> {
     entries: Array<T>,
     free: Array<u32>,
@@ -37,16 +37,16 @@ impl<T: Copy> Slab<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Most entries.
+    /// Maximum number of entries.
     pub fn capacity(&self) -> u32 {
         self.entries.len() as u32
     }
-    /// Entries with a number below this have been used since the last clearing: what a sweep has to look at.
+    /// Entries with a number below this have been used since the last clearing: a sweep must check these.
     pub fn touched(&self) -> u32 {
         self.fresh
     }
 
-    /// Take an entry; `None` when the limit is reached.
+    /// Allocate an entry; `None` when the limit is reached.
     #[inline]
     pub fn take(&mut self, value: T) -> Option<u32> {
         let e = if self.freed > 0 {
@@ -62,7 +62,7 @@ impl<T: Copy> Slab<T> {
         Some(e)
     }
 
-    /// Bring the entry closer that the `k`-th next [`Self::take`] will give.
+    /// Prefetch the entry that the `k`-th next [`Self::take`] will return.
     #[inline(always)]
     pub fn prefetch_next(&self, k: u32) {
         let e = match self.freed.checked_sub(k + 1) {
@@ -72,7 +72,7 @@ impl<T: Copy> Slab<T> {
         self.entries.prefetch(e as usize);
     }
 
-    /// Give an entry back.
+    /// Free an entry.
     #[inline]
     pub fn give_back(&mut self, e: u32) {
         self.entries[e as usize] = self.empty;
@@ -80,7 +80,7 @@ impl<T: Copy> Slab<T> {
         self.freed += 1;
     }
 
-    /// Bring an entry closer.
+    /// Prefetch an entry.
     #[inline(always)]
     pub fn prefetch(&self, e: u32) {
         self.entries.prefetch(e as usize);

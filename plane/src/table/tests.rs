@@ -1,4 +1,4 @@
-//! The table against a model, and what its layout must be.
+//! Tests of the table against a model, and of its layout.
 
 use super::*;
 use crate::hash::Hasher;

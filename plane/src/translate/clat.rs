@@ -1,6 +1,6 @@
-//! Addresses of a CLAT, the customer's side of 464XLAT (RFC 6877, section 6.3): its own hosts by a prefix that was given
-//! to it for this, everybody else by the prefix of the PLAT. Apart from SIIT, because here the two ends of a packet have
-//! different rules.
+//! Addresses of a CLAT, the customer's side of 464XLAT (RFC 6877, section 6.3): its own hosts by a prefix that is
+//! dedicated to them, all other hosts by the prefix of the PLAT. Apart from SIIT, because here the two ends of a packet
+//! have different rules.
 
 use super::eam::Pair;
 use super::prefix::Pref64;
@@ -10,7 +10,7 @@ use crate::strategy::{Addressing, End, Point4};
 /// How the hosts behind a CLAT appear in the IPv6 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Behind a prefix as RFC 6052 has it, whatever their IPv4 addresses are.
+    /// Behind a prefix of RFC 6052, with any IPv4 addresses.
     Prefix(Pref64),
     /// An IPv4 prefix as an IPv6 prefix, such as 192.168.0.0/24 as a /120.
     Pair(Pair),

@@ -7,7 +7,7 @@ use crate::side::{Side4, Side6};
 use serde::{Deserialize, Serialize};
 use wire::AddrRange;
 
-/// What becomes of the octet for differentiated services and congestion (RFC 7915, sections 4.1 and 5.1).
+/// How the octet with DSCP and ECN is translated (RFC 7915, sections 4.1 and 5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClassRule {
     /// It is copied.
@@ -18,7 +18,7 @@ pub enum ClassRule {
 }
 
 impl ClassRule {
-    /// The octet that leaves.
+    /// The octet of the translated packet.
     #[inline(always)]
     pub fn apply(self, class: u8) -> u8 {
         match self {
@@ -28,7 +28,7 @@ impl ClassRule {
     }
 }
 
-/// What becomes of IPv4 UDP packets without checksum, as IPv6 has none without (RFC 7915, section 4.5).
+/// How IPv4 UDP packets without checksum are handled, as IPv6 requires one (RFC 7915, section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZeroChecksum {
     /// They are dropped.
@@ -38,16 +38,16 @@ pub enum ZeroChecksum {
     Compute,
 }
 
-/// How packets are treated that come from and go to explicitly mapped IPv6 hosts (RFC 7757, section 4).
+/// How packets between explicitly mapped IPv6 hosts are handled (RFC 7757, section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hairpinning {
     /// Like others.
     Off,
-    /// A router sends them back; the way from IPv4 to IPv6 notices and hides the source behind the prefix.
+    /// A router sends them back; the translation from IPv4 to IPv6 then shows the source behind the prefix.
     Simple,
-    /// The translator itself turns them round; and so it does with packets between customers of mapping rules (MAP-T),
-    /// which otherwise leave over IPv4 and come back by the next router.
+    /// The translator itself hairpins them, and also packets between customers of mapping rules (MAP-T), which
+    /// otherwise leave over IPv4 and return from the next router.
     #[default]
     Intrinsic,
 }
@@ -55,13 +55,13 @@ pub enum Hairpinning {
 /// A translator between IPv4 and IPv6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The side where IPv6 is spoken: the Internet's for a CE, the customers' for a PE.
+    /// The IPv6 side: the Internet's for a CE, the customers' for a PE.
     pub ipv6: Side,
-    /// The link where IPv4 is spoken.
+    /// The IPv4 link.
     pub v4: Side4,
-    /// The link where IPv6 is spoken.
+    /// The IPv6 link.
     pub v6: Side6,
-    /// Whether it takes a hop off the time to live: not when a function chained to it does.
+    /// Whether it decrements the time to live: not if a function that is chained to it does.
     pub hop: bool,
     /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
@@ -75,15 +75,15 @@ pub struct Config {
     pub hairpinning: Hairpinning,
     /// IPv4 sources of ICMP errors whose IPv6 source has no IPv4 address (RFC 6791); the own address when empty.
     pub icmp_sources: Vec<AddrRange>,
-    /// Fragments over IPv4 of ends that share their address, whose first alone shows the port.
+    /// Limits for IPv4 fragments of ends that share their address, as only the first of a datagram shows the port.
     pub fragments: PartLimits,
-    /// Fragments of UDP datagrams without checksum that wait for reassembly, so that the whole gets one (RFC 6146, section
-    /// 3.4). `None` where they are not reassembled but dropped (RFC 7915, section 4.5). Whatever stands in
-    /// front must bring the first fragment first.
+    /// Limits for fragments of UDP datagrams without checksum that wait for reassembly, so that the whole datagram gets
+    /// a checksum (RFC 6146, section 3.4). `None` where they are not reassembled but dropped (RFC 7915, section 4.5).
+    /// The function in front must deliver the first fragment first.
     pub unsummed: Option<PartLimits>,
-    /// ICMP errors that it sends itself in a second, at most; 0 for none (RFC 7915, sections 4.4 and 5.4).
+    /// Maximum number of ICMP errors that it sends itself in a second; 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
-    /// Fixes the identifications of IPv4 packets.
+    /// Determines the identifications of IPv4 packets.
     pub seed: u64,
 }
 
@@ -108,7 +108,8 @@ impl Config {
         }
     }
 
-    /// Whether a running translator can be given `new` without losing the fragments that wait. The seed is not looked at.
+    /// Whether a running translator can be given `new` without losing the fragments that wait. The seed is not
+    /// compared.
     ///
     /// # Errors
     /// What differs.

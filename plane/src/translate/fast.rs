@@ -1,6 +1,6 @@
-//! The fast path: UDP and TCP packets without anything unusual, a batch at a time, so that what the strategy reads of
-//! its tables for 32 packets comes side by side. Whatever is unusual goes, packet by packet and in order, to the slow
-//! path, which knows all the reasons; the fast path knows none, and may send there what it only suspects.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time, so that the strategy's table reads for 32 packets
+//! overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
+//! fast path knows none, and passes every doubtful packet to the slow path.
 
 use super::config::{ClassRule, Config, Hairpinning};
 use super::to6::finish;
@@ -16,17 +16,17 @@ use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 /// Headers before the transport header.
 const L4_V4: usize = header::ETH + header::IPV4;
 const L4_V6: usize = header::ETH + header::IPV6;
-/// What the two differ by.
+/// Difference of the two.
 const GROWTH: usize = header::IPV6 - header::IPV4;
 
-/// What the fast path needs of the configuration, ready to use.
+/// Settings that the fast path needs, precomputed.
 pub(super) struct Plan {
-    /// Largest IPv4 packets that may go on whole: with DF, and without.
+    /// Largest IPv4 packets that may be forwarded whole: with DF, and without.
     most_df: usize,
     most: usize,
-    /// Largest payload of an IPv6 packet that goes on whole.
+    /// Largest payload of an IPv6 packet that is forwarded whole.
     most_payload: usize,
-    /// What is taken off the time to live, and the least that it may be.
+    /// The decrement of the time to live, and the minimum before it.
     hop: u8,
     least: u8,
     class: Octet,
@@ -94,7 +94,7 @@ impl<A: Addressing> Translate<A> {
                 }
             }
         }
-        // Nothing is left of this loop when the strategy has nothing to bring closer.
+        // The compiler removes this loop if the strategy prefetches nothing.
         for p in batch.iter() {
             if SIX {
                 self.peek6(p.bytes());
@@ -111,7 +111,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add_many(if SIX { Event::ToIpv4 } else { Event::ToIpv6 }, done);
     }
 
-    /// Bring closer what the addresses of an IPv4 frame lead to, if it is one.
+    /// Prefetch the table entries for the addresses of a frame, if it is an IPv4 frame.
     #[inline(always)]
     fn peek4(&self, b: &[u8]) {
         if let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() {
@@ -131,7 +131,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Translate an IPv4 frame without anything unusual; false, with nothing changed, for all others.
+    /// Translate an ordinary IPv4 frame; false, with nothing changed, for all others.
     #[inline(always)]
     fn fast_to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -172,7 +172,7 @@ impl<A: Addressing> Translate<A> {
             return false;
         }
         if len - header::ETH != total {
-            // Padding ends with the frame; to shorten it is always possible.
+            // Removes padding; shortening a frame is always possible.
             p.set_len(total + header::ETH + GROWTH);
         }
         let class = u64::from(self.plan.class.apply(tos));
@@ -189,7 +189,7 @@ impl<A: Addressing> Translate<A> {
         true
     }
 
-    /// Translate an IPv6 frame without anything unusual; false, with nothing changed, for all others.
+    /// Translate an ordinary IPv6 frame; false, with nothing changed, for all others.
     #[inline(always)]
     fn fast_to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -248,14 +248,14 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Whether two addresses differ; one comparison mostly.
+/// Whether two addresses differ; usually by one comparison.
 #[inline(always)]
 fn differ(a: u128, b: u128) -> bool {
     a as u64 != b as u64 || a >> 64 != b >> 64
 }
 
-/// Whether a transport header, `L4` octets into the frame, is one for the fast path: UDP with a checksum, or TCP, not longer
-/// than the payload.
+/// Whether the fast path may take a transport header, `L4` octets into the frame: UDP with a checksum, or TCP, not
+/// longer than the payload.
 #[inline(always)]
 fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     if protocol == PROTO_UDP {
@@ -282,8 +282,8 @@ fn put_checksum<const L4: usize>(b: &mut [u8], protocol: u8, field: u16) {
     }
 }
 
-/// Sum of the addresses of an IPv4 packet, as a number: a ones' complement sum is the same in either byte order as long as it
-/// stays in one, and 16 bits, 64 and 128 are all the same to it.
+/// Sum of the addresses of an IPv4 packet, as a number: a ones' complement sum is the same in either byte order if the
+/// order does not change, and may be computed over words of 16, 64 or 128 bits.
 #[inline(always)]
 fn pair4(src: u32, dst: u32) -> u64 {
     u64::from(src) + u64::from(dst)

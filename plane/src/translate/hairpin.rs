@@ -1,7 +1,8 @@
-//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, a customer that sends by the default
-//! rule must appear to the other customer under that rule, too: in hub-and-spoke mode an edge takes nothing else (RFC 7599,
-//! section 8.2). So both translations of the way over IPv4 and back are made, and nothing is sent over IPv4. Apart from
-//! what RFC 7757 turns round by maps of whole addresses, which takes no port to find the receiver.
+//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, a customer that
+//! sends by the default rule must appear to the other customer under that rule, too: in hub-and-spoke mode a CE accepts
+//! no other source (RFC 7599, section 8.2). So the packet is translated to IPv4 and back, and nothing is sent over
+//! IPv4. Apart from the hairpinning of RFC 7757, which uses maps of whole addresses and needs no port to find the
+//! receiver.
 
 use super::{Hairpinning, Translate};
 use crate::event::Event;
@@ -9,11 +10,11 @@ use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::strategy::Addressing;
 use wire::header::be32;
 
-/// Where the destination of an IPv4 packet stands in a frame.
+/// Offset of the IPv4 destination in a frame.
 const DESTINATION: usize = 30;
 
 impl<A: Addressing> Translate<A> {
-    /// Whether a packet that came in over IPv6 goes back there, by the IPv4 address that it is for.
+    /// Whether a packet that came in over IPv6 is hairpinned, by its IPv4 destination.
     #[inline(always)]
     pub(super) fn comes_back(&self, dst: u32) -> bool {
         self.config.hairpinning == Hairpinning::Intrinsic
@@ -21,26 +22,26 @@ impl<A: Addressing> Translate<A> {
             && dst != u32::from(self.config.v4.address)
     }
 
-    /// Go on with what was translated to IPv4: out, or back over IPv6.
+    /// Forward a packet that was translated to IPv4: out, or back over IPv6.
     pub(super) fn over_or_back<P: Packet>(&mut self, to: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         if to == self.config.ipv6 || !self.comes_back(be32(p.bytes(), DESTINATION)) {
             return Verdict::Forward(to);
         }
-        // As if the next router had sent it: another worker may have to take it from here.
+        // As if the next router had sent it: another worker may have to continue with it.
         p.bytes_mut()[..6].copy_from_slice(&self.config.v4.mac.0);
         self.turning = true;
         let result = self.over_ipv4::<P, P>(p, spare);
         self.turning = false;
         match result {
             Ok(Verdict::HandOver(worker)) => {
-                // As one that came in over IPv4.
+                // Handed over as if it had come in over IPv4.
                 if !decide_copy(self.config.ipv6.other(), p, spare, |_, _| Verdict::HandOver(worker)) {
                     self.count.add(Event::NoMemory);
                 }
                 Verdict::Drop
             }
             Ok(verdict) => verdict,
-            // No error is sent, as for anything else that finds no customer (RFC 7599, section 8.2).
+            // No error is sent, as for any other packet without a customer (RFC 7599, section 8.2).
             Err(why) => {
                 self.count.add(why);
                 Verdict::Drop
@@ -48,7 +49,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Count a packet that leaves over IPv6: from IPv4, or turned round.
+    /// Count a packet that leaves over IPv6: from IPv4, or hairpinned.
     pub(super) fn count_to6(&mut self) {
         self.count.add(if self.turning { Event::Hairpinned } else { Event::ToIpv6 });
     }

@@ -1,5 +1,5 @@
-//! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Nothing but
-//! tables and MTU arithmetic, so that they can be read beside the RFC.
+//! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Only tables and
+//! MTU arithmetic, so that they can be compared with the RFC.
 
 use crate::event::Event;
 use crate::icmp_error::Error;
@@ -8,7 +8,7 @@ use crate::icmp_type::{v4, v6};
 /// The smallest MTU of an IPv6 link (RFC 8200, section 5).
 pub(super) const LEAST_MTU6: u32 = 1280;
 
-/// ICMPv6: what a NAT64 without room for a new flow says.
+/// ICMPv6: the error of a NAT64 without room for a new flow.
 pub(super) const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
 
 /// The MTU of the links on both sides.
@@ -78,7 +78,7 @@ pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     }
 }
 
-/// An ICMPv6 error as an ICMP error (RFC 7915, section 5.2). `fragment` is whether the packet that it is about has a
+/// An ICMPv6 error as an ICMP error (RFC 7915, section 5.2). `fragment` says whether the packet that it is about has a
 /// fragment header.
 ///
 /// # Errors
@@ -102,14 +102,15 @@ pub(super) fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> 
     }
 }
 
-/// What a fragment header adds.
+/// Octets that a fragment header adds.
 fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU in an error to a sender over IPv6 where a link carries IPv4 packets of `mtu` octets. Never below the IPv6 minimum,
-/// which senders do not believe (RFC 7915, section 4.2; RFC 8201, section 4): a smaller packet is fragmented on the IPv4 side.
-/// A fragment header in the packet that the error is about does not count: the next packet may have none.
+/// The MTU in an error to a sender over IPv6 where a link carries IPv4 packets of `mtu` octets. Never below the IPv6
+/// minimum, as senders ignore smaller values (RFC 7915, section 4.2; RFC 8201, section 4): the packet is then
+/// fragmented on the IPv4 side. A fragment header in the packet that the error is about does not count: the next packet
+/// may have none.
 pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
@@ -120,8 +121,9 @@ fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)
 }
 
-/// The likely path MTU when a router does not tell it: the largest plateau of RFC 1191, section 7.1, below the length of the
-/// packet, of those that are not below 1280 (RFC 7915, section 4.2). Without one, what leads to the smallest IPv6 MTU.
+/// The likely path MTU if a router does not report it: the largest plateau of RFC 1191, section 7.1, that is below the
+/// length of the packet and at least 1280 (RFC 7915, section 4.2). Without such a plateau, the value that leads to the
+/// smallest IPv6 MTU.
 fn plateau(length: u32) -> u32 {
     const PLATEAUS: [u32; 7] = [65_535, 32_000, 17_914, 8166, 4352, 2002, 1492];
     PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1260)

@@ -1,7 +1,7 @@
 //! Stateless translation between IPv4 and IPv6 (RFC 7915), complete: TCP, UDP, ICMP and its errors with what they
-//! quote, fragments both ways, the rules on DF and MTUs, and the errors that a translator owes. Which addresses stand
-//! for each other is a strategy ([`Addressing`]): explicit maps and prefixes (SIIT), the two prefixes of a CLAT, mapping
-//! rules (MAP-T), or a dictionary (NAT64).
+//! quote, fragments both ways, the rules on DF and MTUs, and the errors that a translator must send. The address
+//! mapping is a strategy ([`Addressing`]): explicit maps and prefixes (SIIT), the two prefixes of a CLAT, mapping rules
+//! (MAP-T), or a dictionary (NAT64).
 
 pub mod clat;
 pub mod config;
@@ -43,7 +43,7 @@ pub struct Translate<A: Addressing> {
     addressing: A,
     macs: Macs,
     plan: Plan,
-    /// Room in which a packet whose length changes inside is built.
+    /// Buffer in which a packet is built whose inner length changes.
     scratch: Vec<u8>,
     limiter: Limiter,
     /// Fragments of ends that share their address.
@@ -55,14 +55,14 @@ pub struct Translate<A: Addressing> {
     workers: u16,
     count: Counters,
     hasher: Hasher,
-    /// The packet at hand came in over IPv6 and goes back there.
+    /// Whether the current packet came in over IPv6 and returns there.
     turning: bool,
     /// Identification of the last IPv4 packet that needed one.
     identification: u16,
     now: u64,
 }
 
-/// Ethernet addresses: what is ours on each link, and what leaves carries.
+/// Ethernet addresses: ours on each link, and those of frames that leave.
 struct Macs {
     v4: OwnMac,
     v6: OwnMac,
@@ -82,7 +82,7 @@ impl Macs {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// A translator of one worker; workers of one gateway are told so by [`Self::on_worker`].
+    /// A translator of a single worker; [`Self::on_worker`] makes it one of several.
     ///
     /// # Errors
     /// When the configuration makes no sense.
@@ -108,9 +108,9 @@ impl<A: Addressing> Translate<A> {
         })
     }
 
-    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, fragments of a datagram
-    /// are handed over to one worker, by a hash over their addresses and identification. The identifications of IPv4 packets
-    /// are shared out: each worker begins in another place of the same round (RFC 6864, section 4.3).
+    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, fragments of a
+    /// datagram are handed over to one worker, by a hash over their addresses and identification. The identifications
+    /// of IPv4 packets are divided: each worker begins at another place of the same cycle (RFC 6864, section 4.3).
     #[must_use]
     pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
         assert!(worker < workers, "worker {worker} of {workers}");
@@ -125,7 +125,7 @@ impl<A: Addressing> Translate<A> {
         &self.config
     }
 
-    /// Fragments that wait because their first has not come.
+    /// Fragments that wait because their first has not arrived.
     pub fn waiting(&self) -> Waiting {
         self.tracker.waiting()
     }
@@ -150,15 +150,15 @@ impl<A: Addressing> Translate<A> {
         self.count.get(e)
     }
 
-    /// Go on with another configuration that this one [can become](Config::can_become).
+    /// Change to another configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config);
         self.plan = Plan::new(&config);
-        // Identifications go on where they are.
+        // The sequence of identifications continues.
         self.config = Config { seed: self.config.seed, ..config };
     }
 
-    /// The next identification: all 65,536 in a scattered order that the seed fixes, so that none comes back soon.
+    /// The next identification: all 65,536 in a scattered order that the seed determines, so that none repeats soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
         self.identification = self.identification.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
@@ -169,7 +169,8 @@ impl<A: Addressing> Translate<A> {
 /// From one identification to the next: a factor, and what is added.
 const ROUND: (u16, u16) = (25_173, 13_849);
 
-/// The identification so many steps behind `from`: the step, then two at once, four, …, those of them that `steps` is made of.
+/// The identification `steps` steps after `from`, by repeated doubling of the step: one, two, four, …, for each bit of
+/// `steps`.
 fn identifications_later(from: u16, mut steps: u32) -> u16 {
     let (mut at, (mut factor, mut more)) = (from, ROUND);
     while steps > 0 {

@@ -1,5 +1,5 @@
-//! IPv4 addresses in IPv6 addresses by a prefix (RFC 6052, section 2.2): all six lengths, with the octet u kept
-//! zero. Its own file, because SIIT, CLAT, NAT64 and the default mapping rule of MAP-T all embed in this way.
+//! IPv4 addresses in IPv6 addresses by a prefix (RFC 6052, section 2.2): all six lengths, with the octet u kept zero. A
+//! separate file, because SIIT, CLAT, NAT64 and the default mapping rule of MAP-T all embed in this way.
 
 use crate::event::Event;
 use crate::ip6::is_martian;
@@ -9,7 +9,7 @@ use wire::Prefix6;
 /// The well-known prefix 64:ff9b::/96.
 pub const WELL_KNOWN: u128 = 0x0064_ff9b << 96;
 
-/// A prefix of a length that RFC 6052 has.
+/// A prefix of a length that RFC 6052 permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pref64 {
     prefix: u128,
@@ -24,7 +24,7 @@ pub struct Pref64 {
     global_only: bool,
 }
 
-/// A prefix that RFC 6052 has not.
+/// A prefix that RFC 6052 does not permit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{prefix}: {why}")]
 pub struct Pref64Error {
@@ -35,11 +35,11 @@ pub struct Pref64Error {
 }
 
 impl Pref64 {
-    /// A prefix of length 32, 40, 48, 56, 64 or 96. With the well-known prefix only global IPv4 addresses are translated
-    /// unless `private` allows the others too.
+    /// A prefix of length 32, 40, 48, 56, 64 or 96. With the well-known prefix, only global IPv4 addresses are
+    /// translated, unless `private` allows the others too.
     ///
     /// # Errors
-    /// When RFC 6052 has no such prefix.
+    /// When RFC 6052 does not permit the prefix.
     pub fn new(prefix: Prefix6, private: bool) -> Result<Pref64, Pref64Error> {
         let bad = |why| Err(Pref64Error { prefix, why });
         // Bits of the address above octet u (bits 64 to 71).
@@ -75,7 +75,7 @@ impl Pref64 {
         Prefix6 { addr: self.prefix.into(), len: self.len }
     }
 
-    /// Whether an address lies inside.
+    /// Whether an address lies in the prefix.
     #[inline(always)]
     pub fn contains(&self, addr: u128) -> bool {
         (addr ^ self.prefix) & self.mask == 0
@@ -92,8 +92,8 @@ impl Pref64 {
         self.prefix | (a >> self.low_bits << self.low_bits) << self.high | below << self.below()
     }
 
-    /// The IPv4 address in an IPv6 address that lies inside. Octet u and the suffix are not looked at: they may be anything
-    /// one day (RFC 6052, section 2.2).
+    /// The IPv4 address in an IPv6 address that lies in the prefix. Octet u and the suffix are ignored: they are
+    /// reserved for future extensions (RFC 6052, section 2.2).
     #[inline(always)]
     pub fn extract(&self, addr: u128) -> u32 {
         if self.len == 96 {
@@ -204,7 +204,7 @@ mod tests {
         }
         assert!(Pref64::new(prefix("2001:db8::1", 96), false).is_err(), "bits behind the length");
         assert!(Pref64::new(prefix("2001:db8:0:0:100::", 96), false).is_err(), "octet u");
-        // Where no packet could be forwarded to: IPv4-compatible, IPv4-mapped, link-local, multicast.
+        // Prefixes to which no packet can be forwarded: IPv4-compatible, IPv4-mapped, link-local, multicast.
         for (martian, len) in
             [("::", 96), ("::", 32), ("::ffff:0:0", 96), ("fe80::", 64), ("ff0e::", 96), ("ff00::", 32)]
         {

@@ -1,7 +1,7 @@
 //! ICMP errors of others, with the packet that they quote translated like a packet (RFC 7915, sections 4.2, 4.3, 5.2
-//! and 5.3) and the extensions behind it kept (RFC 4884). Their length changes inside, so they are built in a
-//! room of their own; their checksum has been verified before, so making it anew hides no damage. An error about a packet that
-//! this translator would have dropped is about none that it sent, and is dropped itself.
+//! and 5.3) and the extensions behind it kept (RFC 4884). The length of the quoted headers changes, so errors are built
+//! in a separate buffer. Their checksum has been verified before, so recomputing it hides no damage. If an error quotes
+//! a packet that this translator would have dropped, the translator did not send that packet, and drops the error.
 
 use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
@@ -24,7 +24,7 @@ const LARGEST6: usize = 1280;
 const SHORTEST_EXTENDED: usize = 128;
 
 impl<A: Addressing> Translate<A> {
-    /// Translate an ICMP error; the side that it leaves by.
+    /// Translate an ICMP error; returns the side that it leaves on.
     pub(super) fn error_to6<P: Packet>(&mut self, p: &mut P, h: &Head4) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, Sum::default())?;
@@ -35,13 +35,13 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::IcmpUntranslatable);
         }
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
-        // No state for a new flow has a code of its own in ICMPv6 (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
+        // In ICMPv6, the error "no state for a new flow" has another code (RFC 6146, sections 3.5.1.1 and 3.5.2.3).
         let ours = error == HOST_UNREACHABLE && self.addressing.is_gateway(h.src);
         let new = if ours { icmp::ADDRESS_UNREACHABLE } else { new };
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end.min(q.end), q.offset);
         let (inner_src, inner_dst) =
             self.quoted_to6(Point4 { addr: q.src, port: quoted_src }, Point4 { addr: q.dst, port: quoted_dst })?;
-        // What the outer end points are known by are the ports that the quote shows for them.
+        // The ports in the quote identify the outer end points.
         let outer_src = self.source_to6(Point4 { addr: h.src, port: quoted_dst }, &q)?;
         let (_, dst_end) = roles(self.config.ipv6.other());
         let dst = self
@@ -88,7 +88,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Translate an ICMPv6 error; the side that it leaves by.
+    /// Translate an ICMPv6 error; returns the side that it leaves on.
     pub(super) fn error_to4<P: Packet>(&mut self, p: &mut P, h: &Head6) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, rewrite::icmp6_pseudo(h.src, h.dst, h.end - h.l4))?;
@@ -102,7 +102,7 @@ impl<A: Addressing> Translate<A> {
         let quote_end = quote_end.min(q.end);
         let offset = q.part.map_or(0, |p| p.offset);
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end, offset);
-        // The quoted packet went the other way: its source is at the end that the error goes to.
+        // The quoted packet went the other way: its source is at the end to which the error is sent.
         let (src_end, dst_end) = roles(self.config.ipv6);
         let a = &mut self.addressing;
         let inner_src = a.known_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
@@ -123,7 +123,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
-        // A customer speaks of its own packets, not of another's (RFC 7599, sections 8.3 and 9).
+        // A customer may send errors only about its own packets (RFC 7599, sections 8.3 and 9).
         if self.addressing.owns(src_end, h.src) && h.src >> 64 != q.dst >> 64 {
             return Err(Event::Spoofed);
         }
@@ -175,8 +175,8 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// An ICMPv6 error about a packet that was turned round goes the same way back (RFC 7757, section 4.2): `peer` is what
-    /// the sender knew the other host by, `back` is the sender.
+    /// An ICMPv6 error about a hairpinned packet takes the same way back (RFC 7757, section 4.2): `peer` is the address
+    /// by which the sender knew the other host, `back` is the sender.
     fn turn_error<P: Packet>(
         &mut self,
         p: &mut P,
@@ -185,7 +185,7 @@ impl<A: Addressing> Translate<A> {
         quote_end: usize,
         (peer, back): (u128, u128),
     ) -> Result<Side, Event> {
-        // Routers are known by what stands for them over IPv4 (RFC 7757, appendix B.1, figure 9).
+        // Routers appear by their IPv4 representation (RFC 7757, appendix B.1, figure 9).
         let src = if h.src == q.dst {
             peer
         } else {
@@ -244,13 +244,13 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The source of an ICMP error over IPv4 (RFC 6791): routers in the IPv6 network have no IPv4 address, so one of the
-    /// pool stands for them, the same for each as long as the pool is the same.
+    /// The source of an ICMP error over IPv4 (RFC 6791): routers in the IPv6 network have no IPv4 address, so each is
+    /// represented by one of the pool, always the same while the pool does not change.
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
         match self.addressing.known_ipv4(src_end, src, port) {
             Ok(a) if is_ordinary(a) => Ok(a),
-            // One in the prefix that stands for IPv4 is a packet that goes round (RFC 6146, section 3.5).
+            // A source in the prefix that represents IPv4 means that the packet loops (RFC 6146, section 3.5).
             Ok(_) | Err(Event::MartianSource) => Err(Event::MartianSource),
             Err(Event::Spoofed) if self.addressing.owns(src_end, src) => Err(Event::Spoofed),
             Err(_) => Ok(self.stand_in(src)),
@@ -295,7 +295,7 @@ fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     Ok(Error { kind: b[l4], code: b[l4 + 1], rest: be32(b, l4 + 4) })
 }
 
-/// Where the quote ends that begins at `at`, and the extensions behind it; a stated length that does not fit is none.
+/// Where the quote that begins at `at` ends, and the extensions behind it; an invalid stated length counts as none.
 fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     if stated < SHORTEST_EXTENDED || at + stated > b.len() {
         return (b.len(), &[]);
@@ -314,8 +314,8 @@ fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) ->
     }
 }
 
-/// Translate the transport header of a quoted IPv4 packet. Another error in it would be a packet in a packet in a packet:
-/// no host may send that (RFC 7915, section 4.3).
+/// Translate the transport header of a quoted IPv4 packet. A quoted ICMP error would contain a third packet, which no
+/// host may send (RFC 7915, section 4.3).
 fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner: &Write6) -> Result<(), Event> {
     if offset > 0 || b.is_empty() {
         return Ok(());
@@ -347,10 +347,10 @@ fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Even
     Ok(())
 }
 
-/// Bring the quote that begins at `at` to a length that fits, and put extensions behind it; gives the length to be stated,
-/// in words of `word` octets, 0 without extensions. A quote makes room for the extensions down to its least length (RFC 4884,
-/// sections 3 and 4.2). Extensions that still do not fit are left out whole: a part of them would not parse (their checksum
-/// covers all).
+/// Truncate or pad the quote that begins at `at` to a length that fits, and append the extensions; returns the length
+/// to be stated, in words of `word` octets, 0 without extensions. A quote makes room for the extensions down to its
+/// least length (RFC 4884, sections 3 and 4.2). Extensions that still do not fit are omitted completely: a part of them
+/// would not parse (their checksum covers all).
 fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize) -> usize {
     let words = (o.len() - at).max(SHORTEST_EXTENDED).div_ceil(word);
     let room = most.saturating_sub(at + extension.len()) / word;
@@ -364,13 +364,14 @@ fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize
     words
 }
 
-/// Write type, code and what follows the checksum.
+/// Write type, code and the four octets after the checksum.
 fn put(message: &mut [u8], e: Error) {
     (message[0], message[1]) = (e.kind, e.code);
     header::put32(message, 4, e.rest);
 }
 
-/// Make a frame these octets, whatever its length was: the end is moved first, the front if there is no room behind.
+/// Replace a frame by these octets, whatever its length was: moves its end, or its front if there is no room at the
+/// end.
 fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     let len = octets.len().max(LEAST_FRAME);
     let have = p.bytes().len();
@@ -381,7 +382,7 @@ fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     finish(p, octets.len())
 }
 
-/// Write the checksum of an ICMP message anew; `pseudo` is the sum of the pseudo header, if there is one.
+/// Recompute the checksum of an ICMP message; `pseudo` is the sum of the pseudo header, if there is one.
 fn seal(message: &mut [u8], pseudo: Sum) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).plus(pseudo).checksum();

@@ -16,7 +16,7 @@ use wire::header::{self, ICMP, ICMPV6};
 /// ICMPv6: communication administratively prohibited.
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
-/// The ICMP error for a drop of an IPv4 packet: what RFC 7915 names, code 13 for what it cannot translate.
+/// The ICMP error for a drop of an IPv4 packet: as in RFC 7915; code 13 for packets that cannot be translated.
 pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
@@ -36,9 +36,9 @@ pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     }
 }
 
-/// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy (RFC
-/// 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is dropped
-/// without a word (section 8.2), and where addresses are `silent` everything else that has no counterpart.
+/// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy
+/// (RFC 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is
+/// dropped silently (section 8.2), and, where addresses are `silent`, every other packet without counterpart.
 pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
@@ -54,7 +54,8 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
         Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate if !silent => {
             Some(PROHIBITED)
         }
-        // The sender would wait in vain (RFC 7915, section 5.4). About headers that cannot be read nothing is sent.
+        // Otherwise, the sender would wait in vain (RFC 7915, section 5.4). No error is sent about headers that cannot
+        // be read.
         Event::BadExtension | Event::UdpChecksumZero => Some(PROHIBITED),
         Event::Spoofed => Some(Error::new(v6::UNREACHABLE, 5)),
         Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
@@ -82,8 +83,8 @@ impl<A: Addressing> Translate<A> {
         spare.emit(self.config.ipv6.other(), q);
     }
 
-    /// Send an ICMPv6 error about a frame back over IPv6. Nothing is sent about ICMPv6 errors and redirects, and to nobody
-    /// (RFC 4443, section 2.4 e).
+    /// Send an ICMPv6 error about a frame back over IPv6. No error is sent about ICMPv6 errors and redirects, or to a
+    /// source that is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head6::of_frame(frame) else { return };
         let later = h.part.is_some_and(|p| p.offset > 0);

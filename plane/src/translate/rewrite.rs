@@ -35,7 +35,7 @@ pub(super) fn icmp6_pseudo(src: u128, dst: u128, len: usize) -> Sum {
     pair6(src, dst).be32(len as u32).be16(ICMPV6.into())
 }
 
-/// What an IPv6 header is written from.
+/// Fields of an IPv6 header to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write6 {
     /// Source.
@@ -46,7 +46,7 @@ pub(super) struct Write6 {
     pub class: u8,
     /// Hop limit.
     pub hop_limit: u8,
-    /// What follows, the fragment header not counted.
+    /// Next header, the fragment header not counted.
     pub protocol: u8,
     /// Octets behind all headers.
     pub payload: usize,
@@ -90,7 +90,7 @@ impl Write6 {
     }
 }
 
-/// What an IPv4 header is written from.
+/// Fields of an IPv4 header to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write4 {
     /// Source.
@@ -132,7 +132,7 @@ impl Write4 {
     }
 }
 
-/// Where the checksum of a protocol stands whose pseudo header has the addresses; `None` for all others.
+/// Offset of the checksum of a protocol whose pseudo header contains the addresses; `None` for all others.
 fn checksum_at(protocol: u8) -> Option<usize> {
     match protocol {
         PROTO_UDP | UDP_LITE | DCCP => Some(6),
@@ -141,8 +141,8 @@ fn checksum_at(protocol: u8) -> Option<usize> {
     }
 }
 
-/// Repair the checksum of the transport header that `b` begins with, after the addresses summed in `old` became those in
-/// `new`. A checksum that `b` does not reach is not there to be repaired, and a UDP checksum of zero is none.
+/// Repair the checksum of the transport header that `b` begins with, after the addresses summed in `old` became those
+/// in `new`. A checksum beyond the end of `b` is not repaired, nor is a UDP checksum of zero, which means none.
 pub(super) fn transport(b: &mut [u8], protocol: u8, old: Sum, new: Sum) {
     let Some(at) = checksum_at(protocol).filter(|at| b.len() >= at + 2) else { return };
     if protocol == PROTO_UDP && b[at] | b[at + 1] == 0 {
@@ -175,8 +175,8 @@ pub(super) fn fill_udp(b: &mut [u8], src: u128, dst: u128) {
     b[6..8].copy_from_slice(&sum);
 }
 
-/// Make an ICMP echo message one of the other version. `pseudo` is the pseudo header that comes in or goes out of the
-/// checksum. Sums are moved on, not made anew, so that damage stays visible.
+/// Convert an ICMP echo message to the other version. `pseudo` is the pseudo header that the checksum gains or loses.
+/// The checksum is updated, not recomputed, so that damage stays visible.
 pub(super) fn echo(b: &mut [u8], kind: u8, pseudo: Sum, to_ipv6: bool) {
     let old = Sum::default().be16(u16::from_be_bytes([b[0], b[1]]));
     b[0] = kind;

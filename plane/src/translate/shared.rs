@@ -1,5 +1,6 @@
-//! Fragments over IPv4 of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
-//! 11): whose a later one is, only the first shows. Apart from the translation, which is the same once that is known.
+//! Fragments over IPv4 of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269,
+//! section 11): only the first fragment shows which end a later one belongs to. Apart from the translation, which is
+//! the same once that is known.
 
 use super::{Translate, roles};
 use crate::event::Event;
@@ -10,7 +11,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
-    /// What a fragment has in common with those of its datagram, if it takes their port to say whose it is.
+    /// The key of a fragment's datagram, if the datagram's port is needed to find its end.
     pub(super) fn to_be_tracked(&self, h: &Head4) -> Option<Key> {
         // No other protocol shows a port, and fragments of ICMP are not translated.
         if !h.is_fragment() || !matches!(h.protocol, PROTO_UDP | TCP) {
@@ -21,8 +22,8 @@ impl<A: Addressing> Translate<A> {
         shared.then(|| h.key(0))
     }
 
-    /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
-    /// knows them.
+    /// The ports of a fragment's datagram. With several workers, a hash of what all fragments have in common selects
+    /// the one that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], h: &Head4, shown: Ports) -> Result<Whose, Event> {
         if self.workers > 1 {
             let w = key.worker(self.workers);
@@ -34,11 +35,12 @@ impl<A: Addressing> Translate<A> {
         self.tracker.whose(self.now, key, h.piece(), shown, frame, &mut self.count)
     }
 
-    /// Let go what has waited for the first fragment of this datagram.
+    /// Release the fragments that waited for the first of this datagram.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, spare: &mut dyn Spare<P>) {
         let from = self.config.ipv6.other();
         for kept in self.tracker.take_kept(key) {
-            // It is this worker's: to which it belongs follows from its key, and their number stays while fragments wait.
+            // They belong to this worker: the key selects the worker, and the number of workers does not change while
+            // fragments wait.
             let sent = decide_copy(from, &mut Buffer::copy(&kept.bytes), spare, |p, behind| {
                 self.over_ipv4(p, behind).unwrap_or_else(|why| {
                     self.refuse4(p, why, behind);
@@ -52,7 +54,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// End what has waited for too long.
+    /// Drop fragments that have waited too long.
     #[inline]
     pub(super) fn expire(&mut self) {
         if !self.tracker.is_empty() {

@@ -6,7 +6,7 @@ use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// Explicit maps, a prefix, or both. Both ends of a packet are treated alike.
+/// Explicit maps, a prefix, or both. Both ends of a packet have the same rules.
 pub struct Siit {
     maps: Option<Eam>,
     prefix: Option<Pref64>,
@@ -80,7 +80,7 @@ impl Addressing for Siit {
             && m.is_far()
         {
             m.prefetch6(addr);
-            // What hairpinning will want to know.
+            // Hairpinning will read this.
             if let Some(p) = &self.prefix
                 && p.contains(addr)
             {

@@ -1,5 +1,5 @@
-//! The slow path: every packet alone, with all checks in the order in which a router makes them, so that each drop has
-//! the one reason that is its own. What a translation writes stands in `to6` and `to4`.
+//! The slow path: every packet by itself, with all checks in the order in which a router makes them, so that each drop
+//! has exactly one reason. The translation itself is in `to6` and `to4`.
 
 use super::{Translate, reply};
 use crate::event::Event;
@@ -41,7 +41,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Ethernet: ours or not; true when it carries what is spoken on that side.
+    /// Ethernet: ours or not; true when it carries the IP version of that side.
     fn link(&self, over_ipv6: bool, b: &[u8]) -> Result<bool, Event> {
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -54,7 +54,7 @@ impl<A: Addressing> Translate<A> {
         if be16(b, 12) != kind {
             return Ok(false);
         }
-        // Neighbour discovery goes to group addresses, everything else that is for us does not.
+        // Neighbour discovery is sent to group addresses; all other packets to us are not.
         if group && !over_ipv6 {
             return Err(Event::LinkMulticast);
         }
@@ -74,12 +74,12 @@ impl<A: Addressing> Translate<A> {
         let h = Head4::whole(b, header::ETH)?;
         let route = h.route(b)?;
         let error = is_error4(&h, b);
-        // The source of an ICMP error is translated whatever it is, for troubleshooting (RFC 7915, section 4.1).
+        // Any source of an ICMP error is translated, for troubleshooting (RFC 7915, section 4.1).
         if !is_ordinary(h.src) && !error {
             return Err(Event::MartianSource);
         }
-        // What claims to come from ourselves does not, unless it has just been turned round here, or comes from a NAT that has
-        // the address in common.
+        // A source address of our own is forged, unless the packet has just been hairpinned here, or is from a NAT that
+        // has the same address.
         if h.src == u32::from(self.config.v4.address) && !self.turning && !self.addressing.is_gateway(h.src) {
             return Err(Event::MartianSource);
         }
@@ -107,7 +107,7 @@ impl<A: Addressing> Translate<A> {
         self.to6(p, &h, spare)
     }
 
-    /// IPv6: the same; the side that it leaves by, or `None` when it is for the machine itself.
+    /// IPv6: the same; returns the side that the packet leaves on, or `None` when it is for the machine itself.
     fn over_ipv6<P: Packet>(&mut self, p: &mut P, spare: &mut dyn Spare<P>) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame(b)?;
@@ -165,14 +165,14 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Whether a protocol number may go on: not that of the ICMP of the other version, and none that is an extension header
-/// there. IGMP ends at the link (RFC 7915, section 4.2).
+/// Whether a protocol may be forwarded: not the ICMP of the other version, and no extension header there. IGMP ends at
+/// the link (RFC 7915, section 4.2).
 pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)
 }
 
-/// Whether an IPv4 packet is an ICMP error message that shows itself as one.
+/// Whether an IPv4 packet is recognisable as an ICMP error message.
 fn is_error4(h: &Head4, b: &[u8]) -> bool {
     h.protocol == ICMP && !h.is_fragment() && h.l4 < h.end && icmp_type::is_error4(b[h.l4])
 }

@@ -1,5 +1,5 @@
-//! IPv6 to IPv4 (RFC 7915, section 5): identification and flags as section 5.1 has them, so that a packet that may
-//! not be fragmented on its way is at least 1261 octets long.
+//! IPv6 to IPv4 (RFC 7915, section 5): identification and flags as in section 5.1, so that every packet that must not
+//! be fragmented is at least 1261 octets long.
 
 use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
@@ -16,13 +16,14 @@ use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 const MAY_BE_CUT: usize = 1260;
 
 impl<A: Addressing> Translate<A> {
-    /// Translate a packet that is no ICMPv6 error; the side that it leaves by.
+    /// Translate a packet that is no ICMPv6 error; returns the side that it leaves on.
     pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
         check(b, h)?;
         let (src_port, dst_port) = ports(b, h);
         let (src, dst) = self.pair_to4((h.src, src_port), (h.dst, dst_port))?;
-        // Who shares an address sends only what shows a port that can be checked (RFC 7597, section 8.1; RFC 7599, section 8.3).
+        // A customer that shares an address may send only packets with a port that can be checked (RFC 7597, section
+        // 8.1; RFC 7599, section 8.3).
         if !matches!(h.protocol, PROTO_UDP | TCP | ICMPV6) && self.addressing.is_shared(roles(self.config.ipv6).0, src)
         {
             return Err(Event::Protocol);
@@ -38,7 +39,7 @@ impl<A: Addressing> Translate<A> {
             src,
             dst,
             tos: self.config.tos.apply(h.class),
-            // What comes back loses its hop then.
+            // A hairpinned packet loses its hop on the way back.
             ttl: h.hop_limit.saturating_sub(u8::from(self.config.hop && !back)),
             protocol: rewrite::protocol_to4(h.protocol),
             payload,
@@ -46,7 +47,7 @@ impl<A: Addressing> Translate<A> {
             fragment: fragment(h, payload),
         };
         let total = header::IPV4 + payload;
-        // What comes back never sees the IPv4 link.
+        // A hairpinned packet is never sent on the IPv4 link.
         let most = if back { usize::from(u16::MAX) } else { self.config.v4.mtu.into() };
         if total > most && write.fragment & DF != 0 {
             return Err(Event::TooBig);
@@ -62,8 +63,8 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// Turn a packet round that goes on to an IPv6 host by way of its IPv4 address (RFC 7757, section 4.2): the addresses
-    /// change as if it had been translated twice, everything else stays.
+    /// Hairpin a packet to the IPv4 address of an IPv6 host (RFC 7757, section 4.2): the addresses change as if it had
+    /// been translated twice, all other fields stay.
     fn turn<P: Packet>(&mut self, p: &mut P, h: &Head6, to: (u128, u128)) -> Result<Side, Event> {
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(h.src, h.dst), rewrite::pair6(to.0, to.1));
@@ -75,7 +76,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// The headers of a packet that is turned round; counts it.
+    /// Write the headers of a hairpinned packet; counts it.
     pub(super) fn turn_header(&mut self, b: &mut [u8], l3: usize, to: (u128, u128)) {
         self.ethernet6(b);
         b[l3 + 7] -= u8::from(self.config.hop);
@@ -84,7 +85,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add(Event::Hairpinned);
     }
 
-    /// A packet that may be fragmented and is larger than the IPv4 link: in pieces (RFC 791, section 3.2).
+    /// Fragment a packet that may be fragmented and is larger than the MTU of the IPv4 link (RFC 791, section 3.2).
     fn cut4<P: Packet>(
         &mut self,
         p: &mut P,
@@ -125,7 +126,7 @@ impl<A: Addressing> Translate<A> {
         finish(p, headers + write.payload)
     }
 
-    /// The Ethernet header of what leaves over IPv4.
+    /// The Ethernet header of packets that leave over IPv4.
     pub(super) fn ethernet4(&self, b: &mut [u8]) {
         b[..12].copy_from_slice(&self.macs.to_v4);
         put16(b, 12, header::TYPE_IPV4);
@@ -147,7 +148,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Flags and offset: those of the fragment header, or DF for what is too large to be fragmented (RFC 7915, section 5.1).
+/// Flags and offset: those of the fragment header, or DF for packets larger than 1260 octets (RFC 7915, section 5.1).
 pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     match h.part {
         Some(part) => (part.offset / 8) as u16 | if part.more { MF } else { 0 },
@@ -156,7 +157,7 @@ pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     }
 }
 
-/// Check that the transport header is all there, as far as a translator needs it.
+/// Check that the transport header is complete, as far as a translator needs it.
 fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     if h.protocol == ICMPV6 {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
@@ -167,7 +168,7 @@ fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
         return Err(Event::BadLength);
     }
     lengths(b, h.protocol, h.l4, h.end, offset, more)?;
-    // No receiver takes a datagram over IPv6 without checksum (RFC 8200, section 8.1); over IPv4 it would.
+    // IPv6 receivers drop a datagram without checksum (RFC 8200, section 8.1); IPv4 receivers would accept it.
     if h.protocol == PROTO_UDP && offset == 0 && be16(b, h.l4 + 6) == 0 {
         return Err(Event::UdpChecksumZero);
     }

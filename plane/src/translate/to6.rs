@@ -1,5 +1,5 @@
-//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole or, where it may be fragmented and is too large for the
-//! IPv6 network, in pieces.
+//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole or, where it may be fragmented and is too large for the IPv6
+//! network, in fragments.
 
 use super::config::{Hairpinning, ZeroChecksum};
 use super::icmp;
@@ -14,7 +14,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
-    /// Translate a packet that is no ICMP error; a fragment may have to wait until it is known whose it is.
+    /// Translate a packet that is no ICMP error; a fragment may have to wait until its ports are known.
     pub(super) fn to6<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -43,7 +43,7 @@ impl<A: Addressing> Translate<A> {
         result.map(Verdict::Forward)
     }
 
-    /// Translate a packet between these ends; the side that it leaves by.
+    /// Translate a packet between these ends; returns the side that it leaves on.
     fn between<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -88,7 +88,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Emit all pieces of a packet but the first, which `write` is left for. The caller counts it once.
+    /// Emit all fragments of a packet but the first, whose header is left in `write`. The caller counts it once.
     fn rest<P: Packet>(
         &mut self,
         b: &[u8],
@@ -132,7 +132,7 @@ impl<A: Addressing> Translate<A> {
         finish(p, headers + write.payload)
     }
 
-    /// The Ethernet header of what leaves over IPv6.
+    /// The Ethernet header of packets that leave over IPv6.
     pub(super) fn ethernet6(&self, b: &mut [u8]) {
         b[..12].copy_from_slice(&self.macs.to_v6);
         put16(b, 12, header::TYPE_IPV6);
@@ -152,16 +152,16 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Which end has no counterpart, the strategy does not know.
+/// Set the end that has no counterpart, which the strategy does not know.
 pub(super) fn unmapped(e: Event, which: Event) -> Event {
     if matches!(e, Event::SourceUnmapped | Event::DestinationUnmapped) { which } else { e }
 }
 
-/// Check that the transport header is all there, as far as a translator needs it.
+/// Check that the transport header is complete, as far as a translator needs it.
 fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     if h.protocol == ICMP {
-        // The pseudo header of ICMPv6 has the length of the whole message: fragments are not translated (RFC 7915,
-        // section 1.2).
+        // The pseudo header of ICMPv6 contains the length of the whole message, so fragments are not translated (RFC
+        // 7915, section 1.2).
         let echo = h.l4 + 8 <= h.end && icmp::echo_to6(b[h.l4]).is_some();
         return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
     }
@@ -172,11 +172,11 @@ fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 
-/// What the payload of the largest IPv4 packet may be: its header has 20 octets of the 65,535 (RFC 791, section 3.1).
+/// Maximum payload of an IPv4 packet: 65,535 octets less the header's 20 (RFC 791, section 3.1).
 const MOST_PAYLOAD: usize = u16::MAX as usize - header::IPV4;
 
-/// Lengths of UDP and TCP: enough of the header in the first fragment, and a datagram that does not end behind its packet. No
-/// fragment ends behind the largest IPv4 packet, which is on one side in any case.
+/// Check the lengths of UDP and TCP: the first fragment has enough of the header, and no datagram ends behind its
+/// packet. No fragment may end behind the largest IPv4 packet, as one of the sides is IPv4.
 pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize, more: bool) -> Result<(), Event> {
     if offset + (end - l4) > MOST_PAYLOAD {
         return Err(Event::BadLength);
@@ -232,7 +232,7 @@ fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
     }
 }
 
-/// Make room for headers of another length in front of a payload.
+/// Grow or shrink the room for headers in front of a payload.
 pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Result<(), Event> {
     let done = if want > have { p.grow_front(want - have) } else { p.shrink_front(have - want) };
     if done { Ok(()) } else { Err(Event::NoMemory) }

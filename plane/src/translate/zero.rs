@@ -1,6 +1,6 @@
-//! Fragments of UDP datagrams without checksum. Over IPv6 there must be one, and it covers what all fragments carry: they
-//! are reassembled first (RFC 6146, section 3.4), and the whole datagram is translated. Apart from other
-//! fragments, which are translated one by one.
+//! Fragments of UDP datagrams without checksum. IPv6 requires a checksum, which covers the data of all fragments: they
+//! are reassembled first (RFC 6146, section 3.4), then the whole datagram is translated. Apart from other fragments,
+//! which are translated one by one.
 
 use super::{Translate, ZeroChecksum};
 use crate::event::Event;
@@ -18,9 +18,9 @@ pub(super) type Unsummed = Reassembly<Key>;
 const LARGEST: usize = 65_535;
 
 impl<A: Addressing> Translate<A> {
-    /// Forget an older datagram of which parts wait when the first fragment of another one comes with the same addresses and
-    /// identification: together they would be whole, and get a checksum that is right (RFC 4963, section 3). That nobody's parts
-    /// wait before their first has come, the function in front sees to.
+    /// Forget an older datagram whose fragments wait when the first fragment of another one arrives with the same
+    /// addresses and identification: together they could become complete, and get a valid checksum (RFC 4963, section
+    /// 3). The function in front ensures that no fragment waits here before the first has arrived.
     #[inline]
     pub(super) fn forget_older(&mut self, h: &Head4) {
         if h.offset == 0
@@ -33,8 +33,8 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// What a fragment has in common with those of its datagram, if that is to be reassembled. Only the first shows it; what
-    /// comes before it is none of ours, so that the function in front has to bring them in order, as NAT44 does.
+    /// The key of a fragment's datagram, if that is to be reassembled. Only the first fragment shows that; fragments
+    /// that arrive before it are not recognised, so the function in front must deliver them in order, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
         let unsummed = self.unsummed.as_mut()?;
         if h.protocol != PROTO_UDP || !h.is_fragment() {
@@ -49,7 +49,7 @@ impl<A: Addressing> Translate<A> {
         wanted.then_some(key)
     }
 
-    /// Take a fragment in. The last one missing becomes the datagram, or its first part.
+    /// Add a fragment. The last one missing is replaced by the datagram, or by the first fragment of its translation.
     pub(super) fn put_together<F: Packet, P: Packet>(
         &mut self,
         key: Key,
@@ -93,7 +93,8 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// The packet of all its parts, with the header of the first. It may be fragmented again, whatever its fragments said.
+/// The reassembled packet, with the header of the first fragment. It may be fragmented again, whatever the flags of its
+/// fragments.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

@@ -1,6 +1,6 @@
-//! Changing the customer's address of the packet inside, with the checksums that depend on it (RFC 1624): where customers'
-//! addresses overlap, something else stands for them outside. A file of its own, because fast path, slow path and the
-//! quotes of ICMP errors do it alike.
+//! Changing the customer's address of the inner packet, with the checksums that depend on it (RFC 1624): where
+//! customers' addresses overlap, they are replaced outside the tunnel. A separate file, because fast path, slow path
+//! and the quotes of ICMP errors do it in the same way.
 
 use crate::event::Event;
 use crate::ip4::Head4;
@@ -16,12 +16,14 @@ pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32
     transport(b, l4, b[l3 + 9], old, new);
 }
 
-/// Change the source (or else the destination) of a packet whose header was read, in everything that is there: a later
-/// fragment has the header only, an ICMP error also the packet that it quotes, at the other end. There another customer
-/// may stand than in the header, such as a host behind the router that sends the error: `quoted` knows what stands for it.
+/// Change the source (or else the destination) of a packet whose header was read, wherever it occurs: in a later
+/// fragment only in the header, in an ICMP error also in the quoted packet, at the other end. The customer in the quote
+/// may be another than in the header, such as a host behind the router that sends the error: `quoted` returns its new
+/// address.
 ///
 /// # Errors
-/// When an ICMP error has a wrong checksum, which must not be made right, a quote that does not parse, or one about no known customer.
+/// When an ICMP error has a wrong checksum, which must not be repaired, a quote that does not parse, or one of no known
+/// customer.
 pub(super) fn replace(
     b: &mut [u8],
     head: &Head4,
@@ -52,7 +54,8 @@ pub(super) fn replace(
     if before == new {
         return Ok(());
     }
-    // A checksum in the second fragment cannot be changed with the first: such a packet is an attack (RFC 1858) anyway.
+    // A checksum in the second fragment cannot be changed together with the first: such a packet is an attack (RFC
+    // 1858) anyway.
     if head.more && head.offset == 0 && head.protocol == TCP && head.end < head.l4 + 18 {
         return Err(Event::Short);
     }
@@ -63,7 +66,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// Change an address in a header and its checksum; gives the sums of what changed.
+/// Change an address in a header and its checksum; returns the sums of the old and the new address.
 #[inline(always)]
 fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum, Sum) {
     let at = l3 + if destination { 16 } else { 12 };
@@ -73,11 +76,11 @@ fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum,
     (old, new)
 }
 
-/// Update the checksum of a transport header as far as it is there; no pseudo header counts in ICMP (RFC 792).
+/// Update the checksum of a transport header, if it is present; that of ICMP has no pseudo header (RFC 792).
 #[inline(always)]
 fn transport(b: &mut [u8], l4: usize, protocol: u8, old: Sum, new: Sum) {
     match protocol {
-        // No checksum stays none; a sum of zero is sent as all ones (RFC 768).
+        // A packet without checksum stays without; a sum of zero is sent as all ones (RFC 768).
         PROTO_UDP if b.len() >= l4 + 8 && b[l4 + 6] | b[l4 + 7] != 0 => {
             fix(b, l4 + 6, old, new);
             if b[l4 + 6] | b[l4 + 7] == 0 {

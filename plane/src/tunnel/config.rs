@@ -1,4 +1,4 @@
-//! The configuration of a tunnel end: typed settings with defaults as the RFCs have them, and the checks that make them safe
+//! The configuration of a tunnel end: typed settings with the defaults of the RFCs, and the checks that make them safe
 //! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
 
 pub use crate::fragment::PartLimits;
@@ -16,7 +16,7 @@ pub const OVERHEAD: u16 = 40;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficClass {
-    /// As inside.
+    /// Copied from the inner header.
     #[default]
     Copy,
     /// This DSCP, 0 to 63.
@@ -27,7 +27,7 @@ pub enum TrafficClass {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
-    /// Normal mode: the outer field is as the inner one.
+    /// Normal mode: the inner field is copied to the outer one.
     #[default]
     Normal,
     /// Compatibility mode, for ends that do not know RFC 6040: not ECN-capable outside.
@@ -40,12 +40,12 @@ pub enum Ecn {
 pub enum FlowLabel {
     /// This one, 20 bits.
     Fixed(u32),
-    /// From addresses, protocol and ports inside, so that routers on the way can spread flows; never zero. Fragments have
-    /// no ports, and all fragments of a datagram get the same label.
+    /// A hash of the inner addresses, protocol and ports, so that routers on the path can distribute flows; never zero.
+    /// Fragments have no ports, and all fragments of a datagram get the same label.
     Hash,
 }
 
-/// What becomes of packets that are too large for the tunnel.
+/// How packets that are too large for the tunnel are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oversize {
@@ -55,7 +55,7 @@ pub enum Oversize {
     Outer,
     /// DF set: as above. DF clear: fragmented as IPv4, then each fragment encapsulated (RFC 7597, section 8.3.1, allows it).
     Inner,
-    /// Whatever DF says: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
+    /// With any DF: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
     OuterAlways,
 }
 
@@ -76,7 +76,7 @@ pub enum InboundIcmp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "switches that an operator sets one by one")]
 pub struct Config {
-    /// The side where IPv6 is spoken: the Internet's for a CE, the customers' for a PE.
+    /// The IPv6 side: the Internet's for a CE, the customers' for a PE.
     pub ipv6: Side,
     /// The IPv4 side.
     pub v4: Side4,
@@ -85,8 +85,8 @@ pub struct Config {
     /// IPv4 address of this end inside the tunnel: source of ICMP errors that it sends into it, and its own. 192.0.0.2 for
     /// a B4, 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
     pub inner_address: Ipv4Addr,
-    /// Whether this end is a router of its own that takes one off the TTL (RFC 2473, section 3.1). Off where it is chained
-    /// to another function that does.
+    /// Whether this end is a router itself and decrements the TTL (RFC 2473, section 3.1). Off where it is chained to
+    /// another function that does.
     pub hop: bool,
     /// Hop limit of the outer header (RFC 2473, section 6.3).
     pub hop_limit: u8,
@@ -98,9 +98,9 @@ pub struct Config {
     pub flow_label: FlowLabel,
     /// Packets larger than the tunnel.
     pub oversize: Oversize,
-    /// Whether packets between two customers turn round here (RFC 7596, section 6.2).
+    /// Whether packets between two customers are hairpinned here (RFC 7596, section 6.2).
     pub hairpinning: bool,
-    /// Whether customers with a wrong source are told so: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
+    /// Whether customers that send from a wrong source get an error: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
     pub answer_spoofed: bool,
     /// Whether senders to an address without softwire get an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
     pub answer_unknown: bool,
@@ -108,9 +108,9 @@ pub struct Config {
     pub inbound_icmp: InboundIcmp,
     /// Reassembly of fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
-    /// Fragments of IPv4 packets, whose first alone shows the port.
+    /// Limits for fragments of IPv4 packets, as only the first shows the port.
     pub fragments: PartLimits,
-    /// ICMP errors that a worker sends itself; 0 for none.
+    /// Maximum number of ICMP errors that a worker sends itself in a second; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
@@ -138,7 +138,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Settings as the RFCs recommend them, for these sides.
+    /// Settings that the RFCs recommend, for these sides.
     pub fn new(ipv6: Side, v4: Side4, v6: Side6) -> Config {
         Config {
             ipv6,
@@ -161,7 +161,7 @@ impl Config {
         }
     }
 
-    /// Whether a running tunnel end can be given `new` without losing the parts that wait.
+    /// Whether a running tunnel end can be given `new` without losing the fragments that wait.
     ///
     /// # Errors
     /// What differs.

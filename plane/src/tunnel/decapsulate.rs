@@ -1,6 +1,6 @@
-//! The slow path out of tunnels: every packet from the IPv6 side that the fast path did not take, alone and with all checks:
-//! outer header, reassembly, the tunnel it may come out of, the packet inside. What is for another customer turns
-//! round (RFC 7596, section 6.2).
+//! The slow path out of tunnels: every packet from the IPv6 side that the fast path did not take, one by one, with all
+//! checks: outer header, reassembly, whether the packet may leave the tunnel, the inner packet. Packets to another
+//! customer are hairpinned (RFC 7596, section 6.2).
 
 use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};
 use super::error::{self, Answer, Refusal, SOURCE_POLICY};
@@ -52,18 +52,18 @@ impl<S: Softwires> Tunnel<S> {
             return Ok(None);
         }
         let head = Head6::of_frame(b)?;
-        // Neighbour discovery and everything else between machines of a link (RFC 4861).
+        // Neighbour discovery and all other link-local traffic (RFC 4861).
         if head.dst >> 120 == 0xff || is_link_local(head.dst) {
             return Ok(None);
         }
         if !alone {
             return Err(Event::LinkMulticast);
         }
-        // What claims to come from ourselves does not, and an answer would go round (RFC 2473, section 7).
+        // A source address of our own is forged, and an answer would loop (RFC 2473, section 7).
         if self.is_own6(head.src) && !head.is_discovery(b) {
             return Err(Event::MartianSource);
         }
-        // Neighbours may ask this machine itself from link-local addresses.
+        // Neighbours may send to this machine itself from link-local addresses.
         if is_unicast6(head.src) || is_link_local(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
     }
 
@@ -82,7 +82,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(Event::SourceRoute.into());
         }
         let part = head.part.filter(|p| !p.is_atomic());
-        // Options in front of the packet inside may begin in the first part and are not looked for in later ones.
+        // Options in front of the inner packet may begin in the first fragment and are not searched for in later ones.
         let tunnelled = head.protocol == next::IPV4 || part.is_some() && head.protocol == next::DESTINATION;
         if tunnelled && !is_unicast6(head.src) {
             return Err(Event::MartianSource.into());
@@ -103,12 +103,13 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// IPv6 without IPv4 inside: for the machine itself, if for anybody.
+    /// IPv6 without IPv4 inside: for the machine itself, or dropped.
     pub(super) fn not_tunnel(&mut self, head: &Head6) -> Result<Verdict, Refusal> {
         if head.dst == self.config.v6.address.to_bits() { Ok(self.local()) } else { Err(Event::NotTunnel.into()) }
     }
 
-    /// A part of a tunnel packet. With several workers one of them, by a hash of what all parts have in common, has them all.
+    /// Handle a fragment of a tunnel packet. With several workers, a hash of what all fragments have in common selects
+    /// the one that reassembles them.
     fn part<P: Packet>(
         &mut self,
         b: &[u8],
@@ -129,11 +130,11 @@ impl<S: Softwires> Tunnel<S> {
                 self.resume(self.config.ipv6, whole, spare);
             }
         }
-        // The packet itself ends here; what it was a part of is sent from a copy.
+        // The packet itself ends here; the reassembled packet is sent from a copy.
         Ok(Verdict::Held)
     }
 
-    /// A tunnel packet: may it come out, and where to?
+    /// Decide whether the inner packet may leave the tunnel, and where it is sent.
     fn tunnel_packet<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -162,7 +163,7 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// Whether a fragment says too little: its sender or receiver shares its address.
+    /// Whether a fragment needs the ports of its datagram: its sender or receiver shares its address.
     fn needs_ports(&mut self, outer: &Head6, points: [Point4; 2]) -> bool {
         let points = points.map(without_port);
         let (customer, remote) = self.ends_out(points);
@@ -171,7 +172,7 @@ impl<S: Softwires> Tunnel<S> {
             || (self.turns(points[1]) && self.find(points).is_err_and(|e| e == Event::OutsidePortSet))
     }
 
-    /// Whether what comes out of a tunnel goes into another one.
+    /// Whether a packet out of a tunnel is hairpinned into another one.
     fn turns(&self, to: Point4) -> bool {
         !self.plan.ce && self.softwires.serves(to.addr)
     }
@@ -187,7 +188,8 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
         let address = found.map_err(|why| self.stranger(why, head))?;
-        // Who shares an address sends only what shows a port that can be checked; that of later fragments the first has shown.
+        // A customer that shares an address may send only packets with a port that can be checked; for later fragments,
+        // the first has shown it.
         if customer.port.is_none()
             && !(head.offset > 0 && has_ports(head.protocol))
             && !self.plan.ce
@@ -251,7 +253,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.ipv4()))
     }
 
-    /// The refusal of a packet from a tunnel that it may not come out of.
+    /// The refusal of a packet that may not leave its tunnel.
     fn stranger(&self, why: Event, head: &Head4) -> Refusal {
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
@@ -259,7 +261,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// A part of a tunnel packet, its lengths checked (RFC 8200, section 4.5).
+/// A fragment of a tunnel packet, its lengths checked (RFC 8200, section 4.5).
 fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, Refusal> {
     let (headers, payload) = b[..h.end].split_at(part.at + 8);
     if part.more && !payload.len().is_multiple_of(8) {
@@ -274,8 +276,8 @@ fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, 
     Ok(Fragment { offset: part.offset, more: part.more, headers, payload, ecn: h.class })
 }
 
-/// The tunnel packet of all its parts: the headers of the first, without those that only the way here needed. `None` when
-/// congestion was met that it cannot tell.
+/// The reassembled tunnel packet: with the IPv6 header of the first fragment, without the extension headers of its
+/// path. `None` when a fragment has CE and another is not ECN-capable.
 fn join(d: &Datagram) -> Option<Buffer> {
     let mut head = [0; L3 + IPV6];
     head.copy_from_slice(d.headers().get(..L3 + IPV6)?);

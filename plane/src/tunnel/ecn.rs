@@ -1,4 +1,4 @@
-//! Explicit congestion notification through tunnels (RFC 6040). A file of its own, because it is a table of the RFC.
+//! Explicit congestion notification through tunnels (RFC 6040). A separate file, because it is a table of the RFC.
 
 use super::config::Ecn;
 

@@ -1,5 +1,5 @@
-//! The slow path into tunnels: every packet from the IPv4 side that the fast path did not take, alone and with all checks in
-//! the order in which a router makes them (RFC 1812, 5.2), so that each drop has the one reason that is its own.
+//! The slow path into tunnels: every packet from the IPv4 side that the fast path did not take, one by one, with all
+//! checks in the order in which a router makes them (RFC 1812, 5.2), so that each drop has exactly one reason.
 
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
@@ -104,12 +104,13 @@ impl<S: Softwires> Tunnel<S> {
 
     /// The refusal of a packet for which there is no tunnel.
     pub(super) fn nobody(&self, why: Event, head: &Head4) -> Refusal {
-        // Who shows no port cannot share an address: that is the protocol's fault.
+        // Packets of this protocol show no port, so their sender or receiver cannot be one of several at an address:
+        // the drop reason is the protocol.
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         if self.config.answer_unknown { error::inner(why, HOST_UNREACHABLE) } else { why.into() }
     }
 
-    /// The policy for ICMP from the Internet. What later fragments are is not seen.
+    /// The policy for ICMP from the Internet. The type of later fragments is unknown.
     fn lets_in(&self, b: &[u8], head: &Head4) -> bool {
         match self.config.inbound_icmp {
             InboundIcmp::All => true,
@@ -118,8 +119,8 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The ports of a fragment's datagram. With several workers one of them, by a hash of what all fragments have in common,
-    /// knows them.
+    /// The ports of a fragment's datagram. With several workers, a hash of what all fragments have in common selects
+    /// the one that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], head: &Head4, shown: Ports) -> Result<Whose, Event> {
         if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
@@ -127,7 +128,7 @@ impl<S: Softwires> Tunnel<S> {
         self.tracker.whose(self.now, key, head.piece(), shown, frame, &mut self.count)
     }
 
-    /// The verdict for what another worker, which `which` finds, has to look at; `None` if it is this one.
+    /// The verdict for a packet that another worker, which `which` selects, must process; `None` if it is this one.
     pub(super) fn elsewhere(&mut self, which: impl FnOnce(u16) -> u16) -> Option<Verdict> {
         if self.workers == 1 {
             return None;
@@ -140,14 +141,14 @@ impl<S: Softwires> Tunnel<S> {
         Some(Verdict::HandOver(w))
     }
 
-    /// Let go what has waited for the first fragment of this datagram.
+    /// Release the fragments that waited for the first of this datagram.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, from: Side, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 
-    /// Decide about a packet in memory of its own, and send it.
+    /// Decide about a packet that is not in a frame of the caller, and send it.
     pub(super) fn resume<P: Packet>(&mut self, from: Side, mut p: Buffer, spare: &mut dyn Spare<P>) {
         let over_ipv6 = from == self.config.ipv6;
         let sent = decide_copy(from, &mut p, spare, |p, behind| {
@@ -172,7 +173,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
         if S::RENAMES {
-            // What the NAT translates quotes the one that it sends to.
+            // An ICMP error that the NAT has translated quotes the customer to whose address it is sent.
             let nobody_else = |_| Err(Event::IcmpUntranslatable);
             address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, nobody_else)?;
         }
@@ -203,7 +204,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Who may send what to whom.
+/// Check which sources may send to which destinations.
 ///
 /// # Errors
 /// The reason to drop it.
@@ -217,7 +218,7 @@ pub(super) fn addresses(head: &Head4) -> Result<(), Event> {
     if is_ordinary(head.dst) { Ok(()) } else { Err(Event::MartianDestination) }
 }
 
-/// Whether packets of this protocol show whose they are.
+/// Whether packets of this protocol have ports or identifiers.
 pub(super) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, PROTO_UDP | TCP | ICMP)
 }
@@ -233,10 +234,10 @@ pub(super) fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[1].port = ports[1];
 }
 
-/// Whether a frame was sent to us alone; false for a group.
+/// Whether a frame was sent to our own address; false for a group address.
 ///
 /// # Errors
-/// When it was sent to somebody else.
+/// When it was sent to another unicast address.
 pub(super) fn is_ours(b: &[u8], own: OwnMac) -> Result<bool, Event> {
     if b.len() < L3 {
         return Err(Event::Short);

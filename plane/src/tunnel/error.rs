@@ -1,5 +1,5 @@
-//! Which sender gets an error about a dropped packet: that of an IPv4 packet, on the link or inside its tunnel, or that of a
-//! tunnel packet; never about what no error may be about (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
+//! Which sender gets an error about a dropped packet: that of an IPv4 packet, on the link or inside its tunnel, or that
+//! of a tunnel packet; never about packets that forbid an error (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
 
 use super::points::{Kind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
@@ -14,10 +14,10 @@ use wire::header::{self, ICMP, ICMPV6, IPV6};
 
 /// ICMPv6: source address failed ingress or egress policy.
 pub(super) const SOURCE_POLICY: Error = Error::new(1, 5);
-/// ICMPv6: the rest of a datagram did not come (RFC 8200, section 4.5).
+/// ICMPv6: fragment reassembly time exceeded (RFC 8200, section 4.5).
 pub(super) const REASSEMBLY_TIME: Error = Error::new(3, 1);
 
-/// ICMPv6: a header field that cannot be (RFC 4443, 3.4).
+/// ICMPv6: erroneous header field (RFC 4443, 3.4).
 pub(super) fn parameter_problem(pointer: usize) -> Error {
     Error { kind: 4, code: 0, rest: pointer as u32 }
 }
@@ -59,12 +59,12 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// A refusal that the sender of the IPv4 packet hears of.
+/// A refusal with an error to the sender of the IPv4 packet.
 pub(super) fn inner(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Inner(error) }
 }
 
-/// A refusal that the sender of the tunnel packet hears of.
+/// A refusal with an error to the sender of the tunnel packet.
 pub(super) fn outer(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Outer(error) }
 }

@@ -1,6 +1,6 @@
-//! The fast path: UDP and TCP packets without anything unusual, a batch at a time in two stages, so that the cache misses
-//! of 32 look-ups run side by side. Whatever is unusual goes, packet by packet and in order, to the slow path, which
-//! knows all the reasons; the fast path knows none.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time in two stages, so that the cache misses of 32
+//! look-ups overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop
+//! reasons; the fast path knows none.
 
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::event::Event;
@@ -15,12 +15,12 @@ use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
 
-/// What the first stage found out about each packet, as columns.
+/// Results of the first stage for each packet, as columns.
 struct Work {
     /// Source and destination, and their ports, as they stand in the packet.
     ends: [u64; BATCH],
     ports: [u32; BATCH],
-    /// What the strategy's first step gave.
+    /// Result of the strategy's first step.
     place: [u32; BATCH],
     /// A bit for each packet of the fast path.
     plain: u32,
@@ -108,7 +108,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.add_many(Event::ToIpv4, done);
     }
 
-    /// Addresses and ports of a packet that may enter a tunnel without further questions.
+    /// Addresses and ports of a packet that may enter a tunnel without further checks.
     #[inline(always)]
     fn plain4(&self, b: &[u8]) -> Option<(u64, u32)> {
         let h = b.first_chunk::<PLAIN>()?;
@@ -120,7 +120,7 @@ impl<S: Softwires> Tunnel<S> {
         (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
-    /// Addresses and ports inside a tunnel packet that may leave it without further questions, and its source.
+    /// Addresses and ports inside a tunnel packet that may leave it without further checks, and its source.
     #[inline(always)]
     fn plain6(&self, b: &[u8]) -> Option<(u64, u32, u128)> {
         let h = b.first_chunk::<WRAPPED>()?;
@@ -131,7 +131,8 @@ impl<S: Softwires> Tunnel<S> {
             return None;
         }
         let ends = plain_inner(h, l3, self.plan.last_hop, payload.min(self.plan.mtu4))?;
-        // Outside nothing, or nothing else than inside, is said about congestion (RFC 6040, figure 4).
+        // The outer ECN field is Not-ECT or equals the inner one, so decapsulation changes nothing (RFC 6040, figure
+        // 4).
         let (outer, inner) = (h[L3 + 1] >> 4 & 3, h[l3 + 1] & 3);
         let src = be128(h, L3 + 8);
         let to = ends as u32;
@@ -143,7 +144,7 @@ impl<S: Softwires> Tunnel<S> {
         right.then(|| (ends, be32(h, l3 + header::IPV4), src))
     }
 
-    /// The last stage of a packet into a tunnel, which has been grown at the front.
+    /// The last stage of a packet into a tunnel; the frame has been grown at the front.
     #[inline(always)]
     fn enter<P: Packet>(&self, p: &mut P, src: u128, dst: u128, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -168,7 +169,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The last stage of a packet out of a tunnel, whose outer header has been taken off.
+    /// The last stage of a packet out of a tunnel, after its outer header was removed.
     #[inline(always)]
     fn leave<P: Packet>(&self, p: &mut P, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -185,11 +186,11 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// Take one off the TTL of the header at `l3`, if this end does.
+    /// Decrement the TTL of the header at `l3`, if this end does.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.plan.last_hop > 0 {
-            // Two stores: inside a tunnel packet a cache line ends between TTL and checksum.
+            // Two stores: in a tunnel packet, a cache line ends between TTL and checksum of the inner header.
             b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
             // RFC 1624, equation 3: the complement of the old word plus the new one is all ones less the hop.
             let sum = u32::from(u16::from_ne_bytes([b[l3 + 10], b[l3 + 11]]) ^ 0xffff) + LESS_HOP;
@@ -214,7 +215,7 @@ const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
 const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
 const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Source and destination of the IPv4 packet at `l3`, if it is UDP or TCP of at most `most` octets without anything unusual.
+/// Source and destination of the IPv4 packet at `l3`, if it is an ordinary UDP or TCP packet of at most `most` octets.
 #[inline(always)]
 fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
     let (start, addresses) = (word(h, l3), word(h, l3 + 12));
@@ -236,7 +237,7 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
     right.then_some(ends)
 }
 
-/// Have the lines of each frame's first byte, and of that at an offset from it, on their way.
+/// Prefetch the cache lines of each frame's first byte, and of the byte at an offset from it.
 #[inline(always)]
 fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     for p in batch {

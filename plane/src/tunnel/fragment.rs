@@ -1,5 +1,6 @@
-//! Writes the outer header and fragments what is too large: the tunnel packet as IPv6 (RFC 8200, section 4.5) or the packet
-//! inside as IPv4 (RFC 791, section 3.2). The packet itself becomes the first piece; the others are emitted behind it.
+//! Writes the outer header and fragments packets that are too large: the tunnel packet as IPv6 (RFC 8200, section 4.5)
+//! or the inner packet as IPv4 (RFC 791, section 3.2). The packet itself becomes the first fragment; the others are
+//! emitted after it.
 
 use super::{L3, OVERHEAD, Tunnel};
 use crate::event::Event;
@@ -30,7 +31,7 @@ impl<S: Softwires> Tunnel<S> {
         put128(b, L3 + 24, dst);
     }
 
-    /// Cut a tunnel packet into pieces that fit the link.
+    /// Fragment a tunnel packet to the MTU of the link.
     pub(super) fn cut6<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Result<(), Event> {
         let mtu = self.plan.mtu6;
         let at = L3 + IPV6;
@@ -59,8 +60,8 @@ impl<S: Softwires> Tunnel<S> {
         Ok(())
     }
 
-    /// Cut the IPv4 packet of a frame into pieces of at most `mtu` octets. With `outer` (first word, source, destination) each
-    /// piece is encapsulated.
+    /// Fragment the IPv4 packet of a frame into fragments of at most `mtu` octets. With `outer` (first word, source,
+    /// destination) each fragment is encapsulated.
     pub(super) fn cut4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -99,7 +100,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Payload length, next header and fragment header of one IPv6 piece.
+/// Payload length, next header and fragment header of one IPv6 fragment.
 fn finish6(b: &mut [u8], offset_and_more: u16, id: u32) {
     let at = L3 + IPV6;
     put16(b, L3 + 4, (b.len() - at) as u16);

@@ -1,6 +1,6 @@
-//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; RFC 7596 and RFC 7597 where they speak of encapsulation): one end
-//! of any number of tunnels, as a CE has it and as a PE has it. Which tunnel a packet belongs into is the strategy's
-//! ([`Softwires`]); everything about headers, sizes, fragments and ICMP is here, once.
+//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; the encapsulation of RFC 7596 and RFC 7597): one end of any
+//! number of tunnels, that of a CE or of a PE. The strategy ([`Softwires`]) chooses the tunnel of a packet; everything
+//! about headers, sizes, fragments and ICMP is here, once.
 
 mod address;
 pub mod config;
@@ -29,14 +29,14 @@ use crate::strategy::{Point4, Softwires};
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};
 
-/// Where the IP header of a frame begins.
+/// Offset of the IP header in a frame.
 const L3: usize = wire::header::ETH;
 /// Octets that encapsulation adds.
 const OVERHEAD: usize = config::OVERHEAD as usize;
 
 /// Smallest MTU of an IPv6 link (RFC 8200, section 5).
 const LEAST_MTU: u32 = 1280;
-/// How long a path is remembered to be narrow: ten minutes (RFC 8201, section 4).
+/// How long a reduced path MTU is remembered: ten minutes (RFC 8201, section 4).
 const PATH_LIFETIME: u64 = 600_000_000_000;
 
 /// One worker of a tunnel end.
@@ -48,19 +48,19 @@ pub struct Tunnel<S: Softwires> {
     workers: u16,
     plan: Plan,
     hasher: Hasher,
-    /// Parts of tunnel packets, by addresses and identification.
+    /// Fragments of tunnel packets, by addresses and identification.
     reassembly: Reassembly<(u128, u128, u32)>,
     tracker: Tracker,
     limiter: Limiter,
     count: Counters,
     /// Packets that got an identification here.
     identified: u32,
-    /// When the path of the one tunnel is tried anew with all that the link can carry.
+    /// When the path MTU of a single tunnel is reset to that of the link.
     widens: u64,
     now: u64,
 }
 
-/// What packets need of the configuration, worked out once.
+/// Settings that packets need, precomputed.
 struct Plan {
     v4: Link,
     v6: Link,
@@ -75,7 +75,7 @@ struct Plan {
     last_hop: u8,
     /// Outer version, traffic class and flow label before anything is copied into them.
     first_word: u32,
-    /// What of the inner traffic class is copied.
+    /// Mask of the inner traffic class bits that are copied.
     copied: u8,
     hash_flows: bool,
 }
@@ -100,7 +100,7 @@ impl Plan {
     }
 }
 
-/// Ethernet of one side: our address, and the header of what leaves.
+/// Ethernet of one side: our address, and the header of frames that leave.
 struct Link {
     own: OwnMac,
     leaving: [u8; L3],
@@ -140,8 +140,8 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// How packets from the IPv4 side are to be spread over the workers: by both addresses, so that the fragments of a
-    /// datagram meet.
+    /// How packets from the IPv4 side are to be spread over the workers: by both addresses, so that one worker gets all
+    /// fragments of a datagram.
     pub const STEER_IPV4: Steering = Steering::Hash(&[(26, 8)]);
     /// How packets from the IPv6 side are to be spread over the workers: by the ends of the tunnel.
     pub const STEER_IPV6: Steering = Steering::Hash(&[(22, 32)]);
@@ -151,7 +151,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.get(e)
     }
 
-    /// What waits: parts of tunnel packets, and fragments whose first has not come.
+    /// Waiting fragments: of tunnel packets, and of IPv4 packets whose first fragment has not arrived.
     pub fn waiting(&self) -> [Waiting; 2] {
         [self.reassembly.waiting(), self.tracker.waiting()]
     }
@@ -171,24 +171,24 @@ impl<S: Softwires> Tunnel<S> {
         &self.config
     }
 
-    /// Go on with another configuration that this one [can become](Config::can_become).
+    /// Change to another configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.plan = Plan::new(&config);
         self.widens = u64::MAX;
         self.config = config;
     }
 
-    /// Some link on the path of the one tunnel carries no more than this: what is larger is fragmented, or refused, here from now on
-    /// (RFC 2473, section 7.1; RFC 8201, section 4), for a while.
+    /// Reduce the path MTU of the single tunnel: for ten minutes, larger packets are fragmented, or refused, here (RFC
+    /// 2473, section 7.1; RFC 8201, section 4).
     fn narrow(&mut self, mtu: u32) {
-        // Less than any IPv6 link has is not believed.
+        // A value below the minimum IPv6 MTU is ignored.
         if (LEAST_MTU..=self.plan.mtu6 as u32).contains(&mtu) && mtu < self.config.v6.mtu.into() {
             (self.plan.mtu6, self.plan.room) = (mtu as usize, mtu as usize - OVERHEAD);
             self.widens = self.now + PATH_LIFETIME;
         }
     }
 
-    /// Try all that the link can carry again.
+    /// Reset the path MTU to that of the link.
     #[cold]
     fn widen(&mut self) {
         let fresh = Plan::new(&self.config);
@@ -200,19 +200,19 @@ impl<S: Softwires> Tunnel<S> {
         self.config.ipv6.other()
     }
 
-    /// The customer's end and the other one, of source and destination of a packet on its way into the tunnel.
+    /// The customer's end point and the remote one, from source and destination of a packet on its way into the tunnel.
     #[inline(always)]
     fn ends_in(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (src, dst) } else { (dst, src) }
     }
 
-    /// The same of a packet out of the tunnel.
+    /// The same for a packet out of the tunnel.
     #[inline(always)]
     fn ends_out(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
-    /// The next identification: a bijection, so that none comes twice soon, that an outsider cannot guess (RFC 7739).
+    /// The next identification: by a bijection that an outsider cannot guess, so that none repeats soon (RFC 7739).
     fn identification(&mut self) -> u32 {
         self.identified = self.identified.wrapping_add(1);
         let key = self.hasher.one(0) as u32;
@@ -221,7 +221,7 @@ impl<S: Softwires> Tunnel<S> {
         x ^ x >> 13
     }
 
-    /// End what waited for too long.
+    /// Drop fragments that have waited too long.
     #[cold]
     #[inline(never)]
     fn expire<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {

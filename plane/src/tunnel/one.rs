@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 
-/// One tunnel: everything goes into it, and what comes out of it must come from its other end.
+/// One tunnel: it takes every packet, and packets out of it must come from its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneTunnel {
     own: u128,

@@ -1,5 +1,5 @@
-//! The end points that a packet shows. Apart from the paths of a packet, because frames, packets inside tunnels and the
-//! quotes of ICMP errors all go through the same reading.
+//! The end points that a packet shows. Apart from fast and slow path, because frames, packets inside tunnels and the
+//! quotes of ICMP errors are all read in the same way.
 
 use crate::event::Event;
 use crate::ip4::Head4;
@@ -41,7 +41,7 @@ impl Head4 {
         }
     }
 
-    /// Ports of a quoted packet, of which eight octets behind the header are enough.
+    /// Ports of a quoted packet; eight octets behind its header are enough.
     fn quoted(&self, b: &[u8]) -> [Option<u16>; 2] {
         if self.offset > 0 || b.len() < self.l4 + 8 {
             return [None; 2];
@@ -53,16 +53,16 @@ impl Head4 {
         }
     }
 
-    /// Whether it is an ICMP error; of a part of one the type is seen in the first fragment only.
+    /// Whether it is an ICMP error; if it is fragmented, only the first fragment shows the type.
     pub(super) fn is_icmp_error(&self, b: &[u8]) -> bool {
         self.protocol == ICMP && self.offset == 0 && b.get(self.l4).is_some_and(|t| kind(*t) == Kind::Error)
     }
 }
 
-/// What an ICMP message is to customers that share an address.
+/// Kinds of ICMP messages, as customers that share an address need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A query or its answer: has an identifier.
+    /// A query or reply: has an identifier.
     Query,
     /// Unreachable, source quench, time exceeded, parameter problem: quotes a packet.
     Error,

@@ -1,5 +1,5 @@
-//! ICMPv6 errors about tunnel packets: the sender of the packet inside gets an ICMP error (RFC 2473, section 8). Only
-//! errors about packets of a tunnel that there is are believed.
+//! ICMPv6 errors about tunnel packets: the sender of the packet inside gets an ICMP error (RFC 2473, section 8). Errors
+//! about packets of tunnels that do not exist are ignored.
 
 use super::error::{Refusal, sum6};
 use super::{LEAST_MTU, OVERHEAD, Tunnel, address};
@@ -18,8 +18,8 @@ const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
 
 impl<S: Softwires> Tunnel<S> {
-    /// An ICMPv6 message: an error about a tunnel packet goes on to the sender of the packet inside; all others are the
-    /// machine's own.
+    /// Handle an ICMPv6 message: an error about a tunnel packet is relayed to the sender of the inner packet; all other
+    /// messages are for the machine itself.
     pub(super) fn relay<P: Packet>(
         &mut self,
         b: &[u8],
@@ -43,9 +43,10 @@ impl<S: Softwires> Tunnel<S> {
         }
         let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
-        // Which address stands for the customer outside, and whether the tunnel is one at all, the way back says.
+        // The look-up for the opposite direction gives the customer's address outside, and checks that the tunnel
+        // exists.
         let stands_for = self.softwires.unwrap_quoted(quote.dst, quote.src, customer, remote)?;
-        // Less than any IPv6 link has is not believed (RFC 8201, section 4).
+        // A value below the minimum IPv6 MTU is ignored (RFC 8201, section 4).
         if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
             return Err(Event::IcmpUntranslatable.into());
         }
@@ -59,7 +60,7 @@ impl<S: Softwires> Tunnel<S> {
         if S::RENAMES && !own.is_icmp_error(&about) {
             address::replace(&mut about, &own, !self.plan.ce, stands_for, Ok)?;
         }
-        // Who sits behind a tunnel himself hears of it there.
+        // A sender behind a tunnel gets the error through that tunnel.
         let points = inner.points(message)?;
         let back = if !self.plan.ce && self.softwires.serves(inner.src) {
             self.softwires.wrap(points[0], points[1]).ok().map(|w| (w.src, w.dst))

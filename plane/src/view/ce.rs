@@ -1,5 +1,5 @@
-//! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right. A file
-//! of its own, because there is one CE only: its addresses are constants, or follow from its hosts' addresses.
+//! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right. A
+//! separate file, because there is only one CE: its addresses are constants, or follow from its hosts' addresses.
 
 use super::ends::by_remote;
 use super::{Bed, Outside, Translated, ViewError, stateful, stateless};
@@ -24,7 +24,7 @@ impl TunnelEnds {
 /// its row.
 ///
 /// # Errors
-/// When addresses and flow space do not belong together.
+/// When addresses and flow space do not match.
 pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     if bed.flows.is_overlapping() {
         return Err(ViewError::Overlapping);
@@ -51,7 +51,7 @@ pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> Vi
 /// remote address of the flow space. Right learns the port; the address must be right from the first frame on.
 ///
 /// # Errors
-/// When addresses and flow space do not belong together.
+/// When addresses and flow space do not match.
 pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>) -> Result<View, ViewError> {
     let ends = Ends6 { src: Address6::constant(ce), dst: by_remote(bed, remotes)? };
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))

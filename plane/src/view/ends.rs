@@ -1,5 +1,5 @@
-//! The IPv6 ends of subscribers, remote hosts and tunnels as the views take them: rows that were worked out before, so
-//! that views know no technology's way of making addresses. Here is also what can be wrong with them.
+//! The IPv6 ends of subscribers, remote hosts and tunnels as the views take them: rows that the caller has computed, so
+//! that views do not depend on how technologies form addresses. The errors in them are here, too.
 
 use super::Bed;
 use arena::Array;
@@ -18,7 +18,8 @@ pub struct Subscriber6 {
 pub struct Translated<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
-    /// The address that stands for each remote IPv4 address of the flow space (pref64, DMR), or is in each of its networks.
+    /// The IPv6 address of each remote IPv4 address of the flow space (pref64, DMR), or of the host in each of its
+    /// networks.
     pub remotes: &'a [u128],
 }
 
@@ -31,29 +32,29 @@ pub struct Tunnelled<'a> {
     pub pe: u128,
 }
 
-/// Why there is no such view.
+/// Why a view cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// Rows and flow space do not belong together.
+    /// The number of rows does not match the flow space.
     #[error("there are {have} IPv6 addresses for the {want} {what} of the flow space: give one for each")]
     Rows {
-        /// Of what.
+        /// What the addresses are of.
         what: &'static str,
         /// Addresses given.
         have: usize,
         /// Addresses needed.
         want: u32,
     },
-    /// Two subscribers could not be told from each other.
+    /// Two subscribers have the same address.
     #[error("subscriber {0} has the same IPv6 address as one before it: give each its own")]
     Shared(usize),
-    /// A stateless device could not know whom a packet is for.
+    /// A stateless device cannot find the subscriber of a packet.
     #[error(
         "all subscribers have the same IPv4 address, but a device without state finds them by address and port: \
          give them addresses or port sets of their own"
     )]
     Overlapping,
-    /// The tester learns no more than 32 bits of an address.
+    /// The tester learns at most 32 bits of an address.
     #[error(
         "a MAP-T CE with {0} IPv4 addresses: the tester tells up to 65,536 apart; give it a prefix of 16 bits or more"
     )]
@@ -78,7 +79,7 @@ impl Tunnelled<'_> {
     }
 }
 
-/// The address that stands for each remote address.
+/// The IPv6 address of each remote address.
 pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewError> {
     let remote = bed.flows.remote();
     if bed.flows.has_networks() {
@@ -114,7 +115,8 @@ fn counted(what: &'static str, have: usize, want: u32) -> Result<(), ViewError> 
     if have == want as usize { Ok(()) } else { Err(ViewError::Rows { what, have, want }) }
 }
 
-/// A device that keeps state by IPv6 address would take two subscribers for one.
+/// Check that IPv6 addresses are distinct: a device that keeps state by IPv6 address would take two subscribers for
+/// one.
 pub(super) fn distinct(subscribers: &[Subscriber6]) -> Result<(), ViewError> {
     let mut seen = HashSet::with_capacity(subscribers.len());
     match subscribers.iter().position(|s| !seen.insert(s.address)) {

@@ -14,7 +14,7 @@ use wire::template::UdpFrame;
 use wire::view::View;
 use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
 
-/// What every view needs to know about the test bed.
+/// The properties of the test bed that every view needs.
 #[derive(Clone, Debug)]
 pub struct Bed {
     /// Left: the tester's own address there, and the DUT's.
@@ -34,14 +34,14 @@ pub struct Bed {
     pub seed: u64,
 }
 
-/// What a device that keeps state may translate to.
+/// Outside addresses and ports to which a stateful device may translate.
 #[derive(Clone, Debug)]
 pub struct Outside {
     /// Addresses and ports.
     pub range: OuterRange,
     /// Further addresses, with the same ports.
     pub also: Vec<AddrRange>,
-    /// Of these ports only those of this set: the CE of a subscriber that shares its address.
+    /// Restricts the ports to those of this set: for the CE of a subscriber that shares its address.
     pub set: PortSet,
     /// Bits that are zero in each of these addresses.
     pub clear: u32,
@@ -62,7 +62,7 @@ const FROM_INSIDE: Fields = Fields {
 };
 /// From the DUT's outside address, as the Responder sees it.
 const FROM_OUTER: Fields = Fields { src: Source::OuterAddr, src_port: Source::OuterPort, ..FROM_INSIDE };
-/// Those of frames that go the other way.
+/// The fields of frames in the opposite direction.
 const fn reversed(f: Fields) -> Fields {
     Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
 }
@@ -73,8 +73,8 @@ pub fn forwarding(bed: &Bed) -> View {
     forwarding_as(bed, &Layout::Ipv4)
 }
 
-/// The same with frames of any layout (that of the customer's frames): an IPv6 router, a router between the ends of a
-/// tunnel, or the tester's own loop with the frames of one of a set-up's links.
+/// The same with frames of any layout, given as that of the customer's frames: for an IPv6 router, a router between the
+/// ends of a tunnel, or the tester's own loop with the frames of one link of a set-up.
 pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
@@ -82,13 +82,13 @@ pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
 /// Plain IPv6 forwarding (RFC 5180) between hosts with these addresses.
 ///
 /// # Errors
-/// When the addresses do not belong to the flow space.
+/// When the addresses do not match the flow space.
 pub fn forwarding6(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     Ok(forwarding_as(bed, &ends.layout(bed)?))
 }
 
-/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which is one from
-/// outside: Right learns outside address and port in phase 1, which must lie in `outside`, and sends to these.
+/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which behaves as a NAT44 from
+/// outside: in phase 1 Right learns outside addresses and ports, which must lie in `outside`, and then sends to these.
 pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }
@@ -103,7 +103,7 @@ fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
     view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
 }
 
-/// A view from what customers' frames are on the left and on the right; the other direction is the reverse.
+/// A view from the customers' frames on the left and on the right; the other direction is the reverse.
 fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());

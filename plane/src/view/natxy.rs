@@ -1,5 +1,5 @@
-//! Set-ups of a NAT whose Internet speaks IPv6: NAT46 and NAT66. A file of its own, because Right learns of an IPv6 address
-//! here: the lowest 32 bits of an outside address, whose prefix is known.
+//! Set-ups of a NAT with an IPv6 Internet: NAT46 and NAT66. A separate file, because Right learns IPv6 addresses here:
+//! the lowest 32 bits of an outside address, whose prefix is known.
 
 use super::ends::{by_remote, distinct};
 use super::{Bed, Translated, ViewError, stateful};
@@ -28,10 +28,10 @@ impl Outside6 {
     }
 }
 
-/// NAT46 (RFC 9693): IPv4 customers, and for each remote address of the flow space the IPv6 host that it stands for.
+/// NAT46 (RFC 9693): IPv4 customers, and for each remote address of the flow space the IPv6 host that it represents.
 ///
 /// # Errors
-/// When addresses and flow space do not belong together.
+/// When addresses and flow space do not match.
 pub fn nat46(bed: &Bed, remotes: &[u128], outside: Outside6) -> Result<View, ViewError> {
     let right = outside.layout(by_remote(bed, remotes)?);
     Ok(stateful(bed, [Layout::Ipv4, right], outside.range().into()))

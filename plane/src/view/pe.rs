@@ -1,5 +1,5 @@
-//! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and speaks IPv4 on the right. A file of its own,
-//! beside that of the CEs, because here there are up to a million subscribers.
+//! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and sends IPv4 on the right. Apart from
+//! the set-ups of CEs, because here there are up to a million subscribers.
 
 use super::ends::{by_subscriber, distinct};
 use super::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, stateful, stateless};
@@ -8,7 +8,7 @@ use wire::{Ends6, Layout, View};
 /// PLAT of 464XLAT, or any stateful NAT64 (RFC 6146): frames from subscribers' CLAT addresses to pref64 addresses.
 ///
 /// # Errors
-/// When addresses and flow space do not belong together, or subscribers share one.
+/// When addresses and flow space do not match, or subscribers share an address.
 pub fn plat(bed: &Bed, ends: &Translated<'_>, outside: impl Into<Outside>) -> Result<View, ViewError> {
     distinct(ends.subscribers)?;
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
@@ -27,7 +27,7 @@ pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Res
 /// ports directly.
 ///
 /// # Errors
-/// When addresses and flow space do not belong together, or subscribers cannot be told apart by address and port.
+/// When addresses and flow space do not match, or subscribers cannot be told apart by address and port.
 pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }

@@ -1,5 +1,5 @@
-//! How long a view's frames are on both links, and what follows from it: how many a line carries, and the MTU that every
-//! interface on the way must have. One file for this arithmetic (METHODOLOGY.md, frame sizes).
+//! Frame sizes of a view on both links, and what follows from them: the line rate, and the MTU that every interface on
+//! the path must have. One file for this arithmetic (METHODOLOGY.md, frame sizes).
 
 use wire::View;
 use wire::header::{ETH, FCS};
@@ -9,7 +9,8 @@ pub fn frame_sizes(view: &View) -> [usize; 2] {
     [&view.left, &view.right].map(|sent| sent.len() + FCS)
 }
 
-/// The MTU that the left and the right link must have, or the DUT fragments and something else is measured.
+/// The MTU that the left and the right link must have; otherwise the DUT fragments, and the measurement is of something
+/// else.
 pub fn mtus(view: &View) -> [usize; 2] {
     let native = view.background.as_ref().map_or(0, |background| background.view.longest());
     [&view.left, &view.right].map(|sent| sent.len().max(native) - ETH)

@@ -171,7 +171,7 @@ impl Sent {
     }
 }
 
-/// What is sent beside a batch.
+/// Packets that are sent in addition to a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Beside(Vec<(Option<u16>, Side, Vec<u8>)>);
 
@@ -187,7 +187,7 @@ impl Spare<Buffer> for Beside {
     }
 }
 
-/// What becomes of a batch: verdicts, the frames, what was sent beside them.
+/// Result of a batch: verdicts, the frames, and the packets sent in addition.
 type Out = (Vec<Verdict>, Vec<Vec<u8>>, Beside);
 
 fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) -> Out {
@@ -207,7 +207,7 @@ fn run(nat: &mut Nat66, fast: bool, now: u64, from: Side, frames: &[Vec<u8>]) ->
     (verdicts, batch.iter().map(|p| p.bytes().to_vec()).collect(), beside)
 }
 
-/// All state that can be seen: sessions, numbers, entries, counters.
+/// All visible state: sessions, numbers, entries, counters.
 type State = (Vec<Entry>, [u32; 2], Option<(u64, u64)>, Drops);
 
 fn state(nat: &Nat66, now: u64) -> State {
@@ -244,7 +244,7 @@ proptest! {
                 slow.idle(now);
             }
         }
-        // Numbers are given back at the same time.
+        // Both free numbers at the same time.
         for _ in 0..12 {
             now += 100 * 1_000_000_000;
             fast.idle(now);
@@ -299,7 +299,8 @@ fn what_is_usual_takes_the_fast_path() {
     }
 }
 
-/// A customer with a number at a worker is that worker's, which the fast path relies on: no mark brings another's packet there.
+/// A customer with a number at a worker belongs to that worker, and the fast path relies on it: no mark brings the
+/// packet of another worker's customer there.
 #[test]
 fn a_mark_brings_no_customer_to_another_worker() {
     let chosen =

@@ -1,5 +1,6 @@
-//! Explicit address maps (RFC 7757, section 3): pairs of an IPv4 and an IPv6 prefix whose suffixes are carried over,
-//! the longest prefix wins in either direction. A table of a million pairs answers from one cache line a prefix length.
+//! Explicit address maps (RFC 7757, section 3): pairs of an IPv4 and an IPv6 prefix whose suffixes are copied; the
+//! longest prefix wins in either direction. A look-up in a table of a million pairs reads one cache line for each
+//! prefix length.
 
 mod text;
 
@@ -8,7 +9,7 @@ pub use text::{EamError, Pair, parse};
 use crate::hash::{Hasher, range};
 use arena::Array;
 
-/// Most pairs of a table.
+/// Maximum number of pairs of a table.
 pub const MOST: usize = 1 << 20;
 
 /// A slot found by IPv4 prefix. A length of [`FREE`] marks a free one.
@@ -53,13 +54,13 @@ pub struct Eam {
     levels6: Vec<(u128, u8)>,
     hasher: Hasher,
     len: usize,
-    /// Whether the table is too large for the inner caches, so that bringing lines closer is worth its price.
+    /// Whether the table is too large for the inner caches, so that prefetching is worth its cost.
     far: bool,
     near: Near,
     few: Few,
 }
 
-/// All maps of a small table, the longest prefix first: to compare a few is quicker than to look anything up. Empty for larger
+/// All maps of a small table, the longest prefix first: comparing a few is faster than a look-up. Empty for larger
 /// tables.
 #[derive(Default)]
 struct Few {
@@ -67,10 +68,10 @@ struct Few {
     six: Vec<(u128, Slot6)>,
 }
 
-/// Most maps that are compared one by one.
+/// Maximum number of maps that are compared one by one.
 const FEW: usize = 4;
 
-/// Where there are maps at all: most addresses of most packets have none, and this says so without a look at the table. A
+/// A filter for addresses that may have a map: most addresses have none, and this tells so without reading the table. A
 /// bit for each /16 of IPv4, and one for each hash of the first 64 bits of IPv6, or 32 where prefixes are shorter.
 struct Near {
     four: Box<[u64; 1024]>,
@@ -131,7 +132,7 @@ impl Eam {
         }
         clash(pairs, nested, |p| (u128::from(p.first4()) << 96, p.v4.len))?;
         clash(pairs, nested, |p| (p.v6.first(), p.v6.len))?;
-        // A load of a half, so that a look-up seldom leaves its line.
+        // A load factor of one half, so that a look-up rarely leaves its line.
         let count = (pairs.len() * 2).next_multiple_of(2).max(16);
         let mut eam = Eam {
             slots4: Array::filled("explicit address maps", count, FREE4)?,
@@ -258,13 +259,13 @@ impl Eam {
         None
     }
 
-    /// Whether bringing lines closer is worth its price.
+    /// Whether prefetching is worth its cost.
     #[inline(always)]
     pub fn is_far(&self) -> bool {
         self.far
     }
 
-    /// Bring closer what the first step of [`Self::to_ipv6`] reads.
+    /// Prefetch what the first step of [`Self::to_ipv6`] reads.
     #[inline(always)]
     pub fn prefetch4(&self, addr: u32) {
         if self.far
@@ -274,7 +275,7 @@ impl Eam {
         }
     }
 
-    /// Bring closer what the first step of [`Self::to_ipv4`] reads.
+    /// Prefetch what the first step of [`Self::to_ipv4`] reads.
     #[inline(always)]
     pub fn prefetch6(&self, addr: u128) {
         if self.far

@@ -1,5 +1,4 @@
-//! Pairs of prefixes as people write them, and what is wrong with them. Apart from the table, because nothing of this is needed
-//! once there is one.
+//! Pairs of prefixes as text, and the errors in them. Apart from the table, which needs none of this once it is built.
 
 use arena::ArenaError;
 use std::fmt;
@@ -16,11 +15,11 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The bits that are carried over from one suffix to the other.
+    /// The bits that are copied from one suffix to the other.
     pub(super) fn suffix(&self) -> u32 {
         !self.v4.mask()
     }
-    /// Bits of an IPv6 address behind the carried ones.
+    /// Bits of an IPv6 address behind the copied ones.
     pub(super) fn shift(&self) -> u32 {
         (u32::from(self.v4.len) + 96).saturating_sub(u32::from(self.v6.len)).min(127)
     }
@@ -34,13 +33,13 @@ impl Pair {
         self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
     }
 
-    /// The IPv4 address for one of its IPv6 addresses; what stands behind the carried bits is ignored (section 3.3.2).
+    /// The IPv4 address for one of its IPv6 addresses; the bits behind the copied ones are ignored (section 3.3.2).
     #[inline]
     pub fn to_ipv4(&self, addr: u128) -> u32 {
         self.first4() | (addr >> self.shift()) as u32 & self.suffix()
     }
 
-    /// Why it cannot be used, if it cannot.
+    /// Why it cannot be used; `None` if it can.
     pub fn fault(&self) -> Option<String> {
         let (four, six) = (32u8.checked_sub(self.v4.len), 128u8.checked_sub(self.v6.len));
         let (Some(four), Some(six)) = (four, six) else {
@@ -91,8 +90,8 @@ pub enum EamError {
     Memory(#[from] ArenaError),
 }
 
-/// An IPv4 prefix and an IPv6 prefix in either order, apart by spaces. Prefix lengths may be left out for single addresses
-/// (RFC 7757, section 3.1). The error says what is wrong.
+/// An IPv4 prefix and an IPv6 prefix in either order, separated by spaces. Prefix lengths may be left out for single
+/// addresses (RFC 7757, section 3.1). The error says what is wrong.
 impl FromStr for Pair {
     type Err = String;
 
