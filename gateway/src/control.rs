@@ -1,5 +1,6 @@
-//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. A file of its own, because
-//! both ends live here: the gateway's, which serves many clients in turn without waiting for any, and the command's.
+//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. A separate file,
+//! because both ends are here: the gateway's, which serves many clients in turn without waiting for any, and the
+//! command's.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    /// In the order in which they came.
+    /// In the order in which they connected.
     clients: VecDeque<Client>,
 }
 
@@ -22,9 +23,9 @@ pub struct Control {
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
 /// And must have taken the answer within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Octets of the longest request.
+/// Maximum length of a request, in octets.
 const LONGEST: usize = 4096;
-/// Clients at once; a further one takes the place of the oldest, so that silent clients cannot keep others out.
+/// Maximum number of clients at once; a further one replaces the oldest, so that silent clients cannot block others.
 const MOST_CLIENTS: usize = 256;
 
 impl Control {
@@ -69,7 +70,7 @@ impl Control {
         let others = others.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
         let mut all: Vec<_> = clients.chain(others).collect();
         all.push(PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN));
-        // A signal ends the waiting early; nothing else can go wrong.
+        // A signal ends the wait early; there is no other error.
         let _ = poll(&mut all, Timespec::try_from(wait).ok().as_ref());
     }
 }
@@ -88,7 +89,7 @@ struct Client {
 }
 
 enum Talk {
-    /// What has come of the request.
+    /// What has arrived of the request.
     Request(Vec<u8>),
     /// What is left of the answer: its octets, and how many are sent.
     Answer(Vec<u8>, usize),
@@ -106,7 +107,7 @@ impl Client {
         }
     }
 
-    /// Goes on as far as possible without waiting; false when the connection is over.
+    /// Proceeds as far as possible without waiting; false when the connection is over.
     fn step(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
         if let Talk::Request(so_far) = &mut self.talk {
             let Some(line) = read_line(&mut self.stream, so_far)? else { return Ok(true) };
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
     }
 
-    /// Neither a silent client nor one that has sent half a word is waited for, however many there are.
+    /// The gateway waits neither for silent clients nor for those that have sent half a word, however many there are.
     #[test]
     fn slow_clients_delay_no_other() {
         let (_folder, mut control) = listening();
@@ -236,7 +237,7 @@ mod tests {
             assert_eq!(honest.join().unwrap(), "status is fine\n");
         });
         assert_eq!(control.clients.len(), MOST_CLIENTS - 1, "the oldest made room");
-        // An octet more is no more time.
+        // A further octet does not extend the time limit.
         for mut stream in slow.iter().skip(1) {
             stream.write_all(b"t").unwrap();
         }
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!(silent.read(&mut [0]).unwrap(), 0, "hung up");
     }
 
-    /// An answer that the socket's buffer cannot hold goes out as the client reads it.
+    /// An answer larger than the socket's buffer is sent as the client reads it.
     #[test]
     fn a_long_answer_waits_for_its_reader_and_nothing_else() {
         let (_folder, mut control) = listening();

@@ -1,5 +1,5 @@
-//! The control queue of each worker: work that the control side wants done between two rounds, such as looking at state or
-//! changing the configuration while frames move. Apart from the device, whose threads only look whether something waits.
+//! The control queue of each worker: work for a worker to do between two rounds, such as reading state or changing the
+//! configuration while frames are forwarded. Apart from the device, whose threads only check whether work waits.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long the control side waits for a worker.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Work that a worker's thread does with itself between two rounds.
+/// Work on a worker that its thread does between two rounds.
 type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// The queues to all workers.
@@ -26,7 +26,7 @@ pub struct ControlQueue {
 /// What a worker has counted and what it keeps.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Frames, by what became of them.
+    /// Frames, by outcome.
     pub frames: WorkerCounters,
     /// Events of its function.
     pub events: Drops,
@@ -85,7 +85,7 @@ impl ControlQueue {
         answers.into_iter().map(|a| a.recv_timeout(ANSWER_WITHIN).ok()).collect()
     }
 
-    /// Makes every worker answer for other addresses than before.
+    /// Replaces the addresses for which every worker answers.
     ///
     /// # Errors
     /// The number of the first worker that does not answer.
@@ -104,7 +104,7 @@ impl ControlQueue {
         done.iter().position(Option::is_none).map_or(Ok(()), Err)
     }
 
-    /// Limits the thread of every worker; gives what could not be limited.
+    /// Limits the thread of every worker; returns what could not be limited.
     pub fn limit(&self, limits: &Limits) -> Vec<Vec<LimitError>> {
         let limits = limits.clone();
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
@@ -119,7 +119,7 @@ impl ControlQueue {
         })
     }
 
-    /// Sends a frame of the gateway's own on a side, by the first worker.
+    /// Sends a frame of the gateway itself on a side, by the first worker.
     ///
     /// # Errors
     /// When its port is broken.

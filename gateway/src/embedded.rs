@@ -1,6 +1,6 @@
-//! The embedded device: workers on threads of this process, each on its core, with the few controls a
-//! device under test needs: clear, count, stall, stop. Controls are atomics that a worker looks at once a
-//! round, so nothing locks while frames move.
+//! The embedded device: workers on threads of this process, each on its core, with the few controls a device under test
+//! needs: clear, count, stall, stop. Controls are atomics that a worker reads once a round, so no lock is taken while
+//! frames are forwarded.
 
 use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a worker of the embedded device runs on.
+/// Ports, frames and cores of the embedded device's workers.
 pub struct EmbeddedConfig {
     /// Ports of each worker: customer side, Internet side.
     pub ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
     /// Frames of each worker.
     pub pools: Vec<Pool>,
-    /// Core of each worker; `None`: wherever the scheduler likes.
+    /// Core of each worker; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
-    /// Put workers before all ordinary threads of their cores. Never where the kernel's own packet work is done by
-    /// threads of these cores.
+    /// Give workers priority over all ordinary threads of their cores. Never if threads of the kernel forward packets
+    /// on these cores.
     pub preempt: bool,
     /// Addresses that the workers answer for.
     pub owns: Option<Owns>,
@@ -38,7 +38,7 @@ impl EmbeddedConfig {
     }
 }
 
-/// Why the embedded device does not do what it is asked.
+/// Errors of the embedded device.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
     /// A worker does not answer.
@@ -56,9 +56,9 @@ pub enum EmbeddedError {
 #[derive(Default)]
 struct Control {
     stop: AtomicBool,
-    /// Nothing is measured: a round without frames is followed by a nap.
+    /// No measurement is running: the worker sleeps after a round without frames.
     resting: AtomicBool,
-    /// The trial under way is too long for a thread before all others.
+    /// The current trial is too long for a thread with priority over all others.
     long: AtomicBool,
     /// Counts requests to clear; the worker answers in `cleared`.
     clear: AtomicU64,
@@ -68,13 +68,14 @@ struct Control {
     published: AtomicU64,
     sessions: AtomicU64,
     mappings: AtomicU64,
-    /// Counts looks at the stall; the worker answers in `looked`.
+    /// Counts requests for the stall; the worker answers in `looked`.
     look: AtomicU64,
     looked: AtomicU64,
-    /// Its answer, in ticks: the longest gap between two rounds since the look before, and the total of its stalls.
+    /// Its answer, in ticks: the longest gap between two rounds since the previous request, and the total of its
+    /// stalls.
     stall: AtomicU64,
     stalled: AtomicU64,
-    /// CPU time while frames were there, in ticks, and frames seen: for the price of a frame.
+    /// CPU time of rounds with frames, in ticks, and their frames: for the cost of a frame.
     busy: AtomicU64,
     frames: AtomicU64,
     counters: std::sync::Mutex<(WorkerCounters, plane::Drops)>,
@@ -84,17 +85,17 @@ struct Control {
 pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
-    /// One a worker, or why it could not be started.
+    /// One for each worker, or why it could not be started.
     threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
-    /// Workers answer only while they are polled: requests are left for the next poll, and entries are those of the last
-    /// round without frames.
+    /// Whether workers answer only while they are polled: requests wait for the next poll, and entries are those of the
+    /// last round without frames.
     polled: bool,
-    /// How long a worker that runs is waited for.
+    /// How long to wait for a worker that runs.
     patience: Duration,
 }
 
-/// What kept workers from their rounds, in nanoseconds. Workers never sleep while they measure, so this includes every wait
-/// for a core.
+/// Stalls of workers, in nanoseconds. Workers never sleep during a measurement, so this includes all time for which
+/// they were descheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
     /// The longest time between two rounds of a worker.
@@ -103,13 +104,13 @@ pub struct Away {
     pub stalled: u64,
 }
 
-/// Frames that another worker may have waiting for this one.
+/// Maximum number of frames that wait for this worker from another one.
 const INBOX: usize = 1024;
-/// Between two rounds of a resting worker: well below any start delay, so that it is awake when frames come.
+/// Sleep between two rounds of a resting worker: well below any start delay, so that it is awake when frames arrive.
 const NAP: Duration = Duration::from_micros(200);
 
 impl Embedded {
-    /// Start one thread a function. Functions are made by the caller, so that large tables are there before any
+    /// Start one thread for each function. The caller makes the functions, so that large tables exist before any
     /// measurement.
     pub fn start(clock: Clock, config: EmbeddedConfig, functions: Vec<Boxed<Frame>>) -> (Embedded, ControlQueue) {
         let (cores, preempt) = (config.cores.clone(), config.preempt);
@@ -118,10 +119,11 @@ impl Embedded {
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
                 port::host::place(core)?;
-                // A thread without an isolated core must let others run.
+                // A thread without an isolated core must not block others.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
-                // Workers of the tester; a gateway on interfaces limits its workers further, through the control queue.
+                // For the embedded device under test; a gateway on interfaces limits its workers further, through the
+                // control queue.
                 if preempt {
                     let _ = port::privileges::limit_measuring_thread();
                 }
@@ -132,7 +134,7 @@ impl Embedded {
         (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
-    /// Without threads of its own, for machines with one core: the thread that calls the returned functions does the work.
+    /// Starts no threads, for machines with one core: the thread that calls the returned functions does the work.
     pub fn polled(
         clock: Clock,
         config: EmbeddedConfig,
@@ -141,23 +143,24 @@ impl Embedded {
         let (controls, rounds) = Rounds::make(clock, config, functions, true);
         let polls = rounds.into_iter().map(|mut round| {
             Box::new(move || {
-                // A broken in-process link cannot happen; a worker that has stopped has nothing to do.
+                // An in-process link cannot break; a worker that has stopped has nothing to do.
                 let _ = round.once();
             }) as Box<dyn FnMut() + Send>
         });
         (Embedded { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN }, polls.collect())
     }
 
-    /// Waits for answers for so long. A worker whose core is taken away answers once it has it back, and says then how long
-    /// it was away; a worker that has ended is not waited for.
+    /// Sets how long to wait for answers. A descheduled worker answers once it runs again, and then reports how long it
+    /// was descheduled. There is no wait for a worker that has ended.
     #[must_use]
     pub fn patient(mut self, patience: Duration) -> Embedded {
         self.patience = patience;
         self
     }
 
-    /// Poll without a pause until told to rest; a trial lasts about this time. Workers that would be stopped before
-    /// then, because they are before all other threads, are not before them until woken for less.
+    /// Make workers poll without a pause until [`Self::rest`]; a trial lasts about this time. If the scheduler would
+    /// throttle workers with priority over all other threads within that time, they have no such priority until they
+    /// are woken for a shorter time.
     pub fn wake(&self, lasts: Duration) {
         let long = lasts > port::host::PREEMPT_AT_MOST;
         self.controls.iter().for_each(|c| {
@@ -166,7 +169,7 @@ impl Embedded {
         });
     }
 
-    /// Leave the workers' cores to others whenever there is nothing to do, until woken.
+    /// Let workers sleep whenever there is nothing to do, until [`Self::wake`].
     pub fn rest(&self) {
         self.controls.iter().for_each(|c| c.resting.store(true, Ordering::Relaxed));
     }
@@ -203,8 +206,8 @@ impl Embedded {
         Ok(self.controls.iter().map(|c| c.counters.lock().expect("no panic while held").clone()).collect())
     }
 
-    /// What kept workers from their rounds since the last call. They are waited for: one that is off its core just now, or was
-    /// all the time, cannot say so before it is back.
+    /// Stalls of workers since the last call. Waits for the workers: one that is descheduled now, or was all the time,
+    /// can report it only when it runs again.
     ///
     /// # Errors
     /// When a worker does not answer.
@@ -319,14 +322,14 @@ impl Drop for Embedded {
     }
 }
 
-/// A worker with its control: what its thread does again and again.
+/// A worker with its control: the loop of its thread.
 struct Rounds {
     clock: Clock,
     worker: Worker,
     control: Arc<Control>,
     jobs: Arc<Jobs>,
     polled: bool,
-    /// The thread may be before all others of its core; in long trials it is not.
+    /// The thread may have priority over all others of its core; in long trials it does not.
     preempts: bool,
     long: bool,
     cleared: u64,
@@ -373,7 +376,7 @@ impl Rounds {
         parts.map(make).unzip()
     }
 
-    /// One round and a look at the controls; false when told to stop.
+    /// One round and a check of the controls; false when told to stop.
     fn once(&mut self) -> Result<bool, PortError> {
         let control = &*self.control;
         let now = self.clock.now();
@@ -387,7 +390,8 @@ impl Rounds {
             control.stalled.store(gaps.stalled, Ordering::Relaxed);
             control.looked.store(self.looked, Ordering::Release);
         }
-        // Before any frame is looked at: without a thread no caller waits for it, and what comes after the request stays.
+        // Before any frame is processed: without a thread no caller waits for it, and state from frames after the
+        // request must stay.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
             self.worker.function.clear();
@@ -401,7 +405,7 @@ impl Rounds {
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
         } else if self.polled && seen == 0 {
-            // A request between two phases gets no answer then: the answer must be there already.
+            // A request between two phases is not answered then, so the answer must be published before.
             self.show_entries();
             self.account();
         }
@@ -411,7 +415,7 @@ impl Rounds {
         let control = &*self.control;
         if control.long.load(Ordering::Relaxed) != self.long && self.preempts {
             self.long = !self.long;
-            // Best effort: what comes of it is seen as a stall.
+            // Best effort: if it fails, the effect shows as a stall.
             let _ = if self.long { port::host::preempt_no_more() } else { port::host::preempt_others() };
         }
         if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
@@ -452,7 +456,7 @@ mod tests {
     use crate::wired::wired;
     use plane::{Function, Packet, Side, Spare, Verdict};
 
-    /// Counts the frames that it has seen as its entries.
+    /// A function whose entries are the frames that it has received.
     struct Counting(u64);
 
     impl Function for Counting {
@@ -468,7 +472,7 @@ mod tests {
         testbed::nothing_to_adopt!(Counting);
     }
 
-    /// It is away when a trial is over and still is when it is asked: that is when the frames were lost.
+    /// A worker is descheduled at the end of a trial and still is at the request: frames were lost in that time.
     #[test]
     fn a_worker_that_is_not_back_yet_is_waited_for() {
         let (clock, away) = (Clock::system(), Duration::from_millis(20));
@@ -488,7 +492,7 @@ mod tests {
         });
     }
 
-    /// Its core is taken away for longer than it is waited for, and then it has it back.
+    /// A worker is descheduled for longer than the usual wait, and then runs again.
     #[test]
     fn a_worker_that_runs_is_waited_for_with_patience_and_one_that_has_ended_not_at_all() {
         let (clock, short) = (Clock::system(), Duration::from_millis(1));
@@ -520,8 +524,9 @@ mod tests {
         assert!(matches!(embedded.away(), Err(EmbeddedError::Gone(0))));
     }
 
-    /// The tester asks between two phases, when nothing polls: what the phase before left must be known. And what it sends
-    /// after it asked for an empty table is not cleared with the rest, even if it is there before the first round.
+    /// The tester asks between two phases, when nothing polls: the entries after the previous phase must be known. And
+    /// frames that it sends after it requested an empty table are not cleared with the rest, even if they arrive before
+    /// the first round.
     #[test]
     fn a_polled_device_knows_its_entries_when_nothing_polls() {
         let clock = Clock::system();

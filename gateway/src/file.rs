@@ -1,6 +1,6 @@
-//! File mode: a plane function between capture files instead of ports, for conformance cases and for looking at
-//! single packets. Deterministic: inputs are merged by time stamp (ties left first), the packet's time is the
-//! clock, and what the function draws follows from its seed.
+//! File mode: a plane function between capture files instead of ports, for conformance cases and for the study of
+//! single packets. Deterministic: inputs are merged by time stamp (ties left first), the packet's time is the clock,
+//! and the seed determines every random choice of the function.
 
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
@@ -25,7 +25,7 @@ pub enum FileError {
         /// What the system said.
         cause: io::Error,
     },
-    /// It is no capture file that can be used here.
+    /// It is no supported capture file.
     #[error("reading {}, packet {packet}: {why}", path.display())]
     Wrong {
         /// The file.
@@ -45,7 +45,7 @@ pub struct Heap {
 
 /// Octets in front of a packet's first, for headers.
 const HEADROOM: usize = 128;
-/// Longest packet: the largest IPv6 packet, with its Ethernet header and some more.
+/// Maximum length of a packet: the largest IPv6 packet, with its Ethernet header and a margin.
 const LARGEST: usize = 65_535 + 128;
 
 impl Heap {
@@ -92,11 +92,11 @@ pub struct Reader {
     inner: Box<dyn PcapReaderIterator>,
     path: PathBuf,
     packet: u64,
-    /// Of blocks, each with its length in front (pcapng), else classic.
+    /// Whether it consists of blocks that begin with their length (pcapng); else classic.
     blocks: bool,
-    /// Of a classic file: nanoseconds a unit of the fraction.
+    /// For a classic file: nanoseconds for each unit of the fraction.
     unit: u64,
-    /// Of a pcapng file: units a second and offset in seconds of each interface.
+    /// For a pcapng file: units per second and offset in seconds of each interface.
     interfaces: Vec<(u64, i64)>,
 }
 
@@ -112,7 +112,7 @@ impl Reader {
     /// Open a capture file.
     ///
     /// # Errors
-    /// When it cannot be read or is none.
+    /// When it cannot be read or is no capture file.
     pub fn open(path: &Path) -> Result<Reader, FileError> {
         let io = |cause| FileError::Io { doing: "opening", path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(io)?;
@@ -122,7 +122,7 @@ impl Reader {
         let blocks = first == SECTION;
         let reader =
             |inner| Reader { inner, path: path.to_owned(), packet: 0, blocks, unit: 1000, interfaces: Vec::new() };
-        // Larger than the largest packet, or it could never be taken in whole.
+        // The buffer must exceed the largest packet; otherwise such a packet never fits.
         match create_reader(1 << 20, file) {
             Ok(inner) => Ok(reader(inner)),
             Err(PcapError::Eof) => Err(FileError::Wrong {
@@ -183,17 +183,17 @@ impl Reader {
     }
 }
 
-/// What a pcapng file begins with.
+/// The first octets of a pcapng file.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Whether a pcapng block says a length that not even its type and its two lengths have, in either byte order: in the other one
-/// that is more than any block has. The parser relies on every block being longer.
+/// Whether a pcapng block states a length below that of its type and its two length fields, in either byte order: in
+/// the other byte order such a value exceeds any block. The parser relies on every block being longer.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)
 }
 
-/// What asking a file for its next block gave.
+/// Result of reading the next block of a file.
 enum NextBlock {
     Got(usize, Result<Option<Stamped>, String>),
     More,
@@ -258,7 +258,7 @@ fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, Strin
     Ok(Some(Stamped { time, bytes: data.to_vec() }))
 }
 
-/// Octets of each packet that a file says to hold at most: more than any packet has.
+/// Snapshot length that a file states: more than any packet has.
 const WHOLE_PACKETS: usize = 1 << 18;
 
 /// A capture file being written: classic pcap with nanoseconds.
@@ -306,43 +306,43 @@ pub struct Files {
     pub outputs: [Option<Writer>; 2],
 }
 
-/// What became of all packets.
+/// Outcome of all packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Packets read.
     pub received: u64,
     /// Packets written.
     pub sent: u64,
-    /// Packets that the function dropped. A fragment that waits for others is none before its time is over.
+    /// Packets that the function dropped. A fragment that waits for others counts only when its lifetime is over.
     pub dropped: u64,
     /// Fragments that the function stored until the rest of their packet arrives, or reassembled.
     pub held: u64,
     /// Packets for the gateway itself that were answered.
     pub answered: u64,
-    /// Packets for the gateway itself that were not.
+    /// Packets for the gateway itself that were not answered.
     pub local: u64,
     /// Packets for a side without a file.
     pub unwritten: u64,
-    /// Packets of another VLAN than the side's, or without a tag where the side has one.
+    /// Packets of another VLAN than the side's, or without a tag if the side has one.
     pub other_vlan: u64,
 }
 
-/// Fragments that a function kept until their time was over.
+/// Fragments that a function kept until their lifetime was over.
 fn late(counters: &Drops) -> u64 {
-    // Of functions in a row each name has the part's in front.
+    // If functions are chained, each name begins with that of the part.
     let late = counters.iter().filter(|(name, _)| name.rsplit('.').next() == Some("fragment-late"));
     late.map(|(_, n)| n).sum()
 }
 
 /// Timed work is done at least this often in the packets' own time.
 const STEP: u64 = 1_000_000_000;
-/// After a gap longer than this nothing can be left to wait for; the rest of it is skipped.
+/// After a gap longer than this all timers have expired; the rest of the gap is skipped.
 const MOST_STEPS: u64 = 3_600;
-/// The function's clock at the first packet: not zero, so that ages before it can be told.
+/// The function's clock at the first packet: not zero, so that earlier times can be represented.
 const EPOCH: u64 = 1_000_000_000;
 
-/// Passes all packets of the files through a function, goes on for `linger` nanoseconds so that what waits for a time leaves,
-/// and writes what comes out, each packet with the time at which it left. Sides with a tag are in that VLAN.
+/// Passes all packets of the files through a function, continues for `linger` nanoseconds so that delayed packets are
+/// sent, and writes every packet that leaves, with the time at which it left. Sides with a tag are in that VLAN.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -376,7 +376,7 @@ pub fn replay(
         };
         let side = usize::from(!left_first);
         let Some(packet) = next[side].take() else { break };
-        // A file that is not in order cannot turn the clock back.
+        // A file that is not in order does not set the clock back.
         let time = packet.time.max(now);
         r.wait(&mut now, time, first, &mut files.outputs)?;
         r.one(if side == 0 { Side::Customer } else { Side::Internet }, &packet.bytes, now - first + EPOCH);
@@ -399,9 +399,9 @@ struct Replay<'a> {
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
     passed: Passed,
-    /// Fragments whose time was over when last asked.
+    /// Fragments whose lifetime was over at the last check.
     late: u64,
-    /// What is to be written, in order.
+    /// Packets to be written, in order.
     queue: Vec<(Side, Heap)>,
     spare: Collect,
 }
@@ -429,7 +429,7 @@ impl Replay<'_> {
         self.drop_late();
     }
 
-    /// Counts the fragments that the function has given up since last asked.
+    /// Counts the fragments that the function has dropped since the last check.
     fn drop_late(&mut self) {
         let late = late(&self.function.counters());
         self.passed.dropped += late - std::mem::replace(&mut self.late, late);
@@ -454,7 +454,7 @@ impl Replay<'_> {
             }
             Verdict::Local => self.passed.local += 1,
             Verdict::Held => self.passed.held += 1,
-            // There is one worker, so no other to hand over to.
+            // There is only one worker, so none to hand over to.
             Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
         }
         self.queue.append(&mut self.spare.emitted);
@@ -464,7 +464,7 @@ impl Replay<'_> {
         for (to, mut packet) in self.queue.drain(..) {
             match &mut outputs[number(to)] {
                 Some(file) => {
-                    // A packet of its own has room in front.
+                    // A packet on the heap has room in front.
                     if let Some(tag) = self.vlans[number(to)] {
                         tag.put_on(&mut packet);
                     }
@@ -478,7 +478,7 @@ impl Replay<'_> {
     }
 }
 
-/// The place of a side's file: the customers' first.
+/// The index of a side's file: the customers' first.
 fn number(side: Side) -> usize {
     usize::from(side == Side::Internet)
 }
@@ -507,7 +507,7 @@ impl Spare<Heap> for Collect {
 mod tests {
     use super::*;
 
-    /// A section of little-endian order with an interface and then a block that says nine octets (found by fuzzing).
+    /// A section of little-endian order with an interface and then a block that states nine octets (found by fuzzing).
     #[test]
     fn a_block_that_is_too_short_for_its_frame_is_no_block() {
         let mut file = Vec::new();

@@ -1,5 +1,5 @@
-//! Plane functions running on ports with one shared-nothing worker a core: the embedded device under test,
-//! and the known-truth device that the tester is tested with. Nothing here measures.
+//! Plane functions on ports, with one shared-nothing worker for each core: the embedded device under test, and the
+//! known-truth device with which the tester is tested. Nothing here measures.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! The null device: forwards every frame to the other side and writes only its Ethernet addresses, as any router does. It runs in
-//! the workers of a device, in place of the device's function, so that it has the same threads, cores, links and pools. Its
-//! rate is what this path reaches without the work of the device.
+//! The null device: forwards every frame to the other side and writes only its Ethernet addresses, as any router does.
+//! It runs in the workers of a device, in place of the device's function, so that it has the same threads, cores, links
+//! and pools. Its rate is that of this path without the work of the device.
 
 use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a gateway answers for itself: ARP requests and Neighbor Solicitations for its addresses, and pings. Not a
+//! Messages that a gateway itself answers: ARP requests and Neighbor Solicitations for its addresses, and pings. Not a
 //! plane function, because it is about the link, and because a gateway may leave it to the kernel.
 
 use plane::ip6::{Head6, be128, put128};
@@ -12,7 +12,7 @@ use wire::{AddrRange, Prefix6, header as h};
 pub struct Own {
     /// Ethernet address.
     pub mac: Mac,
-    /// IPv4 addresses that are answered for: the gateway's own, and those it stands for (a NAT's pool).
+    /// IPv4 addresses for which it answers: the gateway's own, and a NAT's pool.
     pub ipv4: Vec<AddrRange>,
     /// IPv6 addresses likewise; of the side's own address a prefix of 128 bits.
     pub ipv6: Vec<Prefix6>,
@@ -28,7 +28,8 @@ pub struct Owns {
 }
 
 impl Owns {
-    /// Turn a packet that came in on `side` into its answer; false, and the packet of no more use, if there is none.
+    /// Turn a packet that came in on `side` into its answer; false if there is none, and the packet's content is then
+    /// undefined.
     pub fn answer<P: Packet>(&self, side: Side, packet: &mut P) -> bool {
         let own = match side {
             Side::Customer => &self.customer,
@@ -48,7 +49,7 @@ const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 /// Hop limit of all Neighbor Discovery messages (RFC 4861, section 7.1).
 const ND_HOP_LIMIT: u8 = 255;
-/// Time to live of what we send ourselves.
+/// Time to live of packets that the gateway itself sends.
 const TTL: u8 = 64;
 /// Frame of a Neighbor Advertisement with its one option.
 const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
@@ -61,7 +62,7 @@ impl Own {
         self.ipv6.iter().any(|p| p.contains(a))
     }
 
-    /// Turn a packet into its answer; false, and the packet of no more use, if there is none.
+    /// Turn a packet into its answer; false if there is none, and the packet's content is then undefined.
     pub fn answer<P: Packet>(&self, packet: &mut P) -> bool {
         let b = packet.bytes();
         if b.len() < h::ETH || b[6] & 1 == 1 {
@@ -165,7 +166,7 @@ impl Own {
             return false;
         }
         let b = packet.bytes_mut();
-        // A host without an address is looking for a duplicate: tell all nodes (section 7.2.4).
+        // A host without an address checks for a duplicate: answer to all nodes (section 7.2.4).
         let unspecified = head.src == 0;
         let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         self.back(b);
@@ -178,7 +179,7 @@ impl Own {
         let l4 = head.l4;
         b[l4] = ADVERTISEMENT;
         b[l4 + 1] = 0;
-        // Router, solicited unless told to everybody, override.
+        // Router; solicited unless sent to all nodes; override.
         b[l4 + 4..l4 + 8].copy_from_slice(&[if unspecified { 0xa0 } else { 0xe0 }, 0, 0, 0]);
         put128(b, l4 + 8, target);
         b[l4 + 24..l4 + 26].copy_from_slice(&[2, 1]);

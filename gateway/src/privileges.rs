@@ -1,6 +1,7 @@
-//! What a running gateway may still do. To open its ports takes privileges; afterwards it moves frames through descriptors that
-//! it has, answers on its socket, and reads its file again. Everything else is given up, thread by thread, for good: capabilities,
-//! new privileges, writing files (Landlock), and all system calls but those listed here (seccomp).
+//! The privileges of a running gateway. Opening its ports requires privileges; afterwards the gateway forwards frames
+//! through its open descriptors, answers on its socket, and reads its file again. Each thread permanently drops all
+//! other rights: capabilities, new privileges, writing files (Landlock), and all system calls except those listed here
+//! (seccomp).
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
@@ -18,13 +19,13 @@ use std::path::{Path, PathBuf};
 /// Why a thread keeps a right that it does not need.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// Capabilities, or the promise to take no new ones.
+    /// Capabilities, or `no_new_privs`.
     #[error("giving up capabilities: {0}")]
     Capabilities(#[from] Errno),
     /// Landlock.
     #[error("limiting access to files: {0}")]
     Files(#[from] RulesetError),
-    /// This kernel has none, or it is switched off.
+    /// This kernel has no Landlock, or it is switched off.
     #[error("limiting access to files: this kernel has no Landlock, or it is switched off (kernel parameter lsm=)")]
     NoLandlock,
     /// Seccomp.
@@ -35,7 +36,7 @@ pub enum LimitError {
 /// The limits of a gateway, to be [applied](Limits::apply) by each of its threads.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Where the control socket is, which is removed at the end.
+    /// The folder of the control socket, which is removed at the end.
     socket_folder: PathBuf,
     keep: CapabilitySet,
     calls: BpfProgram,
@@ -51,7 +52,8 @@ impl Limits {
         Ok(Limits { socket_folder: folder.to_owned(), keep: to_read(files)?, calls: allowed_calls()? })
     }
 
-    /// Limits the calling thread, and those that it starts. Gives what could not be limited: all else is.
+    /// Limits the calling thread, and those that it starts. Returns the limits that could not be set; all others are in
+    /// force.
     pub fn apply(&self) -> Vec<LimitError> {
         let steps = [Limits::drop_capabilities, Limits::limit_files, Limits::limit_calls];
         steps.into_iter().filter_map(|step| step(self).err()).collect()
@@ -68,13 +70,13 @@ impl Limits {
     }
 
     fn files(&self) -> Result<RulesetCreated, RulesetError> {
-        // Older kernels enforce what they know of it.
+        // Older kernels enforce the rules that they support.
         let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
         let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;
         let beneath = |path: &Path, access| PathFd::new(path).map(|path| PathBeneath::new(path, access));
         let read = beneath(Path::new("/"), AccessFs::ReadFile | AccessFs::ReadDir);
         let remove = beneath(&self.socket_folder, AccessFs::RemoveFile.into());
-        // What is not there cannot be allowed.
+        // Paths that do not exist cannot be allowed.
         [read, remove].into_iter().flatten().try_fold(rules, RulesetCreatedAttr::add_rule)
     }
 
@@ -83,7 +85,7 @@ impl Limits {
     }
 }
 
-/// The capability that it takes to read these files, if it takes one.
+/// The capability that reading these files requires, if any.
 fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySet, Errno> {
     let all = capabilities(None)?;
     let (read, none) = (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty());
@@ -94,9 +96,9 @@ fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySe
     Ok(if needed { read & all.permitted } else { none })
 }
 
-/// The calls that moving frames, the control socket, signals, reading files and memory take.
+/// The system calls that frames, the control socket, signals, reading files and memory need.
 const CALLS: &[i64] = &[
-    // Frames and the control socket, on descriptors that are there.
+    // Frames and the control socket, on open descriptors.
     libc::SYS_accept4,
     libc::SYS_getsockopt,
     libc::SYS_ppoll,
@@ -144,7 +146,7 @@ const CALLS: &[i64] = &[
     libc::SYS_sigaltstack,
 ];
 
-/// The older calls that C libraries of this processor make in the place of some of those.
+/// Older calls that C libraries of this processor make instead of some of these.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[i64] = &[libc::SYS_lstat, libc::SYS_poll, libc::SYS_stat, libc::SYS_unlink];
 #[cfg(not(target_arch = "x86_64"))]
@@ -161,7 +163,7 @@ struct Only {
 const NOT_TO_WRITE: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
 const ALL_BITS: i32 = -1;
 
-/// Files are opened to be read, memory is never executable, requests of devices are two harmless ones.
+/// Files may only be opened for reading, memory is never executable, and only two harmless device requests are allowed.
 const CALLS_WITH_ARGUMENTS: &[Only] = &[
     Only { call: libc::SYS_openat, argument: 2, bits: NOT_TO_WRITE, value: 0 },
     #[cfg(target_arch = "x86_64")]
@@ -181,7 +183,7 @@ impl Only {
     }
 }
 
-/// The filter: what is not allowed fails as an operation that is not permitted.
+/// The filter: calls that are not allowed fail with "operation not permitted".
 fn allowed_calls() -> Result<BpfProgram, LimitError> {
     let made = || -> Result<BpfProgram, seccompiler::BackendError> {
         let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
@@ -189,7 +191,7 @@ fn allowed_calls() -> Result<BpfProgram, LimitError> {
         for only in CALLS_WITH_ARGUMENTS {
             rules.entry(only.call).or_default().push(only.rule()?);
         }
-        // A thread that panics ends the process, and no other one.
+        // A thread that panics may end this process, but no other.
         let own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, std::process::id().into())?;
         rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![own])?]);
         let refused = SeccompAction::Errno(libc::EPERM as u32);
@@ -206,7 +208,7 @@ mod tests {
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::process::Command;
 
-    /// Does something on a thread that is limited; the thread ends with its limits.
+    /// Does something on a limited thread, which then ends, and its limits with it.
     fn limited<T: Send>(files: &[&Path], socket: &Path, work: impl FnOnce(Vec<LimitError>) -> T + Send) -> T {
         let limits = Limits::new(files.iter().copied(), socket).unwrap();
         std::thread::scope(|threads| threads.spawn(move || work(limits.apply())).join().unwrap())
@@ -228,7 +230,7 @@ mod tests {
         let mut client = UnixStream::connect(&socket).unwrap();
         limited(&[&file], &socket, |failed| {
             use std::io::{Read, Write};
-            // What this kernel lacks is lacking, and nothing else.
+            // Only Landlock may be missing, if this kernel lacks it.
             let lacking = |e: &LimitError| matches!(e, LimitError::NoLandlock);
             assert!(failed.iter().all(lacking), "{failed:?}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), "[gateway]");

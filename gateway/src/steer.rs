@@ -1,5 +1,5 @@
-//! From the plane's steering to the link's: the same rule as data of two crates that know nothing of each
-//! other. Its own file, so that the test that holds them together has a place.
+//! Converts the plane's steering to the link's: the same rule as data of two independent crates. A separate file, for
+//! the test that compares the two.
 
 use plane::Steering;
 use port::link::Steer;
@@ -16,7 +16,7 @@ pub fn steer(rule: Steering) -> Steer {
 mod tests {
     use super::*;
 
-    /// A NAT predicts the worker that its own choice of a port leads to: link and plane must agree on every frame.
+    /// A NAT predicts to which worker its choice of a port leads: link and plane must agree on every frame.
     #[test]
     fn link_and_plane_agree() {
         for rule in [Steering::Hash(&[(26, 4), (34, 2)]), Steering::Block { at: 36, shift: 6 }] {

@@ -1,5 +1,5 @@
-//! The known-truth device: any plane function with exactly injected faults and limits around it. It knows
-//! nothing of the tester's judge, clock or counters, so that it can prove them right or wrong.
+//! The known-truth device: any plane function with exactly injected faults and limits around it. It is independent of
+//! the tester's judge, clock and counters, so that it can verify them.
 
 mod spells;
 mod table;
@@ -17,22 +17,23 @@ pub struct TruthConfig {
     pub lose_every: u64,
     /// Send every k-th frame twice.
     pub duplicate_every: u64,
-    /// Send every k-th frame on with a destination port that is one too high (its checksum mended).
+    /// Forward every k-th frame with a destination port that is one too high (and a correct checksum).
     pub misroute_every: u64,
-    /// Send every k-th frame on with a source port that is one too high (its checksum mended): as another mapping would.
+    /// Forward every k-th frame with a source port that is one too high (and a correct checksum), as another mapping
+    /// would.
     pub disguise_every: u64,
-    /// Send every k-th frame on with one bit of its UDP checksum turned.
+    /// Forward every k-th frame with one bit of its UDP checksum inverted.
     pub bad_checksum_every: u64,
-    /// Send every k-th frame on with one bit of its last octet turned (its checksum left as it was).
+    /// Forward every k-th frame with one bit of its last octet inverted (and its old checksum).
     pub bad_payload_every: u64,
-    /// Leave the first so many frames alone after each clear, of those that the above would touch: a phase 1, of which phase 2 is
-    /// the test. They meet no stall and no slow start either.
+    /// Exempt this many frames after each clear from all of the above, counted over frames that it could affect: a
+    /// phase 1, so that only phase 2 is tested. Stall and slow start do not apply to them, either.
     pub after: u64,
     /// Frames per second and side that are forwarded; more are lost.
     pub capacity: u64,
     /// The same from the Internet's side, if it is another number.
     pub reverse_capacity: Option<u64>,
-    /// New flows per second; frames that would open more are lost.
+    /// New connections per second; frames that would open more are lost.
     pub set_up_rate: u64,
     /// Connections that its table holds; frames of connections that have left it are lost in both directions.
     pub table: usize,
@@ -48,40 +49,41 @@ pub struct TruthConfig {
     pub recovery: Duration,
     /// Time that deleting the table takes, also if it is empty.
     pub tear_down: Duration,
-    /// Connections that it deletes per second beside; 0: all at once.
+    /// Connections that it deletes per second, in addition to that time; 0: all at once.
     pub tear_down_rate: u64,
-    /// Let every k-th frame be overtaken by the rest of its batch, by the next frame of its direction at least.
+    /// Reorder every k-th frame: send it after the rest of its batch, at least after the next frame of its direction.
     pub overtake_every: u64,
-    /// Keep every batch back for so long after it is done, by the system's clock: exact for one frame at a time.
+    /// Delay every batch by this time after it is processed, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
-    /// Keep it back for up to so much longer: a uniform random time, the same series in every device.
+    /// Additional delay, uniformly random up to this time, in the same series for every device.
     pub random_delay: Duration,
-    /// Only frames from this side are lost, duplicated, changed, overtaken and delayed; `None`: both.
+    /// Only frames from this side are lost, duplicated, changed, reordered and delayed; `None`: both.
     pub only: Option<Side>,
 }
 
-/// A bucket that gives `rate` tokens a second, exactly, from the first frame of a trial on: it begins empty, and what is
-/// gathered between trials is gone. A thread that is preempted across the start makes the first frame late, and what waits in
-/// the queue by then comes at once. So the bucket lends as many tokens as that queue holds frames, and takes them
-/// back little by little. A trial that is longer than that loses no frame up to `rate`, and some above.
+/// A bucket that gives exactly `rate` tokens a second from the first frame of a trial on: it begins empty, and tokens
+/// that accumulate between trials are discarded. If a thread is preempted at the start, the first frame is late, and
+/// the frames in the queue arrive as a burst. So the bucket lends as many tokens as that queue holds frames, and takes
+/// them back gradually. A trial longer than that loses no frame up to `rate`, and some above.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rate: u64,
     /// Tokens × 10^9; below zero while some are lent.
     level: i128,
-    /// When the first frame of this trial came.
+    /// When the first frame of this trial arrived.
     began: u64,
     last: u64,
 }
 
 impl Bucket {
     const ONE: i128 = 1_000_000_000;
-    /// Tokens that may gather, and that are lent at first: as many as the queue in front of the device holds frames, so that a
-    /// stall that the queue absorbs is not taken for a limit, neither later nor at the start.
+    /// Maximum number of tokens that accumulate, and number of tokens lent at first: as many as the queue in front of
+    /// the device holds frames, so that a stall that the queue absorbs does not appear as a limit, neither later nor at
+    /// the start.
     const ROOM: i128 = 512 * Bucket::ONE;
-    /// Nanoseconds without a frame after which a trial is another one: shorter than the pause between trials.
+    /// Nanoseconds without a frame after which a new trial begins: shorter than the pause between trials.
     const PAUSE: u64 = 10_000_000;
-    /// Nanoseconds after which all that was lent has been taken back.
+    /// Nanoseconds after which all lent tokens have been taken back.
     const LENT_FOR: u64 = 32_000_000;
 
     fn take(&mut self, now: u64) -> bool {
@@ -116,7 +118,7 @@ pub struct Truth {
     config: TruthConfig,
     capacity: [Bucket; 2],
     set_up: Bucket,
-    /// Capacities are by the system's clock: the workers' own is the tester's, and could not prove itself wrong.
+    /// Capacities use the system's clock: the workers use the tester's clock, which could not reveal its own error.
     began: Instant,
     /// Flows seen from the customers' side.
     table: Table,
@@ -132,7 +134,7 @@ pub struct Truth {
     held: Option<Held>,
 }
 
-/// A frame that the next one of its direction is to overtake.
+/// A frame that is to be sent after the next one of its direction.
 struct Held {
     to: Side,
     frame: Vec<u8>,
@@ -140,7 +142,7 @@ struct Held {
 }
 
 impl Truth {
-    /// Injects `config` into the function that it is put around.
+    /// Injects `config` into the function inside.
     pub fn new(config: TruthConfig) -> Truth {
         let bucket = |rate| Bucket { rate, ..Bucket::default() };
         Truth {
@@ -161,8 +163,8 @@ impl Truth {
         }
     }
 
-    /// Keep a frame back if it is its turn, and note when another overtakes it. Exact wherever the caller puts what is emitted
-    /// among the frames of a batch.
+    /// Hold a frame back if it is its turn, and note when another passes it. Exact, wherever the caller sends emitted
+    /// packets relative to the frames of a batch.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {
@@ -178,7 +180,7 @@ impl Truth {
         }
     }
 
-    /// Send what was kept back, as a copy, once another frame has gone before it.
+    /// Send the frame that was held back, as a copy, once another frame has passed it.
     fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         if let Some(held) = self.held.take_if(|held| held.overtaken)
             && let Some(mut late) = spare.fresh(held.frame.len())
@@ -189,7 +191,7 @@ impl Truth {
         }
     }
 
-    /// Whether a limit or the loss takes this frame before the function sees it.
+    /// Whether a limit or the injected loss drops this frame before the function processes it.
     fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
         let side = usize::from(from == Side::Internet);
         let overload = !self.capacity[side].take(now);
@@ -209,7 +211,7 @@ impl Truth {
         self.touches(from) && self.hits(self.seen, self.config.lose_every)
     }
 
-    /// Whether it remembers connections.
+    /// Whether it tracks connections.
     fn tracks(&self) -> bool {
         self.config.set_up_rate > 0 || self.config.tear_down_rate > 0 || self.table.is_limited()
     }
@@ -251,7 +253,7 @@ impl Truth {
         every > 0 && count > self.config.after && (count - self.config.after).is_multiple_of(every)
     }
 
-    /// Make a frame a wrong one if it is its turn.
+    /// Corrupt a frame if it is its turn.
     fn change(&mut self, frame: &mut [u8]) {
         let TruthConfig { misroute_every, disguise_every, bad_checksum_every, bad_payload_every, .. } = self.config;
         let turn = [misroute_every, disguise_every, bad_checksum_every, bad_payload_every]
@@ -338,7 +340,7 @@ impl Wrapper for Truth {
     }
 }
 
-/// Where these stand in an Ethernet/IPv4/UDP frame.
+/// Offsets in an Ethernet/IPv4/UDP frame.
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 const UDP_CHECKSUM: usize = 40;
@@ -354,14 +356,15 @@ fn raise_port(frame: &mut [u8], at: usize) {
     }
 }
 
-/// RFC 1624, equation 3. Not the one that the frames and the judge are made with: a fault of that must not be injected, too.
+/// RFC 1624, equation 3. Separate from the code with which frames are built and judged: a fault of that code must not
+/// be injected, too.
 fn sum_after(sum: u16, old: u16, new: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (total & 0xffff) + (total >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// Waits without giving up the core.
+/// Waits without yielding the core.
 fn wait(time: Duration) {
     if time > Duration::ZERO {
         let began = Instant::now();
@@ -383,7 +386,7 @@ mod tests {
     use plane::{Hop, NoSpare, Router};
     use testbed::Frame;
 
-    /// A tester whose clock runs away must find another rate than was injected.
+    /// A tester with a wrong clock must find another rate than was injected.
     #[test]
     fn a_rate_is_kept_by_the_systems_clock_and_not_by_the_callers() {
         let (mut truth, mut router) = (limited(1), Router::new(Hop::default(), Hop::default()));
@@ -397,7 +400,7 @@ mod tests {
         assert!(truth.lost > 0, "more were sent than the bucket lends");
     }
 
-    /// Trials of 60 ms, one after the other, of which the first frame comes this late: how many frames are lost in each.
+    /// Two trials of 60 ms, whose first frame is late by `late`: how many frames are lost in each.
     fn lost(rate: u64, offered: u64, late: u64) -> [u64; 2] {
         let mut truth = limited(rate);
         [1_000_000_000, 1_090_000_000].map(|start| {
@@ -415,13 +418,13 @@ mod tests {
         }
         for above in [1_001, 1_010, 1_500] {
             let lost = lost(RATE, RATE * above / 1000, 0);
-            // What is above the rate, and nothing was there before: neither at first nor after the pause between trials.
+            // The excess over the rate; no tokens were stored, neither at first nor after the pause between trials.
             let expected = 36 * (above - 1000);
             assert!(lost.iter().all(|lost| lost.abs_diff(expected) <= 2), "{lost:?}, not {expected}");
         }
     }
 
-    /// A worker that is preempted across the start finds what was due in that time in its queue, which absorbs it.
+    /// A worker that is preempted at the start finds the frames of that time in its queue, which absorbs them.
     #[test]
     fn a_stall_across_the_start_that_the_queue_absorbs_is_not_a_limit() {
         const RATE: u64 = 300_000;
@@ -431,7 +434,7 @@ mod tests {
         }
     }
 
-    /// A worker that was off its core for less than a queue lasts finds what was due in that time.
+    /// A worker that was descheduled for less time than the queue absorbs finds the frames of that time.
     #[test]
     fn a_short_stall_is_not_a_limit() {
         let mut truth = limited(600_000);

@@ -1,5 +1,5 @@
-//! One worker: receive a burst, let the plane function work on it, hand the frames over. Packets that
-//! another worker must decide about travel through an inbox, one single-producer ring for each pair.
+//! One worker: receives a burst, lets the plane function process it, and passes the frames to the links. Packets for
+//! another worker are handed over through an inbox, one single-producer ring for each pair.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -8,10 +8,10 @@ use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 
-/// Frames for a side or another worker beyond the batch's own.
+/// Frames for a side or another worker that are not in the batch.
 struct Outgoing<'a> {
     pool: &'a mut Pool,
-    /// What is emitted, by side: it goes after the batch's own.
+    /// Emitted frames, by side: sent after those of the batch.
     after: &'a mut [Burst; 2],
     mail: &'a mut Mail,
     counters: &'a mut WorkerCounters,
@@ -84,12 +84,12 @@ pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     all
 }
 
-/// What a worker itself has counted; drop reasons of the function stand in the function's own counters.
+/// Counters of the worker itself; the function's own counters have its drop reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
     /// Frames received on both sides.
     pub received: u64,
-    /// Frames handed over to the links.
+    /// Frames passed to the links.
     pub sent: u64,
     /// Frames that a link refused.
     pub refused: u64,
@@ -104,7 +104,7 @@ pub struct WorkerCounters {
     pub inbox_full: u64,
     /// Frames for the machine itself that were answered here.
     pub answered: u64,
-    /// Frames for the machine itself, which this worker has no use for.
+    /// Frames for the machine itself that this worker does not process.
     pub local: u64,
 }
 
@@ -114,21 +114,21 @@ pub struct Worker {
     ports: [Box<dyn Port>; 2],
     pool: Pool,
     mail: Mail,
-    /// The plane function; its state is this worker's alone.
+    /// The plane function; no other worker uses its state.
     pub function: Boxed<Frame>,
     batch: Burst,
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    /// Addresses that it answers for; without any it leaves them to the machine.
+    /// Addresses for which it answers; `None` leaves all answers to the machine.
     pub owns: Option<Owns>,
     /// Next hops whose Ethernet addresses it learns, together with all other workers.
     pub next_hops: Option<Arc<NextHops>>,
-    /// What it has done.
+    /// Its counters.
     pub counters: WorkerCounters,
 }
 
-/// Timers run at least every so many rounds, also under full load.
+/// Timers run at least once in this number of rounds, also under full load.
 const ROUNDS_PER_IDLE: u32 = 64;
 
 impl Worker {
@@ -163,7 +163,8 @@ impl Worker {
         self
     }
 
-    /// Sends a frame of the gateway's own on a side, beside what its function sends; it is lost where no frame is free.
+    /// Sends a frame of the gateway itself on a side, in addition to those of its function; it is lost if the pool has
+    /// no free frame.
     ///
     /// # Errors
     /// When the port is broken.
@@ -197,14 +198,14 @@ impl Worker {
             self.function.idle(nanos);
         }
         if self.rounds.is_multiple_of(ROUNDS_PER_IDLE) {
-            // A function may have something to send by itself (answers that had to wait), and can only while it works.
+            // A function may have delayed answers to send, and can send only while it processes a batch.
             self.work(nanos, Side::Customer);
             self.hand_over()?;
         }
         Ok(seen)
     }
 
-    /// Let the function decide about the batch, and put the frames where they go: the batch's own before what it emitted.
+    /// Let the function decide about the batch, and queue the frames: those of the batch before those that it emitted.
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -213,7 +214,7 @@ impl Worker {
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         match verdicts[..n].first() {
-            // The usual case: all of them go the same way, in one piece and without being moved.
+            // The usual case: all frames leave on the same side, and the batch is passed on as a whole.
             Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
                 debug_assert!(self.to[side(to)].is_empty(), "what was to be sent has been handed over");
                 std::mem::swap(&mut self.batch, &mut self.to[side(to)]);
@@ -225,7 +226,7 @@ impl Worker {
         }
     }
 
-    /// Each frame of the batch where its verdict says.
+    /// Executes the verdict on each frame of the batch.
     fn sort(&mut self, from: Side, verdicts: [Verdict; BATCH]) {
         for (mut frame, verdict) in self.batch.drain(..).zip(verdicts) {
             match verdict {

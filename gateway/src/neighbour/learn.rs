@@ -1,6 +1,6 @@
-//! What all workers know about the next hop of each side: its Ethernet address, learnt from whatever it says about itself.
-//! Functions build frames with the address that they were made with; only after that has changed does a worker write another
-//! one into what it sends, until the functions are made anew.
+//! The Ethernet address of each side's next hop, shared by all workers and learnt from the next hop's ARP and Neighbor
+//! Discovery messages. Functions build frames with the address that they were made with. If the address changes,
+//! workers rewrite it in the frames that they send, until the functions are made again.
 
 use super::message::said;
 use plane::{Packet, Side};
@@ -46,12 +46,12 @@ impl NextHop {
         mac(self.current.load(Ordering::Acquire))
     }
 
-    /// How often it has said something about itself.
+    /// Number of its messages about itself.
     pub fn heard(&self) -> u64 {
         self.heard.load(Ordering::Acquire)
     }
 
-    /// Functions build frames to this address from now on.
+    /// Note that functions build frames to this address from now on.
     pub fn built_with(&self, mac: Mac) {
         self.built.store(word(mac), Ordering::Release);
     }
@@ -65,7 +65,7 @@ impl NextHop {
         self.heard.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives frames to the next hop the address where it is now.
+    /// Sets the present address of the next hop in frames to it.
     #[inline]
     fn readdress<P: Packet>(&self, frames: &mut [P]) {
         let (built, current) = (self.built.load(Ordering::Relaxed), self.current.load(Ordering::Relaxed));
@@ -105,7 +105,7 @@ impl NextHops {
         }
     }
 
-    /// Gives frames that leave on `side` the address where the next hop is now.
+    /// Sets the present address of the next hop in frames that leave on `side`.
     #[inline]
     pub fn readdress<P: Packet>(&self, side: Side, frames: &mut [P]) {
         if let Some(next_hop) = self.on(side) {
@@ -125,14 +125,14 @@ mod tests {
     const OLD: Mac = Mac([2, 0, 0, 0, 2, 2]);
     const NEW: Mac = Mac([2, 0, 0, 0, 2, 9]);
 
-    /// The address of the next hop after a frame, and whether the frame said anything.
+    /// The address of the next hop after a frame, and whether the frame was a message about it.
     fn after(address: &str, frame: &[u8]) -> (Mac, bool) {
         let next_hop = NextHop::new(address.parse().unwrap(), OLD);
         next_hop.hear(frame);
         (next_hop.mac(), next_hop.heard() == 1)
     }
 
-    /// ARP by the letter of RFC 826; gratuitous requests and replies are RFC 5227, section 3.
+    /// ARP exactly as in RFC 826; gratuitous requests and replies are RFC 5227, section 3.
     #[test]
     fn arp_of_the_next_hop_is_believed() {
         let told = |frame: &str| after("198.51.100.2", &hex(frame));
@@ -192,7 +192,7 @@ mod tests {
         assert!((0..right.len()).all(|n| told(&right[..n]) == (OLD, false)), "shortened anywhere");
     }
 
-    /// What this gateway answers with is what another one learns from.
+    /// Another gateway learns from the answers of this one.
     #[test]
     fn our_own_advertisement_is_believed() {
         let it =

@@ -1,5 +1,6 @@
-//! What a gateway asks its neighbour, and what a frame says about a neighbour's Ethernet address. Apart from when it asks and
-//! listens, because these are the rules of ARP (RFC 826, RFC 5227) and Neighbor Discovery (RFC 4861).
+//! The gateway's request to its neighbour, and what a frame says about a neighbour's Ethernet address. Apart from the
+//! code that decides when to ask and listen, because these are the rules of ARP (RFC 826, RFC 5227) and Neighbor
+//! Discovery (RFC 4861).
 
 use crate::own::sum6;
 use plane::ip6::{Head6, be128};
@@ -12,8 +13,8 @@ use wire::header::{self, Mac, be16, be32, put16};
 pub(super) struct Said {
     /// Its Ethernet address.
     pub mac: Mac,
-    /// Whether this address replaces another one that is known: always but in a Neighbor Advertisement without the Override
-    /// flag (RFC 4861, section 7.2.5).
+    /// Whether this address replaces another one that is known: always except in a Neighbor Advertisement without the
+    /// Override flag (RFC 4861, section 7.2.5).
     pub replaces: bool,
 }
 
@@ -22,7 +23,8 @@ pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => arp(own, from, to),
         (IpAddr::V6(from), IpAddr::V6(to)) => solicitation(own, from, to),
-        // Sides of one IP version are a matter of the configuration; an unspecified source is legal in both.
+        // The configuration ensures that both have the same IP version; otherwise the source is unspecified, which is
+        // legal in both.
         (_, IpAddr::V4(to)) => arp(own, Ipv4Addr::UNSPECIFIED, to),
         (_, IpAddr::V6(to)) => solicitation(own, Ipv6Addr::UNSPECIFIED, to),
     }
@@ -79,7 +81,7 @@ pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
     said.filter(|s| is_station(s.mac))
 }
 
-/// The address of one station: neither a group's nor none.
+/// Whether it is the address of one station: neither a group address nor zero.
 fn is_station(mac: Mac) -> bool {
     mac.0[0] & 1 == 0 && mac != Mac::default()
 }
@@ -125,7 +127,8 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     match b[at] {
         SOLICITATION if head.src == neighbour => Some(Said { mac: option(options, SOURCE_ADDRESS)??, replaces: true }),
         ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
-            // The option may be missing in an answer to one (section 4.4): then the sender is the neighbour, and known.
+            // The option may be missing in the answer to a unicast solicitation (section 4.4): then the Ethernet source
+            // is the neighbour's address.
             match option(options, TARGET_ADDRESS)? {
                 Some(mac) => Some(Said { mac, replaces: flags & OVERRIDE != 0 }),
                 None => Some(Said { mac: mac_at(b, 6)?, replaces: false }),

@@ -1,4 +1,4 @@
-//! Asking for the next hop's Ethernet address before a gateway starts. Apart from learning, because here it waits.
+//! Resolution of the next hop's Ethernet address before a gateway starts. Apart from learning, because this code waits.
 
 use super::message::{request, said};
 use crate::own::Own;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-/// Why a neighbour is not known.
+/// Why a neighbour was not resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum NeighbourError {
     /// It does not answer.
@@ -34,9 +34,9 @@ pub enum NeighbourError {
 const ATTEMPTS: u32 = 5;
 const WAIT: Duration = Duration::from_millis(600);
 
-/// Asks for a neighbour until it answers, a few seconds at most, on all ports of one side (one a worker, each with the
-/// worker's pool; at least one): the interface chooses the queue at which the answer arrives. Answers requests for our own
-/// addresses meanwhile.
+/// Asks for a neighbour until it answers, a few seconds at most, on all ports of one side (one for each worker, with
+/// the worker's pool; at least one): the interface chooses the queue at which the answer arrives. Meanwhile it answers
+/// requests for our own addresses.
 ///
 /// # Errors
 /// When the neighbour does not answer, a port is broken, or `stop` is set.
@@ -76,7 +76,7 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, request: &[u8]) -> Result<(), PortE
     Ok(())
 }
 
-/// The neighbour's address if it is among what has come in; requests for our own are answered.
+/// The neighbour's address if a received frame has it; answers requests for our own.
 fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Result<Option<Mac>, PortError> {
     let (mut burst, mut answers): (Burst, Burst) = (port::burst(), port::burst());
     port.receive(pool, &mut burst)?;
@@ -103,7 +103,7 @@ mod tests {
     use wire::AddrRange;
     use wire::Prefix6;
 
-    /// The other half of this crate is the neighbour: what one asks the other answers, at the second of our two queues.
+    /// The neighbour is played by `Own` of this crate; its answer arrives at the second of our two queues.
     #[test]
     fn a_neighbour_that_answers_is_found() {
         let own = |last: u8| Own {

@@ -2,7 +2,7 @@
 
 use super::{Bucket, TruthConfig};
 
-/// When the current trial began, and the last overload. A trial is another one after a pause, as for [`Bucket`].
+/// When the current trial began, and the last overload. A new trial begins after a pause, as for [`Bucket`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spells {
     began: u64,
@@ -13,7 +13,8 @@ pub(super) struct Spells {
 }
 
 impl Spells {
-    /// Whether a frame is lost that comes at this time, in nanoseconds from 1 on; `overload` if the capacity is exceeded.
+    /// Whether a frame that arrives at this time (in nanoseconds, from 1 on) is lost; `overload` if the capacity is
+    /// exceeded.
     pub(super) fn take(&mut self, now: u64, config: &TruthConfig, overload: bool) -> bool {
         if self.last == 0 || now - self.last >= Bucket::PAUSE {
             *self = Spells { began: now, ..Spells::default() };

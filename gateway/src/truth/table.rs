@@ -10,7 +10,7 @@ pub enum WhenFull {
     Refuse,
     /// The oldest connection is removed.
     DropOldest,
-    /// So many of the oldest are removed at once; at least one.
+    /// This number of the oldest are removed at once; at least one.
     Collect(usize),
 }
 
@@ -98,7 +98,7 @@ mod tests {
         flow
     }
 
-    /// Which of so many connections are in a table of 100 after they were opened in turn.
+    /// Which connections are in a table of 100 after `opened` were opened in turn.
     fn left(when_full: WhenFull, opened: usize) -> std::ops::Range<usize> {
         let mut table = Table::new(100, when_full);
         let taken = (0..opened).filter(|&n| table.open(flow(n))).count();
