@@ -1,5 +1,5 @@
-//! Boxes of a test bed whose table nothing empties between trials: before a phase 1, either the connections of earlier ones
-//! have timed out, or the new ones have source ports that the box does not hold.
+//! Boxes of a test bed without the hook `clear`, whose table keeps its connections between trials: before a phase 1,
+//! either the connections of earlier ones have timed out, or the new ones have source ports that are not in the table.
 
 use crate::bed::Asked;
 use crate::{Dut, Scenario};
@@ -8,7 +8,7 @@ use method::{Count, Nanos};
 use tech::{Flows, Plays};
 use wire::PortRange;
 
-/// What comes before each phase 1 if nothing empties the table of a box.
+/// What happens before each phase 1 on a box without the hook `clear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithoutClear {
     /// A wait until all earlier connections have timed out.
@@ -28,17 +28,17 @@ pub(crate) const WITHOUT_CLEAR: &[Choice<WithoutClear>] = &[
     ),
 ];
 
-/// Parts that the ports of a scenario without ranges of its own have.
+/// Number of parts of the source ports in a scenario without port ranges.
 pub(crate) const PARTS: Count = 16;
 
 impl Dut {
-    /// How long the box keeps an idle connection, as far as the scenario says.
+    /// How long the box keeps an idle connection, according to the scenario.
     pub fn timeout_of_box(&self) -> Nanos {
         let state = self.technology().and_then(|(_, technology)| technology.state());
         state.and_then(|state| state.udp_timeout).unwrap_or(tech::TEST_TIMEOUT)
     }
 
-    /// Whether the box with this role may keep connections. In each technology one of both edges is stateless.
+    /// Whether the box with this role may keep connections. In each technology, one of the two edges is stateless.
     fn has_state_in(&self, role: &str) -> bool {
         let Some((_, technology)) = self.technology() else { return true };
         match role {
@@ -51,8 +51,9 @@ impl Dut {
 }
 
 impl Scenario {
-    /// How long a box keeps idle connections that nothing empties, with the time that it may take to remove what has timed out:
-    /// 1.1 times its time-out and 1 s. `None` for a device whose table is emptied, and for one without state.
+    /// How long a box without the hook `clear` keeps idle connections, with a margin for the removal of those that have
+    /// timed out: 1.1 times its time-out, plus 1 s. `None` for a device whose table is cleared, and for one without
+    /// state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
         let bed = self.bed_of(dut).filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
         let clears = bed.boxes.iter().all(|(role, keys)| keys.clears(Asked::of(dut, role)) || !dut.has_state_in(role));
@@ -60,12 +61,12 @@ impl Scenario {
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }
 
-    /// Whether the phases 1 on this device have source ports of their own.
+    /// Whether each phase 1 on this device has fresh source ports.
     pub fn has_fresh_ports(&self, dut: &Dut) -> bool {
         self.measure.without_clear == WithoutClear::FreshPorts && self.keeps(dut).is_some()
     }
 
-    /// How many of these parts of the source ports the table of a box has room for, as far as the scenario says.
+    /// How many of these parts of the source ports fit into the table of a box, according to the scenario.
     pub fn parts_in_table(&self, dut: &Dut, connections: Count) -> usize {
         match dut {
             Dut::External { keys, .. } => {
@@ -81,8 +82,8 @@ impl Scenario {
         parts(flows.source_ports, of_a_port, connections).min(self.parts_in_table(dut, connections))
     }
 
-    /// Mean wait before each phase 1 at a point, where a trial takes this time without it; 0 for a device whose table is emptied.
-    /// With fresh ports, the last trial on the same ports lies one trial for each other part back.
+    /// Mean wait before each phase 1 at a point; `trial` is the time of a trial without it. 0 for a device whose table
+    /// is cleared. With fresh ports, there is one trial for each other part since the last trial on the same ports.
     pub fn mean_wait(&self, dut: &Dut, connections: Count, trial: Nanos) -> Nanos {
         let Some(keeps) = self.keeps(dut).filter(|_| connections > 0) else { return Nanos(0) };
         if !self.has_fresh_ports(dut) {
@@ -93,7 +94,7 @@ impl Scenario {
     }
 }
 
-/// Parts of a range of source ports, each the fewest ports with so many connections.
+/// Parts of a range of source ports, each with the fewest ports for `connections` connections.
 fn parts(ports: PortRange, of_a_port: u64, connections: Count) -> usize {
     (u64::from(ports.count()) / connections.max(1).div_ceil(of_a_port.max(1))) as usize
 }
