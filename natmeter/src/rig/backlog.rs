@@ -8,7 +8,7 @@ use dut::host::{Here, Host, Log};
 use dut::{DutError, RunDir, Sink, Target};
 use std::sync::Arc;
 
-/// The queue, as deep as natmeter may make it. Dropping it restores the setting.
+/// The queue, with the greatest depth that natmeter may set. Dropping it restores the setting.
 pub(super) struct Backlog {
     /// Its depth in frames; none if the kernel does not show it here.
     depth: Option<u64>,
@@ -19,10 +19,10 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Raises the depth to that of kernel devices whose packets are steered, unless it is as deep.
+    /// Raises the depth to that of kernel devices whose packets are steered, unless it is at least as great.
     ///
     /// # Errors
-    /// If another run has the settings of this machine.
+    /// If another run has changed the settings of this machine.
     pub(super) fn raised(sink: &Sink) -> Result<Backlog, RigError> {
         Backlog::raised_on(Here::new(), RunDir::of_this_user(), sink)
     }
@@ -47,7 +47,7 @@ impl Backlog {
         self.depth.map(|depth| ("netdev_max_backlog".to_owned(), depth.to_string()))
     }
 
-    /// Why it may bound a result, if it is not as deep as natmeter wants.
+    /// Why it may bound a result, if its depth is less than natmeter needs.
     pub(super) fn doubt(&self) -> Option<String> {
         const WHAT: &str = "The queue in front of each core that forwards packets of the box";
         match (self.depth, &self.refused) {
@@ -71,7 +71,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// A machine whose queues are so deep.
+    /// A machine whose queues have this depth.
     fn machine(depth: Option<&str>) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         if let Some(depth) = depth {

@@ -43,7 +43,7 @@ pub struct Boxes {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
+    /// Which boxes have their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
     /// Whether packets of such a box are steered to the core of the tester, too.
     pub shares_core: bool,
@@ -100,7 +100,7 @@ pub(super) fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
-/// What one box is told. `device` is the place that natmeter made for it, if it made one.
+/// The configuration of one box. `device` is the namespace or guest that natmeter made for it, if any.
 pub fn config_of(
     bed: &Bed,
     (role, keys): (&str, &BoxKeys),
@@ -143,7 +143,7 @@ pub fn config_of(
     }
 }
 
-/// Asks a box that is in no particular state: whether it is alive, and how many connections it has. Returns the answer in words.
+/// Asks a box in any state whether it is alive, and how many connections it has. Returns the answer in words.
 ///
 /// # Errors
 /// If a hook fails, or the box cannot be reached.
@@ -170,7 +170,7 @@ fn owner() -> String {
     format!("{} {}", host.trim(), std::process::id())
 }
 
-/// The hooks of a software, with those of the user in their place.
+/// The hooks of a software, replaced by those of the user where there are any.
 fn joined(of_software: Hooks, own: Hooks) -> Hooks {
     Hooks {
         prepare: own.prepare.or(of_software.prepare),
@@ -195,17 +195,17 @@ pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }
 
-/// What a box must be at a point.
+/// The required state of a box at a point.
 pub struct OfPoint {
     /// Technology and part.
     asked: Asked,
     /// The placeholders of its hooks.
     values: Vec<(String, String)>,
-    /// Whether the scenario says how many cores it has.
+    /// Whether the scenario sets its number of cores.
     sets_cores: bool,
 }
 
-/// Returns what the box with this role must be at a point.
+/// Returns the required state of the box with this role at a point.
 ///
 /// # Errors
 /// If a file of the technology cannot be used.
@@ -217,7 +217,7 @@ pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoin
     values.extend(scenario.bed.iter().flat_map(|bed| addresses(bed, role)));
     values.extend(scenario.bed.iter().map(|bed| ("neighbours".to_owned(), neighbours(bed, role))));
     if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
-        // Both edges of a Dual DUT have the one customer.
+        // Both edges of a Dual DUT have the same one customer.
         let rows = technology.customers(plays, &scenario.traffic.flows, &open).map_err(RigError::Gateway)?;
         values.push(("customers".to_owned(), lines(&rows)));
         values.push(("mapping-rules".to_owned(), lines(&technology.mapping_rules(asked.part.plays()))));
@@ -241,8 +241,8 @@ fn addresses(bed: &Bed, role: &str) -> Vec<(String, String)> {
     dut::links::ENDS.into_iter().zip(guest::addresses(bed, at)).filter_map(of_side).flatten().collect()
 }
 
-/// Lines of side, address and Ethernet address of the tester beside a box, if the ports are interfaces of the user. On links of
-/// natmeter's the steps of the network have made the entries.
+/// Lines with side, address and Ethernet address of the tester next to a box, if the ports are interfaces of the user.
+/// On links that natmeter made, the steps of the network have made the entries.
 fn neighbours(bed: &Bed, role: &str) -> String {
     let of_tester = [bed.boxes.first(), bed.boxes.last()];
     let macs = (!bed.makes_links()).then(|| ports::macs(bed).ok()).flatten();
@@ -312,7 +312,8 @@ impl Boxes {
         uncounted.into_iter().chain(uncleared.map(Uncleared::in_words)).collect()
     }
 
-    /// Returns the engine's device, what restores the boxes, and what reads the spread over their queues after the trials.
+    /// Returns the engine's device, a function that restores the boxes, and a function that reads the spread over their
+    /// queues after the trials.
     pub fn running(self, uncleared: Option<Uncleared>) -> (Box<dyn Device>, Teardown, Teardown) {
         let (all, before) = (Arc::new(Mutex::new(self.running)), self.queues);
         let again = Arc::clone(&all);
@@ -340,13 +341,13 @@ struct Between {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
-    /// Which boxes have a Linux kernel of their own, which their own perf profiles.
+    /// Which boxes have their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
 }
 
 impl Device for Between {
     fn clear(&mut self) -> Result<(), TrialError> {
-        // An earlier point, or an earlier run, may have left connections, too.
+        // Earlier points and runs may have left connections, too.
         self.uncleared.as_mut().map_or(Ok(()), Uncleared::before_phase1)?;
         let mut all = self.all.lock().expect("no panic while held");
         all.iter_mut().try_for_each(|running| running.clear().map(drop)).map_err(|e| failed(&e))
@@ -360,7 +361,7 @@ impl Device for Between {
         let mut all = self.all.lock().expect("no panic while held");
         let counts: Vec<Option<u64>> =
             all.iter_mut().map(External::count).collect::<Result<_, _>>().map_err(|e| failed(&e))?;
-        // One box of several keeps the connections.
+        // Only one of several boxes keeps the connections.
         Ok(counts.into_iter().flatten().max())
     }
 
@@ -379,7 +380,7 @@ impl Device for Between {
         Ok(Cleared { took, how, clock: if is_of_device { ClockAt::Device } else { ClockAt::Tester } })
     }
 
-    /// The hook of each box that has it.
+    /// Runs the hook of each box that has one.
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         let hook = match what {
             Disruption::Reset => external::Disruption::Reset,
@@ -394,7 +395,8 @@ impl Device for Between {
         Err(TrialError::NotMeasurable(format!("no box of the bed has the hook `{}`", what.name())))
     }
 
-    /// Of a box in a namespace, the cores of this machine that forward its packets, if they are not those of the tester.
+    /// For a box in a namespace, the cores of this machine that forward its packets, if they are not those of the
+    /// tester.
     fn cpu_times(&mut self, of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         match self.here.get(of as usize) {
             Some(true) if !self.own_cores.is_empty() => Ok(Box::new(OfCores(self.own_cores.clone()))),
@@ -406,7 +408,8 @@ impl Device for Between {
         }
     }
 
-    /// The kernels of the boxes that have their own; else that of this machine, whose cores forward packets of boxes in namespaces.
+    /// Profiles the kernels of the boxes that have their own; else that of this machine, whose cores forward packets of
+    /// boxes in namespaces.
     fn profile(&mut self, profiler: Profiler) -> Result<Box<dyn Profiling>, TrialError> {
         match profile::on_boxes(&self.all, &self.profiled, profiler)? {
             Some(boxes) => Ok(boxes),
@@ -418,7 +421,7 @@ impl Device for Between {
         }
     }
 
-    /// Octets of all boxes whose hook tells them.
+    /// Memory of all boxes whose hook reports it, in octets.
     fn memory(&mut self) -> Result<Option<MemoryNow>, TrialError> {
         let mut all = self.all.lock().expect("no panic while held");
         let each: Vec<_> = all.iter_mut().map(External::memory).collect::<Result<_, _>>().map_err(|e| failed(&e))?;

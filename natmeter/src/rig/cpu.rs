@@ -1,4 +1,4 @@
-//! CPU times of devices on this machine: of cores, as the kernel tells them, and of the embedded gateway's workers.
+//! CPU times of devices on this machine: of cores, as the kernel reports them, and of the embedded gateway's workers.
 
 use dut::cpu::CoreTimes;
 use engine::{CoreTime, CpuTimes};
@@ -33,8 +33,8 @@ impl CpuTimes for OfCores {
 /// Nanoseconds that each worker spent in rounds with frames, since the last call.
 pub(super) type Busy = Box<dyn FnMut() -> Result<Vec<u64>, EmbeddedError> + Send>;
 
-/// Reads the times of polling workers: the kernel sees them busy all the time, so their idle time is that of rounds without
-/// frames.
+/// Reads the times of polling workers: the kernel counts them as busy all the time, so their idle time is that of
+/// rounds without frames.
 pub(super) struct OfWorkers {
     busy: Busy,
     began: Instant,

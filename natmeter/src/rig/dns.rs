@@ -1,5 +1,6 @@
-//! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client and server at the ports of a test
-//! bed. The crate `dut` builds the bed and starts the programs, and the crate `dns` is client and judge; this module joins both.
+//! Beds for DNS: client, device and authoritative server in namespaces of this machine, or client and server at the
+//! ports of a test bed. The crate `dut` builds the bed and starts the programs, and the crate `dns` is client and
+//! judge; this module connects the two.
 
 use super::place::Place;
 use super::{Bed as TestBed, Process, Rig, RigError, boxes, failed, kernel};
@@ -42,8 +43,8 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
     }
 }
 
-/// Returns the gateway of this program as a program of its own: with packet sockets on the interfaces of the bed, and with the
-/// parameters of the scenario's technology.
+/// Returns the gateway of this program as a separate process: with packet sockets on the interfaces of the bed, and
+/// with the parameters of the scenario's technology.
 fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
     let mut config = "[gateway]\nplays = \"dual\"\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
     for (side, Interface { name, address, neighbour }) in ["left", "right"].into_iter().zip(dut::dns::interfaces()) {
@@ -58,7 +59,7 @@ fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
     for (key, value) in parameters {
         let _ = writeln!(config, "{key} = {value}");
     }
-    // A scenario without customers means those of its traffic, and the gateway's file must name them.
+    // If the scenario names no customers, those of its traffic are meant, and the gateway's file must name them.
     if technology.name() == "nat44" && !parameters.iter().any(|(key, _)| key == "inside") {
         let _ = writeln!(config, "inside = [\"{}\"]", scenario.traffic.flows.inside.covering());
     }
@@ -85,7 +86,7 @@ struct OnTheWay {
     facts: FactTable,
     doubts: Vec<String>,
     restore: Option<Box<dyn FnOnce() -> Vec<String>>>,
-    /// What is read of the boxes after the trials.
+    /// Reads doubts about the boxes after the trials.
     spread: Option<Box<dyn FnOnce() -> Vec<String>>>,
 }
 
@@ -228,7 +229,7 @@ fn stand(between: Between, names: Names, process: &Process, whose: &str) -> Resu
     // The server's own answer has the AAAA record of the zone, or none.
     let expected = if names.aaaa(names.probe()).is_some() { Expected::Zone } else { Expected::Nothing };
     let answered = wait_for_answers(&beside, &names, expected, &process.interrupted);
-    // Why a program has ended says more than that it does not answer.
+    // The reason why a program has ended is a better error than that it does not answer.
     bed.see_that_programs_run()?;
     answered?;
     Ok(bed)
@@ -246,7 +247,7 @@ fn unopened(error: &std::io::Error) -> TrialError {
     ))
 }
 
-/// Queries that the receive queue of a socket with the kernel's default size holds, if the kernel tells it.
+/// Queries that the receive queue of a socket holds with the kernel's default size, if the kernel reports that size.
 fn queue() -> Option<Count> {
     let octets: u64 = std::fs::read_to_string("/proc/sys/net/core/rmem_default").ok()?.trim().parse().ok()?;
     Some(octets / TRUE_SIZE)
@@ -283,11 +284,11 @@ pub struct Ceiling {
 
 /// Length of a trial of the self-test.
 const SELF_TEST: Nanos = Nanos::from_millis(200);
-/// The first rate of the self-test, which any machine should do.
+/// The first rate of the self-test, which any machine should reach.
 const FIRST: Rate = Rate(2_000);
 /// The highest rate of the self-test.
 const LAST: Rate = Rate(16_000_000);
-/// Trials at a rate before it has failed: noise of the host is no limit of the tester.
+/// Trials at a rate before it counts as failed: host noise is no limit of the tester.
 const TRIES: u32 = 3;
 /// Halvings between the last rate that passed and the first that failed.
 const HALVINGS: u32 = 4;

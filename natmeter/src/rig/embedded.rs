@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wire::{AddrRange, OuterRange, PortRange, View};
 
-/// MTU of the gateway's links: the largest frames fit, in a tunnel too (RFC 8219, section 4.1).
+/// MTU of the gateway's links: large enough for the largest frames, also in a tunnel (RFC 8219, section 4.1).
 pub(super) const MTU: u16 = 9_216 + 40;
 
 /// Frames that may be inside the DUT beyond its queues.
@@ -64,7 +64,7 @@ pub(super) struct Path<'a> {
     pub wires: Wires,
     /// Steering of packets to the workers, from the left and from the right.
     pub steering: [Steering; 2],
-    /// Returns the router of native packets beside a function; `None` without native traffic.
+    /// Returns the router for native packets that is added to a function; `None` without native traffic.
     pub beside: &'a dyn Fn() -> Option<Beside>,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn wired(
     let ports = boxed(customer).zip(boxed(internet)).collect();
     let config = EmbeddedConfig::in_process(ports, pools, cores.workers.clone());
     let (embedded, mut companion): (_, Option<Companion>) = if cores.only_one {
-        // One core: the tester's thread polls the gateway, and an over-rate shows as a late sender.
+        // One core: the tester's thread polls the gateway, and an excessive rate shows as a late sender.
         settings.dut_loop = Loop::Inline;
         let (embedded, mut rounds) = Embedded::polled(clock, config, functions);
         (embedded, Some(Box::new(move || rounds.iter_mut().for_each(|round| round()))))

@@ -14,7 +14,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(path)?)))
 }
 
-/// Checks the files that a scenario names by loading them once, with the memory and time of a load in a run.
+/// Checks the files that a scenario names by loading them once, which takes the same memory and time as in a run.
 ///
 /// # Errors
 /// The errors of a file, marked at its name in the scenario.

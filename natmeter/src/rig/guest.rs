@@ -24,11 +24,11 @@ pub struct Booted {
     pub running: SharedGuest,
     /// What a report says about it.
     pub facts: FactTable,
-    /// Keep this machine's kernel out of the guest's ends of the links.
+    /// Keep this machine's kernel from using the guest's ends of the links.
     _mutes: Vec<Mute>,
 }
 
-/// The ends of natmeter's links at which a guest is.
+/// The ends of natmeter's links to which a guest is connected.
 pub struct Nics<'a> {
     /// The namespace with its interfaces, if it has any on this machine.
     pub namespace: &'a Netns,
@@ -83,7 +83,7 @@ impl Booted {
         };
         let running = SharedGuest::of(beside_tester_threads(ends.lanes, || Guest::boot(&config, &image, nics))?);
         let logged: Box<dyn Host> = Box::new(Log::over(running.clone(), Arc::clone(sink)));
-        // What the steps change ends with the guest.
+        // The changes of these steps end with the guest.
         Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&network::steps(network))?;
         let mut facts = FactTable::from([
             ("guest".to_owned(), in_words(&config)),
@@ -95,9 +95,9 @@ impl Booted {
     }
 }
 
-/// Boots a guest whose threads keep to the cores that the tester's threads leave free, with the best priority of ordinary
-/// threads there. Beside the tester, or behind other programs, they would starve, and their loss would be taken for the
-/// device's.
+/// Boots a guest whose threads run only on the cores that the tester's threads leave free, with the highest priority of
+/// ordinary threads there. On cores of the tester, or with less priority than other programs, they would starve, and
+/// their loss would be attributed to the device.
 fn beside_tester_threads<T: Send>(
     lanes: u32,
     boot: impl FnOnce() -> Result<T, DutError> + Send,
@@ -107,7 +107,7 @@ fn beside_tester_threads<T: Send>(
     if free.is_empty() {
         return Ok(boot()?);
     }
-    // A process inherits cores and priority of the thread that starts it.
+    // A process inherits cores and priority from the thread that starts it.
     std::thread::scope(|scope| {
         let starts = scope.spawn(|| {
             port::host::keep_to(free)?;
@@ -147,7 +147,7 @@ pub fn configure(
     let host = Namespace::between(tester.clone(), namespace.clone());
     let logged: Box<dyn Host> = Box::new(Log::over(host, Arc::clone(sink)));
     let steps = [network::with_ipv6(), network::steps(network), of_tester].concat();
-    // What the steps change ends with the namespace.
+    // The changes of these steps end with the namespace.
     Ok(Changes::on(logged, RunDir::of_this_user(), Arc::clone(sink)).carry_out(&steps)?)
 }
 
@@ -171,7 +171,7 @@ pub fn network(scenario: &Scenario, bed: &Bed, point: &Point, at: usize) -> [Sid
     })
 }
 
-/// The boxes on both sides of a box, by number; none where the tester is.
+/// The boxes on both sides of a box, by number; `None` where its neighbour is the tester.
 fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
     [at.checked_sub(1), Some(at + 1).filter(|&right| right < bed.boxes.len())]
 }
@@ -179,7 +179,7 @@ fn neighbours(bed: &Bed, at: usize) -> [Option<usize>; 2] {
 /// The address of a box, with the length of its prefix, and that of its next hop.
 pub type Ends = ((IpAddr, u8), IpAddr);
 
-/// The addresses of box number `at` on the left and on the right; none where only the user knows them.
+/// The addresses of box number `at` on the left and on the right; `None` where only the user knows them.
 pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
     let neighbours = neighbours(bed, at);
     [0, 1].map(|side| match neighbours[side] {
@@ -195,7 +195,7 @@ pub fn addresses(bed: &Bed, at: usize) -> [Option<Ends>; 2] {
 fn beside_tester(bed: &Bed, side: usize) -> Option<Ends> {
     let keys = bed.ports()[side].1;
     let gateway = keys.gateway?;
-    // A bed file in which no network has both addresses is refused.
+    // `scenario` refuses a bed file in which the two addresses share no network.
     let own = keys.addresses.iter().find(|(own, length)| scenario::bed::shares_network((*own, *length), gateway));
     let (tester, length) = own.copied().unwrap_or((gateway, 32));
     Some(((gateway, length), tester))

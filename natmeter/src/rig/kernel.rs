@@ -1,5 +1,5 @@
-//! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and tears it
-//! down; this module joins its ports and the engine.
+//! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and
+//! tears it down; this module connects its ports to the engine.
 
 use super::cpu::OfCores;
 use super::null::NullPath;
@@ -79,8 +79,8 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     DeviceConfig { software: software.to_owned(), config, bed }
 }
 
-/// Returns the cores of so many threads of the tester, and so many cores for packets of the kernel: those of the tester are the last
-/// of them.
+/// Returns cores for `of_tester` threads of the tester, and `of_device` cores for packets of the kernel: the tester
+/// gets the last cores.
 pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
     let (tester, others) = cores.split_at(of_tester.min(cores.len()));
@@ -141,7 +141,8 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
     Ok(())
 }
 
-/// Whether a device has the kernel of this machine, whose perf profiles it. The perf of a box over ssh is looked for before its trials.
+/// Whether a device runs on the kernel of this machine, which this machine's perf profiles. On a box over ssh, natmeter
+/// checks for perf before the trials.
 fn is_profiled_here(scenario: &Scenario) -> bool {
     let boxes = |dut: &Dut| {
         scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.has_kernel_of_tester()))
@@ -282,11 +283,11 @@ fn no_null(bed: &BedConfig) -> Option<String> {
     })
 }
 
-/// The kernel tells idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
+/// The kernel reports idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
 const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
 
-/// Returns the cost of a frame on the cores of the device: the time that they were not idle. `None` if the tester uses one of
-/// them.
+/// Returns the cost of a frame on the cores of the device: the time for which they were not idle. `None` if the tester
+/// uses one of them.
 fn price(bed: &BedConfig, running: &Running) -> Option<Price> {
     let work = Work::of(&bed.dut_cores).filter(|_| isolated(bed) == bed.dut_cores)?;
     let (running, last) = (Arc::clone(running), Cell::new((Instant::now(), Done::default())));

@@ -12,16 +12,16 @@ const TIME: Duration = Duration::from_millis(100);
 /// The ethertype for experiments within a site (IEEE Std 802-2014, section 9.2.4): no router forwards such frames.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Broadcast frames that one port sent, and where they came in.
+/// Broadcast frames that one port sent, and where they arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Frames that came back to the port.
     pub back: u64,
-    /// Frames that came in at the other port.
+    /// Frames that arrived at the other port.
     pub across: u64,
 }
 
-/// Sends one broadcast frame from each port, left first, and counts where it comes in.
+/// Sends one broadcast frame from each port, left first, and counts where it arrives.
 ///
 /// # Errors
 /// On an interrupt, or if a port fails.
@@ -47,7 +47,7 @@ pub fn probe(opened: &mut Opened, process: &Process) -> Result<[Seen; 2], RigErr
     Ok(seen)
 }
 
-/// A frame that no other tester sends: it has the time and the process in it.
+/// A frame that no other tester sends: it contains the time and the process.
 fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..6].fill(0xff);
@@ -60,7 +60,7 @@ fn frame(from: [u8; 6], time: u64, from_left: bool) -> [u8; 60] {
     frame
 }
 
-/// What is wrong with a bed on which frames were seen like this, with a way out; none if nothing is.
+/// What is wrong with a bed on which frames were seen like this, with a remedy; `None` if nothing is wrong.
 pub fn in_words(seen: [Seen; 2]) -> Option<String> {
     for (side, other, seen) in [("left", "right", seen[0]), ("right", "left", seen[1])] {
         let wrong = match seen {
@@ -82,7 +82,7 @@ pub fn in_words(seen: [Seen; 2]) -> Option<String> {
     None
 }
 
-/// Refuses a bed with a loop, unless the bed file knows about it. Looks once in a run.
+/// Refuses a bed with a loop, unless `i-know` of the bed file names it. Checks once in a run.
 ///
 /// # Errors
 /// If there is one, on an interrupt, or if a port fails.

@@ -1,4 +1,4 @@
-//! The interfaces of this machine as iproute2 shows them, and what speaks against sending test frames through one.
+//! The interfaces of this machine as iproute2 shows them, and the dangers of sending test frames through one.
 
 use serde::Deserialize;
 use std::net::IpAddr;
@@ -19,7 +19,8 @@ pub struct Found {
     pub addresses: Vec<(IpAddr, u8)>,
     /// Whether a default route leads through it, or through an interface above it.
     pub has_default_route: bool,
-    /// The interfaces above it, whose frames pass it too: VLANs, the bridge or bond of which it is a member, and theirs.
+    /// The interfaces above it, whose frames pass it too: VLANs, the bridge or bond of which it is a member, and those
+    /// above these.
     pub above: Vec<String>,
     /// The addresses of those.
     pub addresses_above: Vec<IpAddr>,
@@ -27,7 +28,7 @@ pub struct Found {
     pub master: Option<String>,
 }
 
-/// A finding that `i-know` of the bed file lifts: its name there, and the sentence.
+/// A finding that `i-know` of the bed file overrides: its name there, and the sentence.
 pub type Danger = (&'static str, String);
 
 #[derive(Deserialize)]
@@ -40,7 +41,7 @@ struct Link {
     operstate: String,
     #[serde(default)]
     linkinfo: LinkInfo,
-    /// The interface below it; of a veth the other end.
+    /// The interface below it; for a veth, the other end.
     #[serde(rename = "link")]
     below: Option<String>,
     master: Option<String>,
@@ -71,7 +72,7 @@ struct Route {
 const STACKED: [&str; 5] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
 impl Link {
-    /// Whether frames of this one leave through that one.
+    /// Whether frames of this interface leave through that one.
     fn is_above(&self, below: &str) -> bool {
         STACKED.contains(&self.linkinfo.info_kind.as_str()) && self.below.as_deref() == Some(below)
     }
@@ -154,7 +155,7 @@ impl Found {
         self.name == name || self.above.iter().any(|above| above == name)
     }
 
-    /// What speaks against test frames through this interface.
+    /// The dangers of test frames through this interface.
     pub fn dangers(&self) -> Vec<Danger> {
         let name = &self.name;
         let mut dangers = Vec::new();
@@ -184,8 +185,8 @@ impl Found {
     }
 }
 
-/// The addresses of this machine to which ssh sessions are connected: that of the user, and all that the kernel knows, because
-/// sudo removes the variable.
+/// The addresses of this machine to which ssh sessions are connected: that of the user's session, and all that the
+/// kernel lists, because sudo removes the variable.
 fn own_ends_of_ssh() -> Vec<IpAddr> {
     let connection = std::env::var("SSH_CONNECTION").unwrap_or_default();
     let own = connection.split_ascii_whitespace().nth(2).and_then(|address| address.parse().ok());

@@ -81,7 +81,7 @@ pub enum RigError {
     /// The program that was started as the device ended by itself.
     #[error("the program that was started as the device {0}")]
     Ended(String),
-    /// The test bed is not fit for test frames.
+    /// The test bed is unsuitable for test frames.
     #[error("{0}")]
     Bed(String),
     /// Another kind of device failed.
@@ -89,8 +89,8 @@ pub enum RigError {
     Dut(#[from] dut::DutError),
 }
 
-/// The same view with what the scenario says of its traffic: Ethernet source addresses, frame sizes, and native frames between these
-/// Ethernet addresses on the left and on the right.
+/// The same view with the scenario's settings of its traffic: Ethernet source addresses, frame sizes, and native frames
+/// between these Ethernet addresses on the left and on the right.
 ///
 /// # Errors
 /// If the flows of the native frames are inconsistent.
@@ -156,7 +156,7 @@ pub struct Process {
     pub has_no_loop: Arc<AtomicBool>,
 }
 
-/// What an error of the device is for a trial.
+/// Converts an error of the device to one of a trial.
 fn failed(error: &DutError) -> TrialError {
     let is_lost = error.is_lost_connection();
     let text = error.to_string();
@@ -183,7 +183,7 @@ impl Default for Process {
     }
 }
 
-/// What a frame costs a device.
+/// The cost of a frame on a device.
 pub struct Price {
     /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call.
     read: Box<dyn Fn() -> Option<(u64, u64)>>,
@@ -213,9 +213,9 @@ pub struct Rig {
     pub doubts: Vec<String>,
     /// Tester and device share a core, or there are more threads than cores.
     pub shares_core: bool,
-    /// Cost of a frame; `None` for devices that do not tell.
+    /// Cost of a frame; `None` for devices that do not report it.
     price: Option<Price>,
-    /// Reads what raises doubts about the results of the point only after its trials, one sentence each.
+    /// Returns the doubts about the results of the point that are known only after its trials, one sentence each.
     pub afterwards: Option<Box<dyn FnOnce() -> Vec<String>>>,
     /// Captures of its ports.
     pub captures: Captures,
@@ -265,8 +265,9 @@ impl Rig {
         }
     }
 
-    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call: the embedded
-    /// gateway's workers (link, plane, link), or the cores of a kernel device. `None` for devices that do not tell.
+    /// Returns the nanoseconds that the device spent on frames, and the number of frames, since the last call: the
+    /// embedded gateway's workers (link, plane, link), or the cores of a kernel device. `None` for devices that do not
+    /// report it.
     pub fn price(&self) -> Option<(u64, u64)> {
         self.price.as_ref().and_then(|price| (price.read)())
     }
@@ -308,7 +309,7 @@ enum Bed {
     Dns(Box<::dns::Tester<dns::InBed>>),
     /// A simulation, without frames.
     Simulated(Box<SimulatedDut>),
-    /// Nothing any more: the rig has been torn down.
+    /// Nothing: the rig has been torn down.
     Gone,
 }
 

@@ -26,7 +26,7 @@ pub(crate) const PAIRS: usize = 20;
 
 /// A worker may receive this many times its share of the frames; with more, the null device is slower than the path.
 const MOST_OF_SHARE: f64 = 1.25;
-/// Threads need time to publish what they counted; fewer frames say nothing about shares.
+/// Threads need time to publish their counters; fewer frames say nothing about shares.
 const ENOUGH: u64 = 10_000;
 
 /// Puts the null device in place of the device, or restores the device.
@@ -113,8 +113,9 @@ impl Rig {
         sent
     }
 
-    /// Measures the null device with frames of a plain cable in so many windows, after at most so many phases 1 if there are connections. `None`
-    /// if the device has no null device, or if its workers do not receive equal shares of these frames.
+    /// Measures the null device with frames of a plain cable in `windows` windows, after at most `fills` phases 1 if
+    /// there are connections. `None` if the device has no null device, or if its workers do not receive equal shares of
+    /// these frames.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -136,8 +137,8 @@ impl Rig {
         rates.map(|rates| are_equal(&shares).then_some(rates))
     }
 
-    /// Measures what a frame costs the device, in several windows at least as long as its clock needs. Returns nanoseconds a
-    /// frame of each.
+    /// Measures the cost of a frame on the device, in several windows at least as long as its clock needs. Returns the
+    /// nanoseconds per frame of each window.
     ///
     /// # Errors
     /// Those of [`Engine::overload`].
@@ -218,8 +219,8 @@ fn null_rates(
     Ok(NullRates { frames: median(frames), set_up })
 }
 
-/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A device
-/// of known truth needs no null device, because its scenario names its limits.
+/// Whether the path passes frames unchanged; otherwise, an impairment would be attributed to the null device. A
+/// known-truth device needs no null device, because its scenario names its limits.
 pub(crate) fn is_plain(scenario: &Scenario) -> bool {
     let is_known = scenario.duts.iter().any(|dut| dut.injected().is_some());
     scenario.impair.is_none() && scenario.capture.is_none() && !is_known

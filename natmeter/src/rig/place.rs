@@ -12,10 +12,10 @@ use scenario::{Point, Scenario};
 use std::os::fd::OwnedFd;
 use wire::Mac;
 
-/// The ports' namespace, and what stands in it.
+/// The ports' namespace, and what natmeter made for the boxes.
 pub struct Place {
     tester: Netns,
-    // The programs and the guests end before their links go.
+    // The programs and the guests end before their links are removed.
     programs: Vec<Started>,
     /// One for each box that is a guest, by the box's number.
     guests: Vec<(usize, guest::Booted)>,
@@ -30,7 +30,7 @@ impl Place {
     /// Finds or makes the ports of a bed.
     ///
     /// # Errors
-    /// If the links cannot be made, or if something speaks against test frames through the user's interfaces.
+    /// If the links cannot be made, or if test frames through the user's interfaces would be dangerous.
     pub fn of(bed: &Bed, process: &Process) -> Result<Place, RigError> {
         let place = |tester, queues, links| Place {
             tester,
@@ -72,7 +72,8 @@ impl Place {
         guest.map(|(_, guest)| On::Guest(guest.running.clone())).or_else(namespace)
     }
 
-    /// Boots the guests of a bed, and gives them and the namespaces that natmeter configures addresses and routes for a point.
+    /// Boots the guests of a bed, and sets addresses and routes for a point in them and in the namespaces that natmeter
+    /// configures.
     ///
     /// # Errors
     /// If no guest is built, one does not boot, or a step in it fails.
@@ -81,7 +82,7 @@ impl Place {
         if self.backlog.is_none() && bed.boxes.iter().any(|(role, keys)| is_steered(scenario, role, keys)) {
             self.backlog = Some(Backlog::raised(&process.commands.sink("machine"))?);
         }
-        // The old ones end first.
+        // The old guests end first.
         self.guests.clear();
         for (at, (role, keys)) in bed.boxes.iter().enumerate() {
             if !keys.has_network() {
@@ -124,7 +125,7 @@ impl Place {
         self.backlog.as_ref().and_then(Backlog::doubt)
     }
 
-    /// Namespace and name of the interface of a port. That of a TAP is the device's end.
+    /// Namespace and name of the interface of a port. For a TAP, it is the device's end.
     pub fn interface<'a>(&'a self, side: &str, keys: &'a PortKeys) -> (&'a Netns, &'a str) {
         let is_right = side == "right";
         match self.links.as_ref().map(Links::boxes) {
@@ -136,7 +137,7 @@ impl Place {
         }
     }
 
-    /// The Ethernet addresses of the ends of the boxes beside the tester, if natmeter made them: left, right.
+    /// The Ethernet addresses of the boxes' ends of the links to the tester, if natmeter made them: left, right.
     pub fn macs(&self) -> Option<[Mac; 2]> {
         self.links.as_ref().map(|_| links::macs(0, 1).map(Mac))
     }
@@ -162,13 +163,14 @@ impl Place {
         Ok(())
     }
 
-    /// How a program ended by itself, if one did.
+    /// How a program ended by itself; `None` if all run.
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
     }
 }
 
-/// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: they do not deliver them, too.
+/// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: these cores must not
+/// deliver the packets to the tester, too.
 fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
     if !is_steered(scenario, role, keys) {
         return Vec::new();
@@ -192,12 +194,14 @@ fn connection(keys: &BoxKeys) -> Connection {
     }
 }
 
-/// Whether no word of the user lifts a danger: frames with the operator's own addresses could leave through a default route.
+/// Whether `i-know` cannot override a danger: frames with the operator's own addresses could leave through a default
+/// route.
 fn is_final(bed: &Bed, danger: &str) -> bool {
     danger == "default-route" && !bed.keys.allow_addresses.is_empty()
 }
 
-/// Refuses ports through which test frames could leave the laboratory, unless the bed file knows about it.
+/// Refuses ports through which test frames could leave the laboratory, unless `i-know` of the bed file names the
+/// danger.
 fn refuse_dangers(bed: &Bed) -> Result<(), RigError> {
     let all = machine::interfaces().map_err(RigError::Bed)?;
     for (_, port) in bed.ports() {

@@ -1,5 +1,5 @@
-//! Two ports of a test bed as those of the tester, and the box between them as device. natmeter sets nothing up here but its own
-//! sockets; the box is changed by the hooks of the bed file.
+//! Two ports of a test bed as those of the tester, and the box between them as device. Here natmeter sets up only its
+//! own sockets; the hooks of the bed file change the box.
 
 use super::place::Place;
 use super::uncleared::Uncleared;
@@ -36,7 +36,7 @@ pub const FRAMES: usize = 16_384;
 /// Frames that a packet socket's ring holds; an XDP socket's has 2048 entries.
 const RING: usize = 8192;
 
-/// Both ports of a bed, opened: one pool and at most one queue of each port a lane.
+/// Both ports of a bed, opened: for each lane one pool and at most one queue of each port.
 pub struct Opened {
     pools: Vec<Pool>,
     left: Vec<Box<dyn Port>>,
@@ -46,11 +46,11 @@ pub struct Opened {
     owns: Owns,
     /// What a report says about the ports.
     facts: FactTable,
-    /// Keep this machine's kernel out of both ports.
+    /// Keep this machine's kernel from using both ports.
     mutes: Vec<Mute>,
 }
 
-/// The queues of a port, the Ethernet addresses on its link, and what the tester answers for there.
+/// The queues of a port, the Ethernet addresses on its link, and the addresses for which the tester answers there.
 type Side = (Vec<Box<dyn Port>>, Hop, Own);
 
 /// Opens both ports. The box's Ethernet addresses are 0 until [`Opened::resolve`].
@@ -61,7 +61,7 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) ->
     let here = place.tester().clone();
     let lanes = bed.lanes() as usize;
     let mut pools = Pool::for_workers(PoolConfig::umem(lanes, FRAMES))?;
-    // This machine's kernel has no part in a TAP. Two VLANs of one interface are muted once.
+    // This machine's kernel does not use the tester's end of a TAP. Two VLANs of one interface are muted once.
     let kept_out = [&bed.left, &bed.right].into_iter().filter(|keys| keys.io != PortIo::Tap);
     let interfaces: BTreeSet<&str> = kept_out.map(|keys| keys.interface.as_str()).collect();
     let mutes = interfaces.into_iter().map(|name| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
@@ -124,7 +124,8 @@ pub fn macs(bed: &Bed) -> Result<[Mac; 2], RigError> {
     Ok([mac(&bed.left)?, mac(&bed.right)?])
 }
 
-/// The line rate of the slower port with frames of this size, in frames per second: as the bed file says it, or the link.
+/// The line rate of the slower port with frames of this size, in frames per second: from the bed file, or else from the
+/// link.
 pub fn line_rate(bed: &Bed, frame_size: usize) -> Option<u64> {
     let here = Netns::current().ok()?;
     let of_link = |keys: &PortKeys| LinkFacts::of(&here, &keys.interface).ok()?.frames_per_second(frame_size);
@@ -305,7 +306,8 @@ impl Opened {
         sides.map(|(side, hop)| (format!("{side} neighbour"), hop.next.to_string())).collect()
     }
 
-    /// Receives what waits at both ports, and shows each frame: whether it came in on the left, and its octets.
+    /// Receives the frames that wait at both ports, and passes each to `show`: whether it came in on the left, and its
+    /// octets.
     ///
     /// # Errors
     /// If a port fails.
@@ -323,8 +325,8 @@ impl Opened {
         Ok(())
     }
 
-    /// Receives what waits at both ports, answers what asks the tester itself, and shows the other frames as
-    /// [`Self::receive`] does.
+    /// Receives the frames that wait at both ports, answers requests to the tester itself, and shows the other frames
+    /// as [`Self::receive`] does.
     ///
     /// # Errors
     /// If a port fails.
@@ -371,7 +373,7 @@ impl Opened {
         self.hops[usize::from(!of_left)].own.0
     }
 
-    /// The lanes of the engine, and what must live as long as they.
+    /// The lanes of the engine, and the objects that must live as long.
     fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
         let Opened { pools, left, right, owns, mutes, .. } = self;
         let (mut left, mut right) = (left.into_iter(), right.into_iter());
@@ -391,7 +393,7 @@ fn side_of(left: bool) -> plane::Side {
     if left { plane::Side::Customer } else { plane::Side::Internet }
 }
 
-/// Answers what the box asks the tester itself.
+/// Answers the box's requests to the tester itself.
 fn service(owns: Owns) -> engine::Service {
     Box::new(
         move |left, frame| {
@@ -416,7 +418,7 @@ pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Pro
     Ok(rates[WINDOWS / 2])
 }
 
-/// What must live as long as the ports.
+/// Objects that must live as long as the ports.
 type Held = (Vec<Mute>, Place);
 
 /// An engine on the ports alone, without a box.
@@ -430,8 +432,8 @@ fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) ->
     Ok((Engine::new(process.clock, lanes, view, Box::new(NoDevice), settings, interrupted)?, (mutes, place)))
 }
 
-/// Measures how many frames per second and direction the tester can send over these ports: the highest of several windows. The
-/// frames go to the port that sends them, so that no box accepts them.
+/// Measures how many frames per second and direction the tester can send over these ports: the highest of several
+/// windows. The frames have the sending port's own address as destination, so that no box accepts them.
 ///
 /// # Errors
 /// If the ports cannot be opened or fail.
@@ -440,7 +442,7 @@ pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &P
     Ok(most_sent(&mut engine, cable)?)
 }
 
-/// The highest of several windows in which nothing has to come back.
+/// The highest of several windows in which no frame has to come back.
 ///
 /// # Errors
 /// On an interrupt, or if a port fails.
@@ -511,7 +513,7 @@ pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -
     })
 }
 
-/// What both sides send and expect.
+/// The view: what both sides send and expect.
 fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
     let Dut::External { plays, technology, .. } = &scenario.duts[point.dut] else {
         unreachable!("over a bed, the device is external")

@@ -1,4 +1,4 @@
-//! The protocol of a foreign frame in a word, for people who look for its sender.
+//! The name of a foreign frame's protocol, to help you find its sender.
 
 /// Names the protocol of an Ethernet frame.
 pub(super) fn name(frame: &[u8]) -> &'static str {

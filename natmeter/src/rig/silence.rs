@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Counts the frames that come in on the left and on the right within this time, by protocol. Answers what asks the tester
-/// itself, and does not count it.
+/// Counts the frames that arrive on the left and on the right within this time, by protocol. Answers requests to the
+/// tester itself, and does not count them.
 ///
 /// # Errors
 /// On an interrupt, or if a port fails.
@@ -31,10 +31,11 @@ pub fn listen(
     Ok(heard)
 }
 
-/// Refuses an isolated bed with prefixes of the operator's own on whose ports somebody speaks. Listens once in a run.
+/// Refuses an isolated bed with the operator's own prefixes if foreign frames arrive at its ports. Listens once in a
+/// run.
 ///
 /// # Errors
-/// If frames come in, on an interrupt, or if a port fails.
+/// If frames arrive, on an interrupt, or if a port fails.
 pub fn require(opened: &mut Opened, time: Duration, process: &Process) -> Result<(), RigError> {
     if process.is_silent.load(Ordering::Relaxed) {
         return Ok(());

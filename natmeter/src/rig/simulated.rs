@@ -1,10 +1,10 @@
-//! The simulated device of a scenario: what its keys inject.
+//! The simulated device of a scenario, with the behaviour that its keys set.
 
 use method::simulated::{ControlTruth, SimulatedDut, Truth};
 use method::{Nanos, Rate, Ratio};
 use scenario::Simulated;
 
-/// Returns the device of these keys; rates in bits per second are those of frames of so many octets.
+/// Returns the device of these keys; rates in bits per second are those of frames of `frame` octets.
 pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
     let rate = |rate: scenario::quantity::WrittenRate| Rate(rate.frames_per_second(frame));
     let share = |ppm: u32| Ratio::from_ppm(ppm.into());
@@ -41,14 +41,14 @@ pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
     SimulatedDut::new(truth, keys.seed)
 }
 
-/// What its keys inject beside forwarding.
+/// The behaviour that its keys set in addition to forwarding.
 fn control(keys: &Simulated, frame: usize) -> ControlTruth {
     let share = |ppm: u32| Ratio::from_ppm(ppm.into());
     let idle = if keys.idle_ppm.is_empty() { &[0][..] } else { &keys.idle_ppm };
     ControlTruth {
         tear_down_rate: Rate(keys.tear_down_rate.frames_per_second(frame)),
         tear_down_empty: keys.tear_down_empty,
-        // By default a hundredth, as far as times of a real device repeat.
+        // By default a hundredth, about the spread of a real device.
         tear_down_spread: keys.tear_down_spread.unwrap_or(Nanos(keys.tear_down_empty.0 / 100)),
         entry_bytes: keys.entry_octets,
         buckets: (keys.buckets, keys.bucket_octets),

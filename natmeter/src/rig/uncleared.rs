@@ -1,5 +1,5 @@
-//! What comes before each phase 1 on a box whose table nothing empties: a wait until the connections of earlier ones have timed
-//! out, or source ports that the box does not hold.
+//! What happens before each phase 1 on a box without the hook `clear`: a wait until the connections of earlier ones
+//! have timed out, or a choice of source ports that are not in the box's table.
 
 use super::{Process, RigError, failed};
 use dut::RunDir;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use wire::{Mac, PortRange, View};
 
-/// A box whose table nothing empties.
+/// A box without the hook `clear`.
 pub struct Uncleared {
     /// How long the box keeps an idle connection, with a margin.
     keeps: Duration,
@@ -24,16 +24,17 @@ struct FreshPorts {
     ranges: Vec<PortRange>,
     used: UsedPorts,
     taken: Option<PortRange>,
-    /// Whether ports whose connections may still be in the table are better than a wait.
+    /// Whether to use ports whose connections may still be in the table rather than to wait.
     is_check: bool,
 }
 
 impl Uncleared {
-    /// Returns what must come before each phase 1 on this box; `None` if something empties its table, and in the check of a bed
-    /// without fresh ports, whose frames may meet connections of an earlier one. `own` is the box's Ethernet address on the left.
+    /// Returns what must happen before each phase 1 on this box; `None` if the box has the hook `clear`, and in the
+    /// check of a bed without fresh ports, whose frames may meet connections of an earlier one. `own` is the box's
+    /// Ethernet address on the left.
     ///
     /// # Errors
-    /// When the source ports are too few, or what is kept about them cannot be read.
+    /// When the source ports are too few, or the record of their use cannot be read.
     pub fn of(
         scenario: &Scenario,
         dut: &Dut,
@@ -79,10 +80,10 @@ impl Uncleared {
         }
     }
 
-    /// Waits until all connections that the next phase 1 could meet have timed out, and takes its source ports.
+    /// Waits until all connections that the next phase 1 could meet have timed out, and chooses its source ports.
     ///
     /// # Errors
-    /// On an interrupt, or when the ports cannot be noted.
+    /// On an interrupt, or when the use of the ports cannot be recorded.
     pub fn before_phase1(&mut self) -> Result<(), TrialError> {
         let Some(ports) = &mut self.ports else { return wait(self.keeps, &self.interrupted) };
         let now = SystemTime::now();
@@ -105,7 +106,7 @@ impl Uncleared {
 impl Drop for Uncleared {
     fn drop(&mut self) {
         if let Some(ports) = self.ports.as_mut().filter(|ports| ports.taken.is_some()) {
-            // Without this note, the next run takes the ports as used until it begins.
+            // Without this record, the next run assumes that the ports were in use until it begins.
             let _ = ports.used.leave(SystemTime::now());
         }
     }

@@ -1,5 +1,5 @@
-//! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures are written between trials,
-//! when time does not matter.
+//! Wrappers around the tester's ports that a scenario asks for: impairment and capture. Captures are written between
+//! trials, when delays do not matter.
 
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};

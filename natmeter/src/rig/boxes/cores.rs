@@ -1,4 +1,5 @@
-//! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and what a report says of all.
+//! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and what a report says
+//! about all.
 
 use super::named;
 use crate::rig::RigError;
@@ -7,7 +8,7 @@ use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};
 
-/// The boxes to whose cores this machine steers their packets.
+/// The boxes whose packets this machine steers to their cores.
 pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
     let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| {
         keys.cores_by() == Some(bed::CoresBy::Steering) && scenario.sweep.cores.sets(role)
@@ -37,7 +38,7 @@ pub(super) fn cores_here(scenario: &Scenario, bed: &Bed, point: &Point) -> Vec<u
     }
 }
 
-/// Whose cores vary, and how many the other boxes have, for the report of a bed of several boxes.
+/// Which box varies its cores, and how many cores the others have, for the report of a bed of several boxes.
 pub(super) fn cores_of_boxes(scenario: &Scenario, bed: &Bed) -> FactTable {
     let cores = &scenario.sweep.cores;
     let mut facts = FactTable::new();

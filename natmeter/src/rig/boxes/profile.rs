@@ -50,7 +50,7 @@ impl Profiling for OnBoxes {
         let mut result = Ok(());
         for (at, name, recording) in &recordings {
             let Some(running) = boxes.get_mut(*at) else { continue };
-            // After a failure the others end, too.
+            // After a failure, the other recordings end, too.
             match running.finish_profile(recording, from, to, STACKS) {
                 Ok(stacks) => {
                     let of_box = profile_of(&stacks, &recording.cores, self.frequency, from, to);

@@ -1,11 +1,11 @@
-//! How a box spread what it received over the queues of its interfaces.
+//! How the packets that a box received were spread over the queues of its interfaces.
 
 use crate::rig::RigError;
 use dut::external::External;
 use dut::queues::Queues;
 use scenario::bed::{self, BoxKeys};
 
-/// The packets that the queues of a box had received, of each of its interfaces.
+/// The packets that the queues of a box had received, for each of its interfaces.
 pub(super) struct Received {
     role: String,
     interfaces: Vec<(String, Queues)>,
@@ -14,7 +14,7 @@ pub(super) struct Received {
 impl Received {
     pub(super) fn by(role: &str, keys: &BoxKeys, running: &mut External) -> Result<Received, RigError> {
         let mut interfaces = Vec::new();
-        // Software of the user may be no Linux.
+        // A box with software of the user may not run Linux.
         let names = keys.both_interfaces().filter(|_| keys.software.is_some_and(bed::Software::is_of_linux));
         if let Some(names) = names {
             let queues = running.queues(names)?;
@@ -23,7 +23,7 @@ impl Received {
         Ok(Received { role: role.to_owned(), interfaces })
     }
 
-    /// The doubts about its spread since then.
+    /// Doubts about the spread since then.
     pub(super) fn lopsided(self, running: &mut External) -> Vec<String> {
         let [left, right] = &self.interfaces[..] else { return Vec::new() };
         let Ok(now) = running.queues([&left.0, &right.0]) else { return Vec::new() };
