@@ -1,5 +1,5 @@
-//! Addresses in number: ranges, and prefixes of both versions. Apart from the flow space, because pools, rules, routes and
-//! scenarios have them without any flow.
+//! Sets of addresses: ranges, and prefixes of both versions. Apart from the flow space, because pools, rules, routes
+//! and scenarios use them without flows.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,20 +23,20 @@ impl AddrRange {
     pub fn last(&self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.first).saturating_add(self.count - 1))
     }
-    /// Whether an address lies inside.
+    /// Whether an address lies in it.
     pub fn contains(&self, a: Ipv4Addr) -> bool {
         (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
     }
-    /// The longest prefix that holds all of them.
+    /// The longest prefix that contains all of them.
     pub fn covering(&self) -> Prefix4 {
         let differing = self.first.to_bits() ^ self.last().to_bits();
         Prefix4 { addr: self.first, len: differing.leading_zeros() as u8 }
     }
-    /// The fewest prefixes that hold these addresses, and no others.
+    /// The smallest set of prefixes that cover exactly these addresses.
     pub fn prefixes(&self) -> Vec<Prefix4> {
         prefixes(self.first.to_bits().into(), u64::from(self.last().to_bits()) + 1)
     }
-    /// The fewest prefixes that hold these addresses but for `hole`, and no others.
+    /// The smallest set of prefixes that cover exactly these addresses without `hole`.
     pub fn prefixes_without(&self, hole: Ipv4Addr) -> Vec<Prefix4> {
         if !self.contains(hole) {
             return self.prefixes();
@@ -54,7 +54,7 @@ impl fmt::Display for AddrRange {
     }
 }
 
-/// The fewest prefixes of the addresses from `from` to before `to`.
+/// The smallest set of prefixes for the addresses from `from` up to, but without, `to`.
 fn prefixes(mut from: u64, to: u64) -> Vec<Prefix4> {
     let mut all = Vec::new();
     while from < to {
@@ -81,7 +81,7 @@ impl Prefix4 {
     pub fn mask(&self) -> u32 {
         (u64::from(u32::MAX) << (32 - u32::from(self.len.min(32)))) as u32
     }
-    /// Whether an address lies inside.
+    /// Whether an address lies in it.
     #[inline]
     pub fn contains(&self, addr: u32) -> bool {
         (addr ^ u32::from(self.addr)) & self.mask() == 0
@@ -116,7 +116,7 @@ impl Prefix6 {
     pub fn first(&self) -> u128 {
         self.addr.to_bits() & self.mask()
     }
-    /// Whether an address lies inside.
+    /// Whether an address lies in it.
     #[inline]
     pub fn contains(&self, addr: u128) -> bool {
         (addr ^ self.addr.to_bits()) & self.mask() == 0

@@ -1,8 +1,8 @@
-//! Native IPv6 frames beside those that the DUT translates or tunnels (RFC 8219, section 5.3).
+//! Native IPv6 frames in addition to those that the DUT translates or tunnels (RFC 8219, section 5.3).
 
 use crate::view::View;
 
-/// Which frames of a sender are foreground frames: that with sequence number i is one if i mod n < m.
+/// Which frames of a sender are foreground frames: the frame with sequence number i is one if i mod n < m.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreground {
     m: u64,
@@ -19,7 +19,7 @@ pub struct Background {
 }
 
 impl Foreground {
-    /// This share of all frames, in parts per million: m and n are coprime (RFC 8219, section 5.3).
+    /// The foreground with this share of all frames, in parts per million: m and n are coprime (RFC 8219, section 5.3).
     ///
     /// # Panics
     /// When the share is 0 or above 1,000,000.
@@ -49,7 +49,7 @@ fn divisor(a: u32, b: u32) -> u32 {
 }
 
 impl View {
-    /// The same with native frames beside its own.
+    /// The same with native frames in addition to its own.
     #[must_use]
     pub fn beside(self, background: Option<Background>) -> View {
         let mut view = View { background, ..self };

@@ -1,5 +1,5 @@
-//! The values of many flows side by side: one array a value instead of one structure a flow, so that the
-//! arithmetic of a whole burst becomes vector code. A file of its own, because sender and judge share it.
+//! The values of many flows: one array for each value instead of one structure for each flow, so that the arithmetic of
+//! a whole burst becomes vector code. A separate file, because sender and judge share it.
 
 use crate::fields::{Fields, Source, Values};
 use crate::flow::FlowSpace;
@@ -12,10 +12,11 @@ pub const BATCH: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 7]);
 
-/// Where subscribers are in [`Batch`] and [`Values`].
+/// Index of the subscribers in [`Batch`] and [`Values`].
 pub(crate) const SUBSCRIBER: usize = 6;
 
-/// The variable header words of [`BATCH`] frames, as they lie in memory. Those that a layout has not mean nothing.
+/// The variable header words of [`BATCH`] frames, as they lie in memory. Words that a layout does not have are
+/// meaningless.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Both IPv4 addresses.
@@ -46,7 +47,7 @@ impl Words {
 }
 
 impl Batch {
-    /// Become the values of these flows, about which nothing has been learned.
+    /// Set the values of these flows, without anything that phase 1 teaches.
     #[inline(never)]
     pub fn set(&mut self, space: &FlowSpace, flows: &[u32; BATCH]) {
         let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port, subscriber] = &mut self.0;
@@ -60,7 +61,7 @@ impl Batch {
         &self.0[SUBSCRIBER]
     }
 
-    /// Set what phase 1 has shown of flow `j`.
+    /// Set the outside address and port that phase 1 has taught about flow `j`.
     ///
     /// # Panics
     /// When `j` is not below [`BATCH`].
@@ -70,7 +71,7 @@ impl Batch {
         self.0[Source::OuterPort as usize][j] = port as u32;
     }
 
-    /// What was set by [`Self::learned`] for flow `j`.
+    /// Outside address and port of flow `j`, as set by [`Self::learned`].
     ///
     /// # Panics
     /// When `j` is not below [`BATCH`].
@@ -108,7 +109,7 @@ impl Batch {
         self.gather::<1>(&ends.dst, rows, end_sums);
     }
 
-    /// Fetch the rows of one address: three loops, so that nothing is decided within one.
+    /// Fetch the rows of one address: three loops, so that none contains a branch.
     #[inline(always)]
     fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Row; 2]; BATCH], sums: &mut [u64; BATCH]) {
         let mut put = |j: usize, row: Row| {
@@ -133,7 +134,7 @@ impl Batch {
         }
     }
 
-    /// Call `each` with every row of a large table that [`Self::end_words`] will read, to bring it closer.
+    /// Call `each` with every row of a large table that [`Self::end_words`] will read, for a prefetch.
     #[inline(always)]
     pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
         for address in [&ends.src, &ends.dst] {

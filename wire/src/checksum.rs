@@ -1,8 +1,8 @@
-//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624). Sums are taken over words as
-//! they lie in memory: a ones' complement sum is the same in either byte order once it is swapped back,
-//! so a sum must only be stored with `to_ne_bytes` and never be compared with a number.
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624). Sums are computed over words as they lie in
+//! memory. A ones' complement sum is the same in either byte order after swapping its bytes, so a sum must only be
+//! stored with `to_ne_bytes`, and never be compared with a number.
 
-/// A ones' complement sum under way, not yet folded.
+/// An unfolded ones' complement sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(pub u64);
 
@@ -21,7 +21,7 @@ impl Sum {
     /// Add eight bytes as they lie in memory.
     #[inline(always)]
     pub fn word(self, w: u64) -> Sum {
-        // Two 32-bit halves: 2^32 additions fit before anything is lost.
+        // Two 32-bit halves: 2^32 additions cannot overflow.
         Sum(self.0 + (w & 0xffff_ffff) + (w >> 32))
     }
     /// Add four bytes as they lie in memory.
@@ -29,12 +29,12 @@ impl Sum {
     pub fn half(self, w: u32) -> Sum {
         Sum(self.0 + w as u64)
     }
-    /// Add a number that stands big-endian on the wire.
+    /// Add a number that is big-endian on the wire.
     #[inline(always)]
     pub fn be16(self, v: u16) -> Sum {
         Sum(self.0 + v.to_be() as u64)
     }
-    /// Add a number that stands big-endian on the wire.
+    /// Add a number that is big-endian on the wire.
     #[inline(always)]
     pub fn be32(self, v: u32) -> Sum {
         Sum(self.0 + v.to_be() as u64)
@@ -51,25 +51,26 @@ impl Sum {
         let s = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
         (s.wrapping_add(s.rotate_left(16)) >> 16) as u16
     }
-    /// The checksum field that makes everything summed so far right, as it lies in memory.
+    /// The checksum field for everything summed so far, as it lies in memory.
     #[inline(always)]
     pub fn checksum(self) -> [u8; 2] {
         (!self.fold()).to_ne_bytes()
     }
-    /// Whether data that includes its checksum field is right: the sum folds to all ones.
+    /// Whether data that includes its checksum field is valid: the sum folds to all ones.
     #[inline(always)]
     pub fn is_valid(self) -> bool {
         self.is_multiple() & (self.0 != 0)
     }
-    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero. A multiplication by the inverse
-    /// modulo 2^64 finds it out: of all numbers only the multiples become small.
+    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero. Computed by a multiplication with
+    /// the inverse modulo 2^64: only for multiples is the product small.
     #[inline(always)]
     pub(crate) fn is_multiple(self) -> bool {
         const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
         self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
     }
-    /// Add eight bytes as they lie in memory, with the carry added at the other end: half the work of [`Self::word`],
-    /// but the sum is full at once, so only these and [`Self::fold`], [`Self::checksum`], [`Self::is_valid`] may follow.
+    /// Add eight bytes as they lie in memory, with an end-around carry: half the work of [`Self::word`], but the sum
+    /// then uses all 64 bits, so that only this method, [`Self::fold`], [`Self::checksum`] and [`Self::is_valid`] may
+    /// follow.
     #[inline(always)]
     pub(crate) fn word_around(self, w: u64) -> Sum {
         let (s, carry) = self.0.overflowing_add(w);

@@ -1,7 +1,7 @@
-//! Division of many numbers by the same one. Apart from the flow space that is built of it, because it is arithmetic alone.
+//! Division of many numbers by the same one. Apart from the flow space, which uses it, because it is only arithmetic.
 
-/// Exact division by a constant, by one multiplication, without a branch and in 32-bit factors: in a loop over many
-/// numerators it becomes vector code.
+/// Exact division by a constant, with one multiplication, without a branch and with 32-bit factors: a loop over many
+/// numerators becomes vector code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     pub(crate) by: u32,

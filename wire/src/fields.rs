@@ -1,5 +1,5 @@
-//! The fields in which the frames of a stream differ: where each value comes from, and the values of a flow. Apart from the
-//! template that they are filled into, because what is expected back is made of the same fields.
+//! The fields in which the frames of a stream differ: where each value comes from, and the values of a flow. Apart from
+//! the template that they are filled into, because expectations use the same fields.
 
 use crate::batch::{FrameWords, SUBSCRIBER};
 use crate::flow::Flow;
@@ -37,7 +37,7 @@ impl Source {
     }
 }
 
-/// Which values stand in the four fields of a UDP frame that differ from flow to flow.
+/// The sources of the four fields of a UDP frame that differ from flow to flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
     /// Source address.
@@ -51,7 +51,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Whether a value is needed that only phase 1 can teach.
+    /// Whether a field needs a value that only phase 1 teaches.
     pub fn needs_outer(&self) -> bool {
         [self.src, self.src_port, self.dst, self.dst_port].iter().any(|s| s.is_outer())
     }
@@ -67,13 +67,13 @@ impl Fields {
     }
 }
 
-/// The values that fields are filled from: those of the flow, and what was learned about it. Indexed by
-/// [`Source`], so that filling a field is a load and not a decision; the subscriber comes last.
+/// The values that fields are filled from: those of the flow, and those learned about it. Indexed by [`Source`], so
+/// that filling a field is a load without a branch; the subscriber is last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Values([u32; 7]);
 
 impl Values {
-    /// The values of a flow about which nothing has been learned.
+    /// The values of a flow, without learned ones.
     #[inline(always)]
     pub fn of(flow: Flow) -> Values {
         let Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber } = flow;
@@ -83,7 +83,7 @@ impl Values {
     pub(crate) fn from_array(values: [u32; 7]) -> Values {
         Values(values)
     }
-    /// With what phase 1 has shown of it.
+    /// With the outside address and port that phase 1 has taught.
     #[inline(always)]
     pub fn learned(mut self, addr: u32, port: u16) -> Values {
         self.0[Source::OuterAddr as usize] = addr;
@@ -108,7 +108,7 @@ impl Values {
     }
 }
 
-/// Ports (as they lie in memory), UDP length and checksum in their places of bytes 34..42.
+/// Ports (as they lie in memory), UDP length and checksum at their places in bytes 34..42.
 #[inline(always)]
 pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
     let ([p, q, r, s], [l, m]) = (ports.to_ne_bytes(), udp_len.to_be_bytes());

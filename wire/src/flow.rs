@@ -22,31 +22,31 @@ pub struct Flow {
     pub remote_addr: u32,
     /// Port of the Responder.
     pub remote_port: u16,
-    /// Which of the Initiator's subscribers.
+    /// Number of the Initiator's subscriber.
     pub subscriber: u32,
 }
 
 /// Why a flow space cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
-    /// A range is empty or runs over the end of its numbers.
+    /// A range is empty or exceeds the last number.
     #[error("{0} is empty or does not fit its number space: give a first value and at least one value")]
     Range(&'static str),
-    /// More connections than a connection index can name.
+    /// More connections than a connection index can number.
     #[error("the ranges span {0} flows; a flow space holds 1 to 4,294,967,296: narrow a range")]
     TooMany(u128),
-    /// More connections than the ranges give.
+    /// More connections than the ranges have flows.
     #[error("{wanted} connections were asked for, but the ranges give only {have} flows: widen a range")]
     TooFew {
-        /// Connections asked for.
+        /// Requested connections.
         wanted: u64,
-        /// Flows that there are.
+        /// Available flows.
         have: u64,
     },
     /// There is no such port set.
     #[error(transparent)]
     PortSet(#[from] PortSetError),
-    /// The port set of a subscriber does not hold the source ports.
+    /// The port set of a subscriber does not contain the source ports.
     #[error(
         "a subscriber's port set has {have} ports, but its source ports are to be numbers {first} to {last} of it: use fewer, or a shorter PSID"
     )]
@@ -64,10 +64,10 @@ pub enum FlowError {
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
     inside: Inside,
-    /// Where address and ports of a subscriber do not follow from its number.
+    /// Listed subscribers, whose addresses and ports do not follow from their numbers.
     list: Option<List>,
     remote: AddrRange,
-    /// All ones where the remote address follows from the subscriber, 2^8 apart (networks), else 0.
+    /// All ones if the remote address follows from the subscriber, 2^8 apart (networks), else 0.
     remote_by_subscriber: u32,
     remote_ports: PortRange,
     size: u64,
@@ -76,7 +76,7 @@ pub struct FlowSpace {
     by_remote: Divisor,
 }
 
-/// Networks of a router's test lie 2^this addresses apart.
+/// Networks of a router's test lie 2^`NETWORK` addresses apart.
 const NETWORK: u8 = 8;
 
 impl FlowSpace {
@@ -94,11 +94,11 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
-    /// `networks` networks on each side, 256 addresses apart, with one host in each: frames go from the host of a network on
-    /// one side to that of the network with the same number on the other side (RFC 2544, section 12).
+    /// `networks` networks on each side, 256 addresses apart, with one host in each: the host of a network sends to
+    /// that of the network with the same number on the other side (RFC 2544, section 12).
     ///
     /// # Errors
-    /// As [`Self::new`]; when the last address is none.
+    /// As [`Self::new`]; when the last address exceeds the address space.
     pub fn of_networks(
         networks: u32,
         inside: Ipv4Addr,
@@ -114,7 +114,7 @@ impl FlowSpace {
         Ok(FlowSpace { remote_by_subscriber: u32::MAX, ..space })
     }
 
-    /// Subscribers that all have the same address, told from each other by their tunnels (DS-Lite, RFC 6333).
+    /// Subscribers that all have the same address and differ in their tunnels (DS-Lite, RFC 6333).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -160,8 +160,8 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
-    /// Subscribers with an address and a port set each, as a list has them (the binding table of RFC 7596 from a file): of
-    /// every set the first `places` ports are used.
+    /// Subscribers with an address and a port set each, from a list (the binding table of RFC 7596 from a file); the
+    /// first `places` ports of every set are used.
     ///
     /// # Errors
     /// As [`Self::new`]; when a set has fewer ports.
@@ -196,14 +196,14 @@ impl FlowSpace {
     /// IPv4 address lacks, RFC 7597, section 5.2) and uses its first address.
     ///
     /// # Errors
-    /// When the last address is none.
+    /// When the last address exceeds the address space.
     pub fn apart(self, bits: u8) -> Result<FlowSpace, FlowError> {
         let inside = Inside { apart: bits.min(31), ..self.inside };
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
-    /// The flows with these source ports alone. `None` if subscribers share addresses by port sets or are listed, or if the space
-    /// lacks one of the ports.
+    /// Only the flows with these source ports. `None` if subscribers share addresses by port sets or are listed, or if
+    /// the space lacks one of the ports.
     pub fn with_source_ports(&self, ports: PortRange) -> Option<FlowSpace> {
         let (own, places) = (self.inside_ports(), ports.last.checked_sub(ports.first)?);
         let is_part = own.contains(ports.first) && own.contains(ports.last);
@@ -219,8 +219,9 @@ impl FlowSpace {
         })
     }
 
-    /// Parts of the source ports that have no port in common, each the fewest ports with `connections` flows; the last ports may be
-    /// in none. Empty for subscribers that share addresses by port sets or are listed, and if the space has too few flows.
+    /// Disjoint parts of the source ports, each with the fewest ports for `connections` flows; the last ports may be in
+    /// no part. Empty for subscribers that share addresses by port sets or are listed, and if the space has too few
+    /// flows.
     pub fn parts_of_source_ports(&self, connections: u64) -> Vec<PortRange> {
         let of_a_port = self.size / u64::from(self.inside.places);
         let own = self.inside_ports();
@@ -274,7 +275,7 @@ impl FlowSpace {
     pub fn subscribers(&self) -> u32 {
         self.inside.subscribers
     }
-    /// Whether several subscribers have the same address and ports, and are told from each other by something else.
+    /// Whether several subscribers have the same address and ports, and differ in something else.
     pub fn is_overlapping(&self) -> bool {
         self.inside.own_address == 0 && self.inside.subscribers > 1 && self.list.is_none()
     }
@@ -283,7 +284,7 @@ impl FlowSpace {
         if let Some(list) = &self.list {
             return list.addrs;
         }
-        // More than 2^32 - 1 addresses are none of a flow space.
+        // A flow space never has more than 2^32 - 1 addresses.
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() as u32 }
     }
     /// Source ports of the Initiator: from the lowest to the highest that any subscriber uses.
@@ -346,8 +347,8 @@ impl FlowSpace {
         u32::from(self.remote.first).wrapping_add(network).wrapping_add(remote)
     }
 
-    /// Header values of many flows side by side: `out[0]` inside addresses, then inside ports, remote addresses,
-    /// remote ports, subscribers, each as [`Self::flow`] has it.
+    /// Header values of many flows: `out[0]` inside addresses, then inside ports, remote addresses, remote ports,
+    /// subscribers, each as in [`Self::flow`].
     #[inline(always)]
     pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 5]) {
         let [inside_addr, inside_port, remote_addr, remote_port, subscriber] = out;
@@ -361,7 +362,7 @@ impl FlowSpace {
             subscriber[j] = rest;
         }
         if self.inside.subscribers == 1 && self.remote.count == 1 {
-            // The usual case, and a third of the work.
+            // The usual case, with a third of the work.
             *inside_addr = [self.inside.first; L];
             *remote_addr = [first_remote; L];
             *subscriber = [0; L];
@@ -483,7 +484,7 @@ mod tests {
         }
     }
 
-    /// RFC 7597, section 5.1: a customer that shares an address owns ports of its own PSID alone.
+    /// RFC 7597, section 5.1: a customer that shares an address owns only ports of its own PSID.
     #[test]
     fn sharing_subscribers_have_ports_of_their_own() {
         let (r, d) = remote();
@@ -556,7 +557,7 @@ mod tests {
     proptest! {
         #[test]
         fn division_is_exact(n: u32, by in prop_oneof![1u32.., 1u32..70_000], at in 0u32..3) {
-            // Just beside a multiple is where an inexact reciprocal would show.
+            // An inexact reciprocal would show next to a multiple.
             let beside = (n / by * by).wrapping_add(at).wrapping_sub(1);
             for n in [n, beside, u32::MAX - at] {
                 prop_assert_eq!(Divisor::new(by).div_rem(n), (n / by, n % by));

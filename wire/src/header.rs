@@ -1,5 +1,5 @@
-//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets and small readers. One file,
-//! because every layer needs the numbers of its neighbours.
+//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets and small readers. One file, because every
+//! layer needs the numbers of the adjacent layers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

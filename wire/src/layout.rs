@@ -1,5 +1,5 @@
-//! The three shapes of a test frame: IPv4/UDP, IPv6/UDP, IPv4/UDP in IPv6. What an IPv6 header's addresses are made
-//! from, and where everything stands. A file of its own, because template, expectation and batch must agree on it.
+//! The three layouts of a test frame: IPv4/UDP, IPv6/UDP, IPv4/UDP in IPv6; the sources of an IPv6 header's addresses,
+//! and the offsets of all fields. A separate file, because template, expectation and batch must agree on it.
 
 use crate::header;
 use crate::tag;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An IPv6 address as it lies in memory: 16 bytes a subscriber, so that a million of them stay in a cache.
+/// An IPv6 address as it lies in memory: 16 bytes for each subscriber, so that a million of them fit into a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(16))]
 pub struct Row(pub [u8; 16]);
@@ -28,13 +28,12 @@ impl From<u128> for Row {
     }
 }
 
-/// A table of rows. Its memory is its maker's choice: large tables want huge pages, which this crate
-/// cannot ask for.
+/// A table of rows. The caller chooses its memory: large tables need huge pages, which this crate cannot request.
 #[derive(Clone)]
 pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);
 
 impl Rows {
-    /// The rows that lie there.
+    /// The rows in this memory.
     pub fn new(memory: impl Deref<Target = [Row]> + Send + Sync + 'static) -> Rows {
         Rows(Arc::new(memory))
     }
@@ -69,7 +68,7 @@ impl fmt::Debug for Rows {
 }
 
 impl Row {
-    /// With these lowest 32 bits in place of zeros.
+    /// The row with these lowest 32 bits in place of zeros.
     #[inline(always)]
     pub(crate) fn with_low(mut self, low: u32) -> Row {
         self.0[12..].copy_from_slice(&low.to_be_bytes());
@@ -77,7 +76,7 @@ impl Row {
     }
 }
 
-/// Half of a first-level data cache of 48 KiB, which frames need as well.
+/// Rows that fit into half of a first-level data cache of 48 KiB; frames need the other half.
 const LARGE: usize = 1536;
 
 /// Where an IPv6 address of a frame comes from.
@@ -109,7 +108,7 @@ impl Address6 {
         matches!(self, Address6::ByOuter(_))
     }
 
-    /// Whether the rows are too many for the cache nearest to a core.
+    /// Whether there are too many rows for the first-level cache.
     pub(crate) fn is_large(&self) -> bool {
         match self {
             Address6::Constant(_) | Address6::ByOuter(_) => false,
@@ -117,7 +116,7 @@ impl Address6 {
         }
     }
 
-    /// The row of a flow with this subscriber, remote address, and what was learned of its outside address.
+    /// The row of a flow with this subscriber, remote address, and learned part of its outside address.
     ///
     /// # Panics
     /// When there is no such row.
@@ -142,18 +141,18 @@ pub struct Ends6 {
 }
 
 impl Ends6 {
-    /// Whether it is worth while to bring rows closer before they are read.
+    /// Whether prefetching rows is worth its cost.
     pub fn is_large(&self) -> bool {
         self.src.is_large() || self.dst.is_large()
     }
 
-    /// Those of frames that go the other way.
+    /// Those of frames in the opposite direction.
     pub fn reversed(&self) -> Ends6 {
         Ends6 { src: self.dst.clone(), dst: self.src.clone() }
     }
 }
 
-/// What a frame is made of between Ethernet and UDP.
+/// The headers of a frame between Ethernet and UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// IPv4.
@@ -180,7 +179,7 @@ impl Layout {
         self.head() + header::FCS
     }
 
-    /// Length of all headers and the tag, by which the code for a layout is chosen.
+    /// Length of all headers and the tag, which selects the code for a layout.
     pub(crate) const fn head(&self) -> usize {
         match self {
             Layout::Ipv4 => IPV4,
@@ -197,7 +196,7 @@ impl Layout {
         }
     }
 
-    /// That of frames that go the other way.
+    /// That of frames in the opposite direction.
     pub fn reversed(&self) -> Layout {
         match self {
             Layout::Ipv4 => Layout::Ipv4,
@@ -214,8 +213,8 @@ pub(crate) const IPV6: usize = header::ETH + header::IPV6 + header::UDP + tag::L
 /// [`Layout::head`] of IPv4 in IPv6.
 pub(crate) const TUNNEL: usize = header::IPV6 + IPV4;
 
-/// Call a function that is generic over the length of the head with that of a layout: once a batch, and everything
-/// inside is compiled for it.
+/// Call a function that is generic over the length of the head with that of a layout: the choice is made once a batch,
+/// and the function is compiled for each layout.
 macro_rules! by_head {
     ($head:expr, $owner:ident.$function:ident($($argument:expr),*)) => {
         match $head {
@@ -243,11 +242,11 @@ impl<const HEAD: usize> At<HEAD> {
     /// Both addresses of the IPv4 header.
     pub(crate) const ENDS4: usize = Self::UDP - 8;
     pub(crate) const IP4: usize = Self::UDP - header::IPV4;
-    /// Eight and four bytes of the first IP header in which everything stands that is the same in all frames, and where
-    /// in the four the hop limit is. The EtherType is among them.
+    /// Eight and four bytes of the first IP header with all fields that are the same in all frames, and the position of
+    /// the hop limit in the four. They include the EtherType.
     pub(crate) const FIRST: (usize, usize, u32) =
         if Self::HAS6 { (12, 18, hop_byte(3)) } else { (12, 20, hop_byte(2)) };
-    /// The same of the IPv4 header inside of IPv6.
+    /// The same for the IPv4 header inside IPv6.
     pub(crate) const SECOND: (usize, usize, u32) = (Self::IP4, Self::IP4 + 6, hop_byte(2));
 }
 

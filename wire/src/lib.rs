@@ -1,5 +1,5 @@
-//! What bytes mean: header layouts, checksums, the test tag; and the data in which the plane and the
-//! engine meet: flow space, templates, expectations, views.
+//! The meaning of bytes: header layouts, checksums, the test tag; and the data types that the plane and the engine
+//! share: flow space, templates, expectations, views.
 //!
 //! Nothing here reads a clock or a file, allocates per packet or uses `unsafe`.
 

@@ -1,5 +1,6 @@
-//! Frames of several sizes in one stream (IMIX): a sequence of sizes that repeats, so that the sequence number in the tag gives the
-//! size of a frame to its sender and its receiver. Any window as long as the sequence has exactly the mix (RFC 6985).
+//! Frames of several sizes in one stream (IMIX): a sequence of sizes that repeats, so that sender and receiver know the
+//! size of a frame from the sequence number in its tag. Any window as long as the sequence has exactly the mix (RFC
+//! 6985).
 
 use crate::expect::Expect;
 use crate::template::Template;
@@ -25,17 +26,17 @@ pub struct Mix {
     pub expect_left: Sizes<Expect>,
 }
 
-/// Different sizes of a mix, at most.
+/// Maximum number of different sizes of a mix.
 pub const MOST_SIZES: usize = 64;
 
 impl<T> Sizes<T> {
-    /// Returns that of the frame with this sequence number.
+    /// Returns the value for the frame with this sequence number.
     #[inline]
     pub fn of(&self, sequence: u64) -> &T {
         &self.kinds[usize::from(self.sequence[(sequence % self.sequence.len() as u64) as usize])]
     }
 
-    /// The same sequence of other things.
+    /// The same sequence of other values.
     fn map<U>(&self, f: impl FnMut(&T) -> U) -> Sizes<U> {
         Sizes { sequence: self.sequence.clone(), kinds: self.kinds.iter().map(f).collect() }
     }
@@ -59,8 +60,8 @@ impl Sizes<usize> {
 }
 
 impl View {
-    /// The same with frames of these sizes as IPv4, in octets with FCS, one after the other and again; without any: as it is. Its
-    /// own templates must be those of the largest.
+    /// The same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without sizes.
+    /// Its own templates must be those of the largest size.
     ///
     /// # Panics
     /// When there are more than [`MOST_SIZES`] different sizes, or a size cannot hold headers and tag.

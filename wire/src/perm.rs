@@ -1,7 +1,7 @@
-//! The keyed bijection on [0, N) that gives the pseudo-random order of phase 1 (RFC 9693, section 4.4,
-//! and RFC 4814) with no table in memory: a Feistel network of six rounds on a domain of a × 2^k ≥ N,
-//! walked on where it leaves [0, N). The order is pseudo-random in the sense of a benchmark, not cryptographic;
-//! its statistics are tested below.
+//! The keyed bijection on [0, N) that gives the pseudo-random order of phase 1 (RFC 9693, section 4.4, and RFC 4814)
+//! with no table in memory: a Feistel network of six rounds on a domain of a × 2^k ≥ N, repeated while its output is
+//! outside [0, N). The order is pseudo-random in the sense of a benchmark, not cryptographic; its statistics are tested
+//! below.
 
 const ROUNDS: usize = 6;
 
@@ -30,7 +30,7 @@ impl Permutation {
         let mut state = seed;
         let keys = std::array::from_fn(|_| {
             let random = splitmix(&mut state);
-            // A second factor that is never small, also where x is: small products would mix little.
+            // A second factor that is never small, even if x is: small products would mix little.
             Key(random as u16, (random >> 16) as u16 & 0x3fff | 0x4000)
         });
         Permutation { n, last: (n - 1) as u32, k, a, keys }
@@ -53,7 +53,8 @@ impl Permutation {
         self.walk(self.once(i))
     }
 
-    /// The things at many positions: `out[j] = get(positions[j])`. Several times as fast a thing as [`Self::get`].
+    /// The things at many positions: `out[j] = get(positions[j])`. Several times as fast for each thing as
+    /// [`Self::get`].
     ///
     /// # Panics
     /// When `out` is shorter than `positions`.
@@ -83,8 +84,8 @@ impl Permutation {
         if self.a > u16::MAX as u32 { self.lanes::<true>(p) } else { self.lanes::<false>(p) }
     }
 
-    /// Walk on while outside [0, N). The domain exceeds N by less than 2^k, so a step is rare and a long walk
-    /// practically never.
+    /// Repeat while the output is outside [0, N). The domain exceeds N by less than 2^k, so a repetition is rare, and
+    /// many in a row practically never occur.
     #[inline(always)]
     fn walk(&self, mut x: u32) -> u32 {
         if x > self.last {
@@ -103,7 +104,7 @@ impl Permutation {
 
     #[inline(always)]
     fn walk_all(&self, out: &mut [u32]) {
-        // One comparison for all: a loop with a way out for each would not become vector code.
+        // One comparison for all: a loop with an exit for each would not become vector code.
         if out.iter().fold(0, |a, &o| a.max(o)) > self.last {
             self.walk_each(out);
         }
@@ -116,8 +117,8 @@ impl Permutation {
         }
     }
 
-    /// [`Self::once`] on many positions side by side, in a form that compilers turn into vector code: 16-bit numbers
-    /// throughout (both halves fit), no branch, every array indexed alike.
+    /// [`Self::once`] on many positions, in a form that compilers turn into vector code: 16-bit numbers throughout
+    /// (both halves fit), no branch, every array indexed in the same way.
     #[inline(always)]
     fn lanes<const WHOLE: bool>(&self, p: &[u32; LANES]) -> [u32; LANES] {
         let (a, k) = (self.a as u16, self.k);
@@ -137,7 +138,7 @@ impl Permutation {
         std::array::from_fn(|j| (l[j] as u32) << k | r[j] as u32)
     }
 
-    /// The network for one position: the same function as [`Self::lanes`], in the form that is shortest for one.
+    /// The network for one position: the same function as [`Self::lanes`], in the form with the shortest latency.
     #[inline(always)]
     fn once(&self, i: u32) -> u32 {
         let (a, k) = (self.a, self.k);
@@ -145,7 +146,7 @@ impl Permutation {
         let (mut l, mut r) = (i >> k, i & mask);
         for [left, right] in self.keys.as_chunks::<2>().0 {
             let y = ((hash_above(r, *left) >> 16) * a) >> 16;
-            // l + y or l + y - a, both begun before y is known.
+            // l + y or l + y - a; both computations begin before y is known.
             let (below, carry) = l.wrapping_sub(a).overflowing_add(y);
             l = if carry { below } else { l + y };
             r = r.wrapping_add(hash_above(l, *right) >> (32 - k)) & mask;
@@ -154,24 +155,24 @@ impl Permutation {
     }
 }
 
-/// Positions worked on at a time: enough that the multiplications of some hide behind those of the others.
+/// Positions computed at a time: enough that the latencies of their multiplications overlap.
 const LANES: usize = 32;
-/// So few are faster one by one.
+/// Up to this number, positions are faster one by one.
 const FEW: usize = 5;
 
-/// Key of one round: what x is flipped by to give two factors, the second of them odd.
+/// Key of one round: XORed with x, its two parts give two factors, the second of them odd.
 #[derive(Clone, Copy, Debug)]
 struct Key(u16, u16);
 
-/// A hash of one half under a round key, nearly uniform over 16 bits: the two halves of a product of two
-/// functions of x. One multiplication a round, because a Feistel network does nothing but wait for its hash.
+/// A hash of one half under a round key, nearly uniform over 16 bits: the two halves of a product of two functions of
+/// x. One multiplication a round, because the latency of the hash is that of the Feistel network.
 #[inline(always)]
 fn hash(x: u16, key: Key) -> u16 {
     let (u, v) = (x ^ key.0, x ^ key.1 | 1);
     u.wrapping_mul(v) ^ high(u, v)
 }
 
-/// The same hash in the upper half of a word; what is in the lower half is not part of it.
+/// The same hash in the upper half of a word; the lower half is arbitrary.
 #[inline(always)]
 fn hash_above(x: u32, key: Key) -> u32 {
     let p = (x ^ key.0 as u32).wrapping_mul(x ^ key.1 as u32 | 1);
@@ -191,7 +192,7 @@ fn add_mod(x: u16, y: u16, m: u16) -> u16 {
     x.wrapping_sub(m.wrapping_sub(y)).min(x.saturating_add(y))
 }
 
-/// One step of the splitmix64 generator: the project's way of stretching a seed.
+/// One step of the splitmix64 generator, with which the project expands a seed.
 #[inline(always)]
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

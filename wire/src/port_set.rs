@@ -1,5 +1,5 @@
-//! Port sets of customers that share an IPv4 address (RFC 7597, section 5.1 and appendix B; RFC 7596 uses the
-//! same): which ports a PSID owns. In this crate, because flows, tables and rules all count through them.
+//! Port sets of customers that share an IPv4 address (RFC 7597, section 5.1 and appendix B; RFC 7596 uses the same):
+//! which ports a PSID owns. In this crate, because flows, tables and rules all enumerate their ports.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct PortSet {
     pub psid: u16,
 }
 
-/// Why there is no such port set.
+/// Why a port set is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortSetError {
     /// More bits than a port has.
@@ -85,7 +85,7 @@ impl PortSet {
         self.psid_of(port) == Some(self.psid)
     }
 
-    /// The place of a port in the set: [`Self::nth`] the other way round.
+    /// The place of a port in the set: the inverse of [`Self::nth`].
     #[inline]
     pub fn index_of(self, port: u16) -> Option<u32> {
         if !self.contains(port) {
@@ -131,7 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every port belongs to exactly one PSID or to none, and place and port are each other's inverse.
+        /// Every port belongs to exactly one PSID or to none, and the maps between place and port are inverse to each
+        /// other.
         #[test]
         fn places_and_ports_are_a_bijection(offset in 0u8..=16, bits in 0u8..=16, port: u16) {
             let len = bits.min(16 - offset);

@@ -1,4 +1,4 @@
-//! Ranges of ports. Apart from the flow space, because pools, expectations and scenarios have them without any flow.
+//! Ranges of ports. Apart from the flow space, because pools, expectations and scenarios use them without flows.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ impl PortRange {
     pub fn count(&self) -> u32 {
         self.last as u32 - self.first as u32 + 1
     }
-    /// Whether a port lies inside.
+    /// Whether a port lies in the range.
     pub fn contains(&self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }

@@ -1,5 +1,5 @@
 //! Subscribers and the addresses and ports that they send from: computed, or listed. Apart from the flow space, which
-//! only asks for the address and ports of a number.
+//! only needs the address and ports of a number.
 
 use crate::addr::AddrRange;
 use crate::flow::FlowError;
@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): of each port set those from place
+/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): those of each port set from place
 /// `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPorts {
@@ -23,15 +23,14 @@ pub struct SharedPorts {
     pub count: u32,
 }
 
-/// A number of subscribers, each with its address and source ports. The three kinds of
-/// subscribers are one formula.
+/// A number of subscribers, each with its address and source ports. One formula covers the three kinds of subscribers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) subscribers: u32,
     pub(crate) first: u32,
     /// 0 if all have the same address, else all ones.
     pub(crate) own_address: u32,
-    /// Addresses lie 2^this apart.
+    /// Addresses lie 2^`apart` apart.
     pub(crate) apart: u8,
     /// The set of PSID 0; all ports for subscribers with addresses of their own.
     pub(crate) set: PortSet,
@@ -55,7 +54,7 @@ impl Inside {
     }
 }
 
-/// A subscriber that is written down, and not counted out: its address and its ports.
+/// A subscriber from a list, not computed: its address and its ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// IPv4 address.
@@ -64,7 +63,7 @@ pub struct Listed {
     pub set: PortSet,
 }
 
-/// Listed subscribers, shared by everyone who reads them.
+/// Listed subscribers, shared by all readers.
 #[derive(Clone)]
 pub(crate) struct List {
     pub(crate) each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,

@@ -1,6 +1,6 @@
-//! The test tag: 18 bytes at the start of the UDP payload, all that the smallest frame holds
-//! (METHODOLOGY.md, frames). It names trial, stream, sequence number and connection index of a frame, and ends in
-//! a compensation that keeps the UDP checksum right whatever the rest of the frame says.
+//! The test tag: 18 bytes at the start of the UDP payload, which is the whole payload of the smallest frame
+//! (METHODOLOGY.md, frames). It contains trial, stream, sequence number and connection index of a frame, and ends with
+//! a compensation that keeps the UDP checksum valid whatever the rest of the frame contains.
 
 use crate::header::word;
 
@@ -25,11 +25,11 @@ pub enum Kind {
 /// A tag as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Number of the trial, so that leftovers show.
+    /// Number of the trial, to recognise late frames.
     pub trial: u16,
     /// Kind in the low bits, direction in the top bit: see [`Tag::stream`].
     pub stream: u8,
-    /// Which of several senders of this direction.
+    /// Number of the sender in this direction.
     pub sender: u8,
     /// Sequence number of this sender, from 0.
     pub sequence: u64,
@@ -38,7 +38,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Where the number of the sender stands in a tag: the last byte of the second word.
+    /// Offset of the sender's number in a tag: the last byte of the second word.
     pub const SENDER_AT: usize = 15;
 
     /// The stream byte of a kind and direction.
@@ -46,7 +46,7 @@ impl Tag {
         kind as u8 | (reverse as u8) << 7
     }
 
-    /// The first 16 bytes as two words as they lie in memory; the compensation is the template's business.
+    /// The first 16 bytes as two words as they lie in memory; the template computes the compensation.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let magic = (MAGIC[0] as u64) << 56 | (MAGIC[1] as u64) << 48 | (MAGIC[2] as u64) << 40;
@@ -70,7 +70,7 @@ impl Tag {
     }
 }
 
-/// What the tags of one stream of one trial have in common, to recognise them by one comparison.
+/// The common bits of all tags of one stream of one trial, to recognise them by one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamId(u64);
 
@@ -78,7 +78,7 @@ pub struct StreamId(u64);
 const SEQUENCE_BITS: u32 = 16;
 
 impl StreamId {
-    /// Of this trial and stream byte.
+    /// The identifier of this trial and stream byte.
     pub const fn new(trial: u16, stream: u8) -> StreamId {
         let magic = (MAGIC[0] as u64) << 40 | (MAGIC[1] as u64) << 32 | (MAGIC[2] as u64) << 24;
         StreamId(magic | (stream as u64) << 16 | trial as u64)
@@ -97,9 +97,9 @@ impl StreamId {
         words[0] >> SEQUENCE_BITS == self.0
     }
 
-    /// Whether `words` are those of a tag by the sender of `first` that was sent `after` frames later, as far as the
-    /// second word says: the first must be the same. Zero if so. (Where the sequence number passes from one word into
-    /// the other, once in 2^24, it is not seen to be so.)
+    /// Zero if the second words `first` and `second` are of tags of one sender, the latter sent `after` frames later;
+    /// the first words must be the same. (When the sequence number carries from one word into the other, once in 2^24,
+    /// the result is not zero.)
     #[inline(always)]
     pub fn differs(first: u64, second: u64, after: u64) -> u64 {
         const INDEX: u64 = 0x00ff_ffff_ff00;

@@ -1,6 +1,6 @@
-//! How a frame is made: a template copied, a few fields filled in from the flow, the tag written, and the
-//! tag's compensation set so that the template's UDP checksum stays right. Data made before the trial;
-//! [`Template::write`] is the only thing the sender does per frame.
+//! How a frame is made: copy a template, fill in a few fields from the flow, write the tag, and set the tag's
+//! compensation so that the template's UDP checksum stays valid. The templates are made before the trial; for each
+//! frame the sender does no more than [`Template::write`].
 
 use crate::batch::{BATCH, Batch, FrameWords, Words};
 use crate::checksum::{Sum, pseudo_v4};
@@ -16,9 +16,9 @@ pub struct Template {
     bytes: Vec<u8>,
     /// The first of `bytes`.
     start: [u8; 32],
-    /// The IPv4 header inside of IPv6.
+    /// The IPv4 header inside IPv6.
     inner: [u8; 16],
-    /// UDP length and checksum in their places of the UDP header.
+    /// UDP length and checksum at their places in the UDP header.
     udp: u64,
     fields: Fields,
     layout: Layout,
@@ -28,7 +28,7 @@ pub struct Template {
     sources: Arc<[header::Mac]>,
 }
 
-/// What differs between the frames of a batch, worked out and ready to be stored.
+/// The octets that differ between the frames of a batch, computed and ready to be stored.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     first: [u64; BATCH],
@@ -37,15 +37,15 @@ pub struct Prepared {
     compensations: [u16; BATCH],
 }
 
-/// What a [`Template`] is made from.
+/// The parameters of a [`Template`].
 #[derive(Clone, Copy, Debug)]
 pub struct UdpFrame {
     /// Destination of the Ethernet header: the DUT.
     pub to: header::Mac,
     /// Source of the Ethernet header: the tester.
     pub from: header::Mac,
-    /// Frame size in octets **with** FCS, at least 64, of the frame as IPv4 alone: the same payload makes other layouts
-    /// longer by their overhead.
+    /// Frame size in octets **with** FCS, at least 64, of the frame with IPv4 only: with the same payload, other
+    /// layouts are longer by their overhead.
     pub size: usize,
     /// Time to live and hop limit; RFC 2544 has 10.
     pub ttl: u8,
@@ -57,8 +57,8 @@ impl Template {
     /// Offset of the tag in an Ethernet/IPv4/UDP frame.
     pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
-    /// An Ethernet/IPv4/UDP frame as RFC 2544, appendix C, has it: no options, DF clear, identification 0;
-    /// after the tag the payload is filled with incrementing octets.
+    /// An Ethernet/IPv4/UDP frame as in RFC 2544, appendix C: no options, DF clear, identification 0; after the tag the
+    /// payload is filled with incrementing octets.
     ///
     /// # Panics
     /// As [`Self::udp`].
@@ -83,7 +83,7 @@ impl Template {
         let udp_at = layout.tag_at() - header::UDP;
         let udp_len = (len - udp_at) as u16;
         put16(&mut b, udp_at + 4, udp_len);
-        // With every variable field, tag and compensation zero: the compensation makes them sum to nothing later.
+        // Computed with every variable field, tag and compensation zero: the compensation later makes their sum zero.
         let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).checksum();
         // Zero would mean that there is none (RFC 768).
         let sum = if sum == [0; 2] { [0xff; 2] } else { sum };
@@ -115,12 +115,12 @@ impl Template {
         }
     }
 
-    /// The same with these Ethernet source addresses, of which each connection has one.
+    /// The same with these Ethernet source addresses, one for each connection.
     pub fn from_sources(self, sources: Arc<[header::Mac]>) -> Template {
         Template { sources, ..self }
     }
 
-    /// The same with another size, in octets with FCS of the frame as IPv4 alone.
+    /// The same with another size, in octets with FCS of the frame with IPv4 only.
     ///
     /// # Panics
     /// As [`Self::udp`].
@@ -169,7 +169,7 @@ impl Template {
     pub fn udp_len(&self) -> u16 {
         header::be16(&self.bytes, self.tag_at() - header::UDP + 4)
     }
-    /// What stands between Ethernet and UDP.
+    /// The headers between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -177,7 +177,7 @@ impl Template {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Whether a frame needs what phase 1 learned.
+    /// Whether a frame needs the values that phase 1 learned.
     pub fn needs_outer(&self) -> bool {
         self.fields.needs_outer()
     }
@@ -215,8 +215,8 @@ impl Template {
         }
     }
 
-    /// Work out everything that differs between the frames of a batch with these header words: frame j bears `first`
-    /// with the sequence number j higher and with the index `indices[j]`.
+    /// Compute the octets that differ between the frames of a batch with these header words: frame j has the tag
+    /// `first` with a sequence number higher by j and with the index `indices[j]`.
     pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
         by_head!(self.layout.head(), self.prepare_in(words, first, indices, out));
     }
@@ -242,8 +242,8 @@ impl Template {
         (ip, !udp.fold())
     }
 
-    /// Write the first frames of a batch, from their header words and what was prepared of them, into `frames`, which
-    /// have the template's length: as many as there are, at most [`BATCH`].
+    /// Write the first frames of a batch, from their header words and prepared octets, into `frames`, which have the
+    /// template's length: as many as there are, at most [`BATCH`].
     ///
     /// # Panics
     /// When a frame has another length.
@@ -340,8 +340,8 @@ mod tests {
         [Layout::Ipv4, translated.reversed(), tunnel.clone(), translated]
     }
 
-    /// What `etherparse`, the independent judge, makes of a frame: IPv6 addresses, IPv4 addresses, ports. Every length
-    /// and checksum was right.
+    /// How `etherparse`, the independent judge, parses a frame: IPv6 addresses, IPv4 addresses, ports. It has verified
+    /// every length and checksum.
     fn parsed(bytes: &[u8]) -> (Option<[u128; 2]>, Option<[u32; 2]>, [u16; 2]) {
         use etherparse::{Ethernet2HeaderSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice};
         let ether = Ethernet2HeaderSlice::from_slice(bytes).unwrap();
@@ -416,7 +416,7 @@ mod tests {
         let mut words = Words::default();
         let mut prepared = Prepared::default();
         let indices = std::array::from_fn(|j| j as u32 * 0x0765_4321);
-        // The sequence number passes from one word of the tag into the other.
+        // The sequence number carries from one word of the tag into the other.
         let first =
             Tag { trial: 7, stream: Tag::stream(Kind::Data, true), sender: 3, sequence: (1 << 24) - 5, index: 0 };
         let space = FlowSpace::new(

@@ -1,5 +1,5 @@
 //! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it and the engine uses
-//! it, so the engine needs to know no technology.
+//! it, so that the engine is independent of technologies.
 
 use crate::header::Mac;
 use crate::{Background, Expect, FlowSpace, Mix, Permutation, PortRange, Template};
@@ -11,7 +11,7 @@ pub struct View {
     /// All flows that may be used.
     pub flows: FlowSpace,
     /// Connection index → flow number. It permutes all flows, so that the first N connections are spread over all
-    /// subscribers, addresses and ports of the flow space, however few they are.
+    /// subscribers, addresses and ports of the flow space, however small N is.
     pub order: Permutation,
     /// Connections (N): at most the flow space's size.
     pub connections: u64,
@@ -25,12 +25,12 @@ pub struct View {
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends to these only (RFC 9693).
     pub stateful: bool,
-    /// Offsets in a received frame at which the tag's magic tells test frames from all others, for XDP programs and the
-    /// like.
+    /// Offsets in a received frame at which the tag's magic distinguishes test frames from all others, for XDP programs
+    /// and the like.
     pub magic_at: Vec<usize>,
-    /// Frames of several sizes, in place of those of the templates, which are the largest.
+    /// Frames of several sizes, in place of those of the templates, which have the largest size.
     pub mix: Option<Mix>,
-    /// Native frames beside these; none where all frames are foreground.
+    /// Native frames in addition to these; `None` if all frames are foreground.
     pub background: Option<Background>,
 }
 
@@ -40,7 +40,7 @@ impl View {
         self.connections
     }
 
-    /// The same with flows of these source ports alone, in an order of their own. `None` if the flows have no such part
+    /// The same with only the flows of these source ports, in another order. `None` if the flows have no such part
     /// ([`FlowSpace::with_source_ports`]), or it has fewer flows than there are connections.
     pub fn with_source_ports(&self, ports: PortRange, seed: u64) -> Option<View> {
         let flows = self.flows.with_source_ports(ports).filter(|flows| flows.size() >= self.connections)?;
@@ -60,7 +60,7 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// Length of the longest frame that either side sends or receives, without FCS: what pools are made for.
+    /// Length of the longest frame that either side sends or receives, without FCS: the size for which pools are made.
     pub fn longest(&self) -> usize {
         let native = self.background.as_ref().map_or(0, |background| background.view.longest());
         let sent = self.left.len().max(self.right.len());

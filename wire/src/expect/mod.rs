@@ -1,6 +1,6 @@
-//! What a frame must look like when it comes back: constant bytes under a mask, fields that follow from
-//! the flow, fields that are learned, payload and checksums. Every received frame is held against this,
-//! so the right frame takes one straight path and only a wrong one is looked at closely.
+//! What a received frame must contain: constant bytes under a mask, fields that follow from the flow, fields that are
+//! learned, payload and checksums. Every received frame is compared with this; a correct frame takes one path without
+//! branches, and only for a wrong one is the mismatch determined.
 
 mod row;
 mod tcp;
@@ -16,7 +16,7 @@ use crate::range::PortRange;
 use crate::template::Template;
 use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 
-/// Why a frame is not what it must be. The first that applies, in this order.
+/// Why a frame is wrong: the first reason that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// Another length than it was sent with.
@@ -25,7 +25,7 @@ pub enum Mismatch {
     Address,
     /// A wrong port.
     Port,
-    /// A learned address or port outside what the DUT may use.
+    /// A learned address or port that the DUT must not use.
     Pool,
     /// Another field of the headers.
     Header,
@@ -35,7 +35,7 @@ pub enum Mismatch {
     Payload,
 }
 
-/// What the DUT may translate to.
+/// Outside addresses and ports to which the DUT may translate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OuterRange {
     /// Outside addresses.
@@ -48,11 +48,11 @@ pub struct OuterRange {
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    /// What must stand in the first IP header (with the EtherType) and in an IPv4 header inside of it.
+    /// Required values of the first IP header (with the EtherType) and of an IPv4 header inside it.
     headers: [Constant; 2],
-    /// UDP length in its place of the UDP header.
+    /// UDP length at its place in the UDP header.
     udp_len: u64,
-    /// Sum of the UDP pseudo header without addresses, and of everything behind the tag.
+    /// Sum of the UDP pseudo header without addresses, and of all octets behind the tag.
     udp_sum: u64,
     fields: Fields,
     layout: Layout,
@@ -64,7 +64,7 @@ pub struct Expect {
     /// Further addresses, with the same ports.
     also: Vec<AddrRange>,
     set: PortSet,
-    /// Bits that no outside address has.
+    /// Bits that are zero in every outside address.
     clear: u32,
     tail: Vec<u8>,
 }
@@ -73,12 +73,12 @@ pub struct Expect {
 pub type Hops = u16;
 
 impl Expect {
-    /// The expectation for what `sent` sends (in whatever layout), arriving with these fields in this layout.
+    /// The expectation for frames that `sent` sends (in any layout), when they arrive with these fields in this layout.
     ///
     /// Masked out, because a router, NAT or translator may change them: both MAC addresses; TOS, identification and DF;
-    /// traffic class and flow label; TTL and hop limits (judged apart); checksums (recomputed). Where phase 1 learns
-    /// and there is no IPv4 address in the layout, the lowest 32 bits of an outside IPv6 address stand for it; where there is
-    /// none, either, only the port is learned, as address 0.
+    /// traffic class and flow label; TTL and hop limits (judged apart); checksums (recomputed). If phase 1 learns and
+    /// the layout has no IPv4 address, the lowest 32 bits of an outside IPv6 address take its place; if there is no
+    /// such address, either, only the port is learned, with address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
         let size = sent.len() - sent.layout().overhead() + header::FCS;
         let (to, from) = Default::default();
@@ -112,7 +112,7 @@ impl Expect {
         }
     }
 
-    /// The same for what another template sends, which differs in its size only.
+    /// The same for frames of another template, which differs only in its size.
     #[must_use]
     pub fn of_sent(&self, sent: &Template) -> Expect {
         Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
@@ -121,22 +121,22 @@ impl Expect {
             .with_clear(self.clear)
     }
 
-    /// Where ports are learned: they must belong to this set, too.
+    /// The same; learned ports must belong to this set, too.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }
     }
 
-    /// Where addresses are learned: they may be these, too.
+    /// The same; learned addresses may also be these.
     pub fn or_of(self, also: Vec<AddrRange>) -> Expect {
         Expect { also, ..self }
     }
 
-    /// Where addresses are learned: these bits are zero in all of them.
+    /// The same; these bits must be zero in learned addresses.
     pub fn with_clear(self, clear: u32) -> Expect {
         Expect { clear, ..self }
     }
 
-    /// What must stand between Ethernet and UDP.
+    /// The required headers between Ethernet and UDP.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -144,11 +144,11 @@ impl Expect {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Length of a right frame, without FCS.
+    /// Length of a correct frame, without FCS.
     pub fn frame_len(&self) -> usize {
         self.len
     }
-    /// Whether checking needs what phase 1 learned.
+    /// Whether a check needs the values that phase 1 learned.
     pub fn needs_outer(&self) -> bool {
         self.fields.needs_outer()
     }
@@ -167,7 +167,7 @@ impl Expect {
         }
     }
 
-    /// The hop limits that stand in a frame, if it has the length of a right one.
+    /// The hop limits of a frame, if it has the length of a correct one.
     #[inline(always)]
     pub fn hops(&self, frame: &[u8]) -> Option<Hops> {
         (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))
@@ -184,13 +184,14 @@ impl Expect {
         }
     }
 
-    /// Whether the first frames (at most [`BATCH`]) of a batch of flows with these words are all right and arrived with these hop limits.
+    /// Whether the first frames (at most [`BATCH`]) of a batch of flows with these words are all correct and arrived
+    /// with these hop limits.
     #[inline(always)]
     pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
         by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
     }
 
-    // A function of its own for each layout: together they would keep each other from registers.
+    // A separate function for each layout: in one function they would compete for registers.
     #[inline(never)]
     fn all_right_in<'f, const HEAD: usize>(
         &self,
@@ -199,7 +200,7 @@ impl Expect {
         words: &Words,
     ) -> bool {
         let row = self.row::<HEAD>(hops);
-        // Not `all`: it is a loop of its own, with the row no longer in registers.
+        // Not `all`: its loop would not keep the row in registers.
         for (j, frame) in (0..BATCH).zip(frames) {
             if !row.right(frame, &words.at(j)) {
                 return false;
@@ -208,8 +209,8 @@ impl Expect {
         true
     }
 
-    /// As [`Self::all_right`] in phase 1, when outside addresses and ports are not yet known: puts what is seen into
-    /// `flows`.
+    /// As [`Self::all_right`] in phase 1, when outside addresses and ports are not yet known: stores those of the
+    /// frames in `flows`.
     #[inline(always)]
     pub fn all_right_and_new<'f>(
         &self,
@@ -237,7 +238,7 @@ impl Expect {
         true
     }
 
-    /// Hold a frame against the values of its flow.
+    /// Compare a frame with the values of its flow.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
@@ -247,7 +248,7 @@ impl Expect {
         by_head!(self.layout.head(), self.check_in(frame, &words)).map(|_| ())
     }
 
-    /// As [`Self::check`], with the words of a [`Batch`]; returns the hop limits of a right frame.
+    /// As [`Self::check`], with the words of a [`Batch`]; returns the hop limits of a correct frame.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -266,17 +267,17 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, words, false))
     }
 
-    /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns them as seen.
+    /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns those of the frame.
     ///
     /// # Errors
-    /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used what it may not.
+    /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used an address or port that it must not use.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
         let words = values.learned(0, 0).words(self.fields, &self.layout);
         by_head!(self.layout.head(), self.learn_in(frame, words)).map(|(addr, port, _)| (addr, port))
     }
 
-    /// As [`Self::learn`], with the words of a [`Batch`] about which nothing was learned; returns the hop limits, too.
+    /// As [`Self::learn`], with the words of a [`Batch`] without learned values; returns the hop limits, too.
     ///
     /// # Errors
     /// As [`Self::learn`].
@@ -296,7 +297,7 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, &words, true))
     }
 
-    /// Outside address and port of a frame that is right and one of this row.
+    /// Outside address and port of a frame, if it is correct and belongs to this row.
     #[inline(always)]
     fn right_and_new<const HEAD: usize>(
         &self,
@@ -310,7 +311,7 @@ impl Expect {
         (row.right(frame, &words) && self.in_pool::<HEAD>(addr, port)).then_some((addr, port))
     }
 
-    /// What all right frames have in common that arrive with these hop limits.
+    /// What all correct frames that arrive with these hop limits have in common.
     #[inline(always)]
     fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
         let [first, second] = self.headers;
@@ -326,7 +327,7 @@ impl Expect {
         }
     }
 
-    /// What is learned stands where the expected frame has its outer fields, as a NAT's translation does.
+    /// Sets the learned values in the fields where the expected frame has outside values.
     #[inline(always)]
     fn fill_outer<const HEAD: usize>(&self, head: &[u8; HEAD], words: &mut FrameWords) {
         words.addresses |= word(head, At::<HEAD>::ENDS4) & self.outer_bits.0;
@@ -334,7 +335,7 @@ impl Expect {
         if At::<HEAD>::HAS6
             && let Some(end) = self.outer_end
         {
-            // Where it is learned the sum has zeros for it.
+            // For a learned address, the sum contains zeros.
             let low = be32(head, low_at(end));
             words.ends[end] = words.ends[end].with_low(low);
             words.end_sum += u64::from(low.to_be());
@@ -346,7 +347,7 @@ impl Expect {
         if frame.len() == self.len { frame.first_chunk() } else { None }
     }
 
-    /// Outside address and port as they stand in a frame; whatever stands there where the frame has none.
+    /// Outside address and port of a frame; arbitrary octets if the frame has none.
     #[inline(always)]
     fn outer_seen<const HEAD: usize>(&self, head: &[u8; HEAD]) -> (u32, u16) {
         let f = &self.fields;
@@ -373,7 +374,7 @@ impl Expect {
         }
     }
 
-    /// Find out what is wrong with a frame.
+    /// Determine what is wrong with a frame.
     #[cold]
     fn explain<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords, learning: bool) -> Mismatch {
         let Some(head) = self.head::<HEAD>(frame) else { return Mismatch::Length };
@@ -395,12 +396,12 @@ impl Expect {
     }
 }
 
-/// Where the lowest 32 bits of an IPv6 address stand: of the source, or else of the destination.
+/// Offset of the lowest 32 bits of an IPv6 address: of the source, or else of the destination.
 const fn low_at(end: usize) -> usize {
     crate::layout::ENDS6.start + 16 * end + 12
 }
 
-/// Where the hop limit of an IPv6 header stands.
+/// Offset of the hop limit of an IPv6 header.
 const HOP_LIMIT_AT: usize = header::ETH + 7;
 
 #[cfg(test)]

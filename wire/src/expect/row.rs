@@ -1,5 +1,5 @@
-//! The straight path of a right frame: everything that must stand in it, compared without a decision on the way. Apart from
-//! what finds out why a frame is wrong, because this is where the receiver spends its time.
+//! The path of a correct frame: compares everything that the frame must contain, without a branch. Apart from the code
+//! that determines why a frame is wrong, because the receiver spends its time here.
 
 use crate::batch::FrameWords;
 use crate::checksum::Sum;
@@ -7,19 +7,19 @@ use crate::fields::place;
 use crate::header::{half, word};
 use crate::layout::{At, ENDS6};
 
-/// Eight and four bytes of a header that must stand there, and the masks that select them.
+/// Eight and four required bytes of a header, and the masks that select them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Constant {
     value: (u64, u32),
     mask: (u64, u32),
 }
 
-/// The offsets in a frame of the eight and of the four bytes of a [`Constant`], and which of the four are the hop limit: as
-/// [`At`] has it.
+/// The offsets in a frame of the eight and of the four bytes of a [`Constant`], and which of the four are the hop
+/// limit, as in [`At`].
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
-    /// What stands in `b` of the bits that the masks select.
+    /// The bits of `b` that the masks select.
     pub(super) fn of(b: &[u8], (long, short, _): Offsets, mask: ([u8; 8], [u8; 4])) -> Constant {
         let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
         Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
@@ -40,18 +40,18 @@ impl Constant {
     }
 }
 
-/// Of an IPv4 header behind an EtherType: type, version and header length; total length. More fragments and offset;
-/// protocol.
+/// Masks for an IPv4 header behind an EtherType: type, version and header length; total length. More fragments and
+/// offset; protocol.
 pub(super) const IPV4_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xff, 0, 0xff, 0xff, 0, 0], [0xbf, 0xff, 0, 0xff]);
-/// The same of one behind an IPv6 header.
+/// The same for one behind an IPv6 header.
 pub(super) const IPV4_SECOND: ([u8; 8], [u8; 4]) = ([0xff, 0, 0xff, 0xff, 0, 0, 0xbf, 0xff], [0xbf, 0xff, 0, 0xff]);
-/// Of an IPv6 header: type, version; payload length. Payload length, next header.
+/// Masks for an IPv6 header: type, version; payload length. Payload length, next header.
 pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0xff, 0xff], [0xff, 0xff, 0xff, 0]);
 
-/// Of the UDP header ports and length, but not the checksum.
+/// Mask for ports and length of the UDP header, without the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
-/// What all right frames of a row have in common, made once for many frames so that it stays in registers.
+/// What all correct frames of a row have in common, made once for many frames so that it stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'e, const HEAD: usize> {
     pub(super) len: usize,
@@ -63,7 +63,7 @@ pub(super) struct Row<'e, const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Row<'_, HEAD> {
-    /// Whether a frame is right: addresses, ports, every other header field that is not masked, all checksums and the
+    /// Whether a frame is correct: addresses, ports, every other header field that is not masked, all checksums and the
     /// payload.
     #[inline(always)]
     pub(super) fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
@@ -103,7 +103,8 @@ impl<const HEAD: usize> Row<'_, HEAD> {
         if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
     }
 
-    /// Called only once the addresses are known to be right, so that the sums of IPv6 addresses need not be made again.
+    /// Called only once the addresses are known to be correct, so that the sums of IPv6 addresses need not be computed
+    /// again.
     #[inline(always)]
     pub(super) fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
         let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -117,9 +118,8 @@ impl<const HEAD: usize> Row<'_, HEAD> {
             .word_around(word(head, udp + 16))
             .word_around(self.udp_sum + u64::from(compensation));
         // A zero field means "no checksum" in UDP over IPv4, and is forbidden over IPv6; every frame is sent with one,
-        // so zero is wrong.
-        // Two different ways to the same answer, because compilers pair equal ones in vectors, which here costs more.
-        // The UDP sum is not zero, because its checksum field is not.
+        // so zero is wrong. The two sums are tested in different ways, because compilers would combine equal tests into
+        // vectors, which costs more here. The UDP sum is not zero, because its checksum field is not.
         ip_valid & sum.is_multiple() & (u16::from_ne_bytes([head[udp + 6], head[udp + 7]]) != 0)
     }
 

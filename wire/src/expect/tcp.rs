@@ -1,5 +1,6 @@
-//! A TCP segment held against what is expected at a side: the same addresses, ports and pool as UDP frames, other headers.
-//! A file of its own, because a segment may be padded or not and is held against a connection, not against a constant.
+//! Comparison of a TCP segment with the expectation of a side: the same addresses, ports and pool as UDP frames, other
+//! headers. A separate file, because a segment may be padded or not, and is compared with a connection, not with
+//! constants.
 
 use super::Expect;
 use super::Mismatch;
@@ -30,9 +31,9 @@ impl Expect {
         is_tcp.then(|| (be32(frame, at + 4), be32(frame, at + 8), frame[at + 13]))
     }
 
-    /// Holds a segment against these addresses and ports. Where `learn` is set, the outside ones are not yet known: zeros stand
-    /// for them, and are replaced by those of the segment. Returns the outside address and port. Padding behind the packet is
-    /// not looked at.
+    /// Compares a segment with these addresses and ports. If `learn` is set, the outside ones are not yet known: they
+    /// are zeros, which those of the segment replace. Returns the outside address and port. Padding behind the packet
+    /// is ignored.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
@@ -60,7 +61,7 @@ impl Expect {
         if frame.len() < end {
             return Err(Mismatch::Length);
         }
-        // A network card pads, a kernel removes the padding.
+        // A NIC pads frames, and a kernel removes the padding.
         let mut padded = [0; HEAD];
         let head = frame.first_chunk().unwrap_or_else(|| {
             padded[..frame.len()].copy_from_slice(frame);
@@ -82,8 +83,8 @@ impl Expect {
         if !headers_right::<HEAD>(head, wanted) {
             return Err(Mismatch::Header);
         }
-        // Without data there is nothing to compare: calling memcmp(3) for no octets was measured to take longer than everything
-        // else here.
+        // Without data there is nothing to compare: in a measurement, a call of memcmp(3) for no octets took longer
+        // than everything else here.
         if !wanted.payload.is_empty() && frame[tcp_at + HEADER..end] != *wanted.payload {
             return Err(Mismatch::Payload);
         }
@@ -99,8 +100,8 @@ fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) ->
     v4 || At::<HEAD>::HAS6 && (head[at..at + 16] != src.0 || head[at + 16..at + 32] != dst.0)
 }
 
-/// Whether lengths, versions, fragment fields and the TCP header are right. As in UDP frames, TOS, identification, DF, traffic
-/// class, flow label and hop limits may differ.
+/// Whether lengths, versions, fragment fields and the TCP header are correct. As in UDP frames, TOS, identification,
+/// DF, traffic class, flow label and hop limits may differ.
 #[inline(always)]
 fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -119,7 +120,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
     (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
 }
 
-/// Called only once the data are known to be right, so that their sum is, too.
+/// Called only once the data are known to be correct, so that their sum is, too.
 #[inline(always)]
 fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);

@@ -1,4 +1,4 @@
-//! Right frames, and each way of being wrong.
+//! Correct frames, and each kind of wrong ones.
 
 use super::*;
 use crate::flow::Flow;
@@ -22,7 +22,7 @@ fn fields(src: Source, src_port: Source) -> Fields {
     Fields { src, src_port, dst: Source::RemoteAddr, dst_port: Source::RemotePort }
 }
 
-/// A frame as it comes out of a NAT that translated to this outer address and port.
+/// A frame as a NAT that translated to this outside address and port forwards it.
 fn translated(size: usize, outer: (u32, u16)) -> (Vec<u8>, Expect, Values) {
     let sent = template(size, Source::InsideAddr, Source::InsidePort);
     let out = template(size, Source::OuterAddr, Source::OuterPort);

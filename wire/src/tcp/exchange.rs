@@ -1,10 +1,11 @@
-//! Requests and answers on an open connection, one segment each. Neither side waits for the other: the number of a request and
-//! of its answer stands in SEG.SEQ, and SEG.ACK covers what its sender has received without a gap (RFC 9293, section 3.4).
+//! Requests and answers on an open connection, one segment each. Neither side waits for the other: SEG.SEQ contains the
+//! number of a request or answer, and SEG.ACK covers the data that its sender has received without a gap (RFC 9293,
+//! section 3.4).
 
 use super::flag::{ACK, PSH};
 use super::{MOST_OCTETS, Segment, Side};
 
-/// The exchanges of a connection, of segments with equally many octets of data.
+/// The exchanges of a connection, with segments of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchanges {
     payload: u16,
@@ -12,17 +13,17 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// The most of any connection: [`Progress`] has 15 bits for their number.
+    /// The maximum for any connection: [`Progress`] has 15 bits for their number.
     const MOST: u32 = 0x7ffe;
 
-    /// Exchanges of segments with so many octets of data; none if not even one fits into [`MOST_OCTETS`].
+    /// Exchanges of segments with `payload` octets of data; `None` if not even one fits into [`MOST_OCTETS`].
     pub fn new(payload: u16) -> Option<Exchanges> {
-        // SYN and the FIN that a connection could still send take a number each.
+        // SYN and the FIN that a connection could still send consume a sequence number each.
         let most = (MOST_OCTETS - 2) / u32::from(payload.max(1));
         (payload > 0 && most > 0).then_some(Exchanges { payload, most: most.min(Self::MOST) as u16 })
     }
 
-    /// Exchanges that one connection can have.
+    /// Maximum number of exchanges of one connection.
     pub fn most(self) -> u16 {
         self.most
     }
@@ -41,13 +42,14 @@ impl Exchanges {
         Segment { from: Side::Responder, flags: ACK | PSH, initiator, responder, data: true }
     }
 
-    /// How far the sequence number has come after the handshake and so many segments of data.
+    /// The relative sequence number after the handshake and `segments` segments of data.
     #[inline(always)]
     fn after(self, segments: u16) -> u16 {
         1 + segments * self.payload
     }
 
-    /// The number of a request or answer, and how many segments of the other side it acknowledges. None if it is neither.
+    /// The number of a request or answer, and how many segments of the other side it acknowledges. `None` if it is
+    /// neither.
     #[inline(always)]
     pub fn read(self, segment: &Segment) -> Option<(u16, u16)> {
         let (own, other) = match segment.from {
@@ -78,7 +80,7 @@ impl Progress {
     /// Marks words of a progress; others are read as no progress.
     const MARK: u32 = 1 << 31;
 
-    /// The progress after number `n`; none if `n` or a later one was received before.
+    /// The progress after number `n`; `None` if `n` or a later one was received before.
     #[inline(always)]
     pub fn with(self, n: u16) -> Option<Progress> {
         let whole = if n == self.whole { n + 1 } else { self.whole };

@@ -1,5 +1,6 @@
-//! TCP without a TCP stack (RFC 9293): the segments of a connection follow from a [`Script`], and the number of the connection
-//! stands in its sequence numbers ([`Numbers`]), so that either side can answer a segment from the segment itself.
+//! TCP without a TCP stack (RFC 9293): a [`Script`] determines the segments of a connection, and its sequence numbers
+//! contain the number of the connection ([`Numbers`]), so that either side can answer a segment from the segment
+//! itself.
 
 mod exchange;
 mod numbers;

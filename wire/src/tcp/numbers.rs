@@ -1,6 +1,6 @@
-//! Sequence numbers that bear the number of their connection, so that no table has to be searched for it: the Initiator's first
-//! one is the connection's number, the Responder's first one has the lower half of it in its upper half. Both are moved by
-//! numbers of the trial, so that segments of earlier trials do not fit.
+//! Sequence numbers that contain the number of their connection, so that no table look-up is needed: the Initiator's
+//! first one is the connection's number, the Responder's first one has the lower half of it in its upper half. Offsets
+//! of the trial are added to both, so that segments of earlier trials do not match.
 
 use super::{Segment, Side, flag};
 use crate::perm::splitmix;
@@ -31,8 +31,7 @@ impl Numbers {
         }
     }
 
-    /// The connection of a segment that `from` sent, and how far both sequence numbers have come: what they say, right or
-    /// wrong.
+    /// The connection of a segment that `from` sent, and both relative sequence numbers, as decoded, without a check.
     #[inline(always)]
     pub fn read(&self, from: Side, (seq, ack, flags): (u32, u32, u8)) -> (u32, u16, u16) {
         let (own, other) = if from == Side::Initiator { (seq, ack) } else { (ack, seq) };

@@ -1,10 +1,10 @@
-//! The segments of one connection, from SYN to the last: which side sends each, with which flags, and how far both sequence
-//! numbers have come. A segment is a number, counted from 0.
+//! The segments of one connection, from SYN to the last: which side sends each, with which flags, and with which
+//! relative sequence numbers. A segment is a number, counted from 0.
 
 use super::flag::{ACK, FIN, PSH, RST, SYN};
 
-/// Octets, SYN and FIN included, that one side of a connection can send: what [`super::Numbers`] can tell from the connection's
-/// number.
+/// Maximum number of octets, SYN and FIN included, that one side of a connection can send: with more,
+/// [`super::Numbers`] cannot separate them from the connection's number.
 pub const MOST_OCTETS: u32 = 65_535;
 
 /// A side of a connection.
@@ -31,13 +31,13 @@ pub enum Close {
 /// A segment, relative to the initial sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who sends it.
+    /// The side that sends it.
     pub from: Side,
     /// Flags.
     pub flags: u8,
-    /// How far the Initiator's sequence number has come: in its SEG.SEQ or in the Responder's SEG.ACK.
+    /// The Initiator's relative sequence number: its SEG.SEQ or the Responder's SEG.ACK.
     pub initiator: u16,
-    /// How far the Responder's sequence number has come.
+    /// The Responder's relative sequence number.
     pub responder: u16,
     /// Whether it carries data.
     pub data: bool,
@@ -57,7 +57,8 @@ impl Script {
     /// The handshake.
     const HANDSHAKE: u16 = 3;
 
-    /// Creates a script with so many segments of `payload` octets from each side; none if they exceed [`MOST_OCTETS`].
+    /// Creates a script with `exchanges` segments of `payload` octets from each side; `None` if they exceed
+    /// [`MOST_OCTETS`].
     pub fn new(exchanges: u16, payload: u16, close: Close) -> Option<Script> {
         let octets = u32::from(exchanges) * u32::from(payload) + 2;
         let segments = u32::from(Self::HANDSHAKE) + 2 * u32::from(exchanges) + Script::closing(exchanges, close);
@@ -84,7 +85,7 @@ impl Script {
         (0..self.segments).filter(|&n| Script::from(n) == Side::Initiator).count() as u16
     }
 
-    /// Octets of the data of a segment that has some.
+    /// Octets of data in a segment with data.
     pub fn payload(self) -> u16 {
         self.payload
     }

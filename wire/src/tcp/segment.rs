@@ -1,5 +1,6 @@
-//! How a TCP segment is made: the headers of the UDP frames of the same side, a TCP header in place of theirs, and data that is
-//! the same in all segments that have some. Apart from [`Template`], so that trials without TCP do not pay for it.
+//! How a TCP segment is made: the headers of the UDP frames of the same side, with a TCP header in place of the UDP
+//! header, and data that is the same in all segments with data. Apart from [`Template`], so that trials without TCP do
+//! not pay for it.
 
 use super::{HEADER, WINDOW};
 use crate::batch::{FrameWords, Words};
@@ -9,7 +10,7 @@ use crate::layout::{ENDS6, Layout};
 use crate::template::Template;
 use std::sync::Arc;
 
-/// Shortest Ethernet frame, without FCS.
+/// Minimum length of an Ethernet frame, without FCS.
 const SHORTEST: usize = 60;
 
 /// Addresses and ports of one segment.
@@ -23,12 +24,12 @@ impl Ends {
         Ends(words.at(j))
     }
 
-    /// Those of the answer: source and destination change places.
+    /// Those of the answer: source and destination are swapped.
     #[inline(always)]
     #[must_use]
     pub fn swapped(self) -> Ends {
         let FrameWords { addresses, ports, ends: [src, dst], end_sum } = self.0;
-        // Two halves of equal length, whatever the order of bytes.
+        // Two halves of equal length, in any byte order.
         Ends(FrameWords {
             addresses: addresses.rotate_left(32),
             ports: ports.rotate_left(16),
@@ -38,7 +39,7 @@ impl Ends {
     }
 }
 
-/// What a segment must be, beside its addresses and ports.
+/// What a segment must contain, in addition to its addresses and ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// SEG.SEQ.
@@ -60,7 +61,7 @@ pub struct SegmentTemplate {
     heads: [Vec<u8>; 2],
     /// Sums of their IPv4 headers, without addresses.
     ip_sums: [Sum; 2],
-    /// Sums of what is the same in all segments: pseudo header without addresses, window, data.
+    /// Sums of the constant parts of all segments: pseudo header without addresses, window, data.
     sums: [Sum; 2],
     payload: Vec<u8>,
     payload_sum: Sum,
@@ -71,7 +72,7 @@ pub struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// Creates the segments of the side that sends these UDP frames. A segment with data is as long as they are.
+    /// Creates the segments of the side that sends these UDP frames. A segment with data has the same length as these.
     pub fn new(udp: &Template) -> SegmentTemplate {
         let layout = udp.layout();
         let tcp_at = udp.tag_at() - header::UDP;
@@ -87,7 +88,7 @@ impl SegmentTemplate {
             if has4 {
                 let ip = &mut b[tcp_at - header::IPV4..];
                 put16(ip, 2, (header::IPV4 + HEADER + data) as u16);
-                // Don't fragment, as TCP with path MTU discovery has it (RFC 1191).
+                // Don't fragment, as TCP with path MTU discovery sets it (RFC 1191).
                 (ip[6], ip[9]) = (0x40, header::TCP);
             }
             b
@@ -110,13 +111,14 @@ impl SegmentTemplate {
         }
     }
 
-    /// Data of the segments that have some.
+    /// Data of the segments with data.
     #[inline(always)]
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
 
-    /// A segment of the other side with these numbers and flags, and with the same data as this side's, or with none.
+    /// The expectation for a segment of the other side with these numbers and flags, and with the same data as this
+    /// side's, or without data.
     #[inline(always)]
     pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> Wanted<'_> {
         if data {
