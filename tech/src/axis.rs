@@ -1,5 +1,5 @@
-//! The axes of `[sweep]` beside connections and cores: quantities of a technology, of a NAT and of the flows. Here are their
-//! names; which values a technology has room for stands in its own file.
+//! The axes of `[sweep]` other than connections and cores: quantities of a technology, of a NAT and of the flows. Their
+//! names are here; the file of each technology has the values that it supports.
 
 use crate::axis_kind::{AxisKind, Numbers, Preset};
 use key::quantity::show_grouped;
@@ -10,27 +10,27 @@ use std::fmt;
 
 /// An axis.
 pub struct Axis {
-    /// Its key in `[sweep]`: its name in keys of measurements and in documents, too.
+    /// Its key in `[sweep]`, which is also its name in keys of measurements and in documents.
     pub key: Key,
     /// Its values.
     pub kind: AxisKind,
-    /// What is counted, as it heads columns and rows.
+    /// The heading of its columns and rows.
     pub heading: &'static str,
     /// Which devices have it, in words.
     pub devices: &'static str,
-    /// It is the number of subscribers that the tester plays.
+    /// Whether it sets the number of subscribers that the tester plays.
     pub sets_subscribers: bool,
 }
 
-/// Most subscribers, and with softwires: as many as there are (METHODOLOGY.md, set-ups of the technologies).
+/// Maximum number of subscribers and softwires (METHODOLOGY.md, set-ups of the technologies).
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
-/// Entries of a kernel's connection tracking table at most.
+/// Maximum number of entries of a kernel's connection tracking table.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Buckets of its hash table at most.
+/// Maximum number of buckets of its hash table.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 
-/// The axes in the order in which the matrix goes through them.
+/// The axes in the order of the matrix.
 pub const AXES: &[Axis] = &[
     Axis {
         key: swept("softwires", "Softwires of the binding table, each with its subscriber.", || {
@@ -150,10 +150,10 @@ pub const HASH_SIZE: &str = "hash-size";
 /// The axis of frame sizes.
 pub const FRAME_SIZE: &str = "frame-size";
 
-/// The smallest frame holds headers and tag; the largest is that of RFC 8219, section 5.1.1.
+/// The smallest frame has room for headers and tag; the largest is that of RFC 8219, section 5.1.1.
 const FRAME_SIZES: AxisKind = AxisKind::Numbers(Numbers { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES });
 
-/// The values of RFC 8219: of its frame sizes, a link without jumbo frames carries those up to 1518.
+/// The values of RFC 8219; a link without jumbo frames carries only the frame sizes up to 1518.
 pub const RFC_8219: &str = "rfc8219";
 
 const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
@@ -173,13 +173,13 @@ const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
 /// Whether a device has an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It has not: it is measured without it, as a device without state is without connections.
+    /// It does not: it is measured without the axis, as a stateless device is measured without connections.
     Lacks,
-    /// It could, but not as the scenario has it: what to do.
+    /// It could, but not with this scenario; with the remedy.
     Refused(&'static str),
-    /// Up to this value, which follows from this, and could be larger with this.
+    /// Up to this value; with the reason for the limit, and what would raise it.
     UpTo(u64, &'static str, &'static str),
-    /// The same, and powers of two alone: these are the addresses of a prefix.
+    /// The same, but only powers of two: these are the addresses of a prefix.
     Powers(u64, &'static str, &'static str),
 }
 
@@ -203,7 +203,7 @@ impl Axis {
         self.key.name
     }
 
-    /// The word of a value, if its values are words.
+    /// The word for a value, if its values are words.
     pub fn word(&self, value: u64) -> Option<String> {
         match self.kind {
             AxisKind::Numbers(_) => None,
@@ -217,12 +217,12 @@ impl Axis {
         (!self.is_number()).then(|| values.first().copied()).flatten()
     }
 
-    /// Whether its values are numbers, which a figure can have as its x axis.
+    /// Whether its values are numbers, so that it can be the x axis of a figure.
     pub fn is_number(&self) -> bool {
         matches!(self.kind, AxisKind::Numbers(_))
     }
 
-    /// A value for people: `1,000`, `1:10`.
+    /// A value for display: `1,000`, `1:10`.
     pub fn show(&self, value: u64) -> String {
         self.word(value).unwrap_or_else(|| show_grouped(value))
     }
@@ -240,7 +240,7 @@ impl Axis {
         }
     }
 
-    /// The axis of a name.
+    /// The axis with a name.
     pub fn by_name(name: &str) -> Option<&'static Axis> {
         AXES.iter().find(|axis| axis.name() == name)
     }
@@ -251,5 +251,5 @@ pub(crate) fn inside_addresses(count: u32) -> Fit {
     Fit::UpTo(count.into(), "more than `inside` has", "widen `inside` in [traffic]")
 }
 
-/// As many subscribers as the tester plays.
+/// Up to as many subscribers as the tester can play.
 pub(crate) const ALL_SUBSCRIBERS: Fit = Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer");

@@ -1,4 +1,4 @@
-//! The values of an axis as a file has them: a list of numbers and ranges, one word that stands for several, or directions.
+//! The values of an axis in a file: a list of numbers and ranges, one word for several values, or directions.
 
 use crate::directions::Directions;
 use key::kind::{List, Series, list, number, series};
@@ -6,14 +6,14 @@ use key::{Kind, Node, Refuse, Shape, Value, Wrong, did_you_mean};
 use method::Direction;
 use serde_json::json;
 
-/// A word that stands for several values of an axis.
+/// A word for several values of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// The word.
     pub name: &'static str,
     /// The values.
     pub values: &'static [u64],
-    /// Where they come from.
+    /// Their source.
     pub help: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub struct Numbers {
     pub least: u64,
     /// The largest value.
     pub most: u64,
-    /// Words that stand for several values.
+    /// Words for several values.
     pub presets: &'static [Preset],
 }
 
@@ -42,7 +42,7 @@ impl Numbers {
         series(number(self.least..=self.most))
     }
 
-    /// The values of a word; none if the value is a number or a list.
+    /// The values of a word; `None` if the value is a number or a list.
     fn preset(self, value: &Value) -> Option<Result<Vec<u64>, Wrong>> {
         let Value::Text(word) = value else { return None };
         if let Some(preset) = self.presets.iter().find(|preset| preset.name == word) {

@@ -1,5 +1,5 @@
-//! The customers of a MAP domain by number: those that there are, rule after rule in the order of their EA bits. One place counts
-//! them: which one a CE is, which the tester plays, and how many there are follow from it.
+//! The customers of a MAP domain by number: all that exist, rule after rule in the order of their EA bits. They are
+//! counted in one place, which determines which customer a CE is, which ones the tester plays, and how many there are.
 use crate::map::{Map, MapRule};
 use plane::map::{Customer, Mapping, Rule, RuleError};
 use wire::PortSet;
@@ -11,7 +11,7 @@ pub(crate) struct Customers {
     runs: Vec<Run>,
 }
 
-/// Customers of one rule whose EA bits follow each other.
+/// Customers of one rule with successive EA bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     rule: usize,
@@ -20,11 +20,11 @@ struct Run {
 }
 
 impl Customers {
-    /// Of the rules of a domain. Where a rule lies in another's IPv6 or IPv4 prefix, the other's customers there are none: the
-    /// longest match has their addresses (RFC 7597, section 5.2), or some of their ports.
+    /// The customers of the rules of a domain. Where a rule lies in another's IPv6 or IPv4 prefix, the other rule has
+    /// no customers there: the longest match has their addresses (RFC 7597, section 5.2), or some of their ports.
     ///
     /// # Errors
-    /// The first rule that makes no sense.
+    /// The first invalid rule.
     pub(crate) fn of(map: &Map) -> Result<Customers, RuleError> {
         Customers::of_rules(&map.written().map(MapRule::rule).collect::<Vec<_>>())
     }
@@ -57,20 +57,20 @@ impl Customers {
         None
     }
 
-    /// The port set with the fewest ports that a customer has.
+    /// The smallest port set of all customers.
     pub(crate) fn smallest_set(&self) -> Option<PortSet> {
         let sets = self.runs.iter().map(|run| self.mappings[run.rule].nth(run.first).ports);
         sets.min_by_key(|set| set.count())
     }
 }
 
-/// The ports that the tester uses of a subscriber of a list: of an address that is not shared none of the system's.
+/// The ports that the tester uses for a listed subscriber: if the address is not shared, no system ports.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
-    // All ports but those below 2^(16-6).
+    // All ports except those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }
 
-/// The customers that rule number `i` has beside the others.
+/// The customers that rule number `i` has among the others.
 fn runs(rules: &[Rule], i: usize) -> Vec<Run> {
     let all = 1u64 << rules[i].ea_bits;
     let others = rules.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, rule)| rule);
@@ -86,7 +86,7 @@ fn runs(rules: &[Rule], i: usize) -> Vec<Run> {
     found
 }
 
-/// Which customers of `rule` a rule inside its prefixes takes: first EA bits and number, over IPv6 and over IPv4.
+/// Which customers of `rule` belong to a rule inside its prefixes: first EA bits and number, in IPv6 and in IPv4.
 fn holes(rule: &Rule, other: &Rule) -> impl Iterator<Item = (u64, u64)> {
     let suffix = rule.ea_bits.min(32 - rule.ipv4.len);
     let psid = rule.ea_bits - suffix;
@@ -119,7 +119,8 @@ mod tests {
         Rule { offset: 4, ..Rule::new(Prefix6 { addr: ipv6.0.parse().unwrap(), len: ipv6.1 }, ipv4, ea_bits) }
     }
 
-    /// Every customer that is counted has its addresses and ports by the domain's own look-ups, and no other one has them.
+    /// Every customer that is counted, and no other, has its addresses and ports according to the domain's own
+    /// look-ups.
     fn agree(rules: &[Rule]) -> Customers {
         let (domain, customers) = (Domain::new(rules.to_vec()).unwrap(), Customers::of_rules(rules).unwrap());
         assert_eq!(customers.iter().count() as u64, customers.count());
@@ -154,16 +155,16 @@ mod tests {
         assert_eq!(customers.smallest_set().unwrap().count(), 15 << 4, "8 bits of PSID");
     }
 
-    /// RFC 7597, section 5.2: the longest match counts, over IPv6 and over IPv4.
+    /// RFC 7597, section 5.2: the longest match counts, in IPv6 and in IPv4.
     #[test]
     fn what_another_rule_takes_is_nobodys() {
         let whole = rule(("2001:db8:1::", 48), ("203.0.113.0", 24), 12);
-        // Over IPv6 alone: sixteen customers' prefixes, and a part of one.
+        // In IPv6 only: sixteen customers' prefixes, and a part of one.
         let six = agree(&[whole, rule(("2001:db8:1:1000::", 56), ("192.0.2.0", 32), 4)]);
         assert_eq!(six.count(), 4096 - 16 + 16);
         let part = agree(&[whole, rule(("2001:db8:1:1000::", 62), ("192.0.2.0", 32), 2)]);
         assert_eq!(part.count(), 4096 - 1 + 4);
-        // Over IPv4 alone: an address, and then all of them.
+        // In IPv4 only: an address, and then all of them.
         let four = agree(&[whole, rule(("2001:db8:2::", 56), ("203.0.113.5", 32), 2)]);
         assert_eq!(four.count(), 4096 - 16 + 4);
         let psid = Some(Psid { len: 8, value: 7 });
@@ -173,7 +174,7 @@ mod tests {
             rule((["2001:db8:2::", "2001:db8:3::"][h / 128], 56), (["203.0.113.0", "203.0.113.128"][h / 128], 25), 8)
         });
         assert_eq!(agree(&[whole, halves[0], halves[1]]).count(), 512);
-        // Customers with prefixes, of which one has an address in it.
+        // Customers with prefixes; the address lies in one of these.
         let prefixes = rule(("2001:db8:1::", 56), ("203.0.113.0", 24), 4);
         let inside = agree(&[prefixes, rule(("2001:db8:2::", 56), ("203.0.113.37", 32), 0)]);
         assert_eq!(inside.count(), 16 - 1 + 1);

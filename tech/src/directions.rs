@@ -1,4 +1,4 @@
-//! The words of a direction: of `[traffic]`, and of the axis.
+//! The words for directions, in `[traffic]` and for the axis.
 
 use key::kind::{Choice, choice};
 use key::{Kind, Shape, Value, Wrong};

@@ -116,7 +116,7 @@ impl Technology for DsLite {
         Ok((0..n.into()).map(|i| CustomerRow::tunnel(b4_in_row(self.b4, i), self.aftr)).collect())
     }
     fn subscribers(&self, plays: Plays, customers: u64) -> u64 {
-        // One B4 is one softwire, with all that is behind it.
+        // One B4 is one softwire, with all hosts behind it.
         if plays == Plays::Dual { 1 } else { customers }
     }
     fn wholes(&self, plays: Plays, customers: u64) -> Option<u64> {
@@ -138,7 +138,7 @@ impl Technology for DsLite {
                 Ok(ce::b4(&setting.bed(f.space().map_err(|e| e.to_string())?), softwire))
             }
             Plays::Pe => {
-                // Behind each B4 there may be the same inside address.
+                // The same inside address may be behind every B4.
                 let ports = (f.source_ports, f.destination_ports);
                 let space = FlowSpace::overlapping(f.subscribers, f.inside.first, ports.0, f.remote, ports.1);
                 let bed = setting.bed(space.map_err(why)?);
@@ -166,7 +166,7 @@ impl Technology for DsLite {
     }
 }
 
-/// The fault of a row of B4s of which the last is not for laboratories.
+/// The fault of a series of B4s whose last address is not a laboratory address.
 pub(crate) fn grows_out(b4: Ipv6Addr, count: u64) -> Option<Fault> {
     let last = b4_in_row(b4, count.saturating_sub(1));
     let [begins, ends] = [b4, last].map(|addr| is_for_laboratories(addr.into()));

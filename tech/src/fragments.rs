@@ -1,4 +1,5 @@
-//! Limits that most leave as they are: fragments, reassembly, and ICMP errors. Groups of keys that several technologies have.
+//! Limits that rarely need a change: fragments, reassembly, and ICMP errors. Groups of keys that several technologies
+//! share.
 
 use key::computed;
 use key::kind::{duration, maybe, number};
@@ -6,7 +7,7 @@ use method::Nanos;
 use plane::fragment::PartLimits;
 use plane::nat44::config::Config as NatConfig;
 
-/// Fewest octets of fragments: the largest datagram, and as much again.
+/// Minimum octets for fragments: twice the largest datagram.
 const LEAST_OCTETS: u64 = 128 << 10;
 const MOST_OCTETS: u64 = 1 << 30;
 const SHORTEST: Nanos = Nanos::from_millis(1);

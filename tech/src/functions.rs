@@ -1,7 +1,7 @@
-//! The functions of a gateway, one per worker, whatever their type. They are an enum and not trait objects, because only the caller of
-//! `boxed` knows the type of the packets.
+//! The functions of a gateway, one per worker, of any type. They are an enum and not trait objects, because only the
+//! caller of `boxed` knows the type of the packets.
 
-/// The list of technologies: a module each, its entry in `ALL`, and the types of its functions.
+/// The list of technologies: for each a module, its entry in `ALL`, and the types of its functions.
 macro_rules! technologies {
     ($( $file:ident: $( $Variant:ident($Type:ty) ),+; )+) => {
         $( mod $file; )+
@@ -16,7 +16,7 @@ macro_rules! technologies {
         }
 
         impl Functions {
-            /// Returns them as objects for packets of this type.
+            /// Returns them as trait objects for packets of this type.
             pub fn boxed<P: plane::Packet>(self) -> Vec<plane::Boxed<P>> {
                 match self {
                     $( $( Functions::$Variant(functions) => {

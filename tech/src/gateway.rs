@@ -1,4 +1,5 @@
-//! The gateway's part: what its functions are built from, and what technologies have in common when they build them.
+//! The gateway's part: the inputs from which its functions are built, and the common code of technologies that build
+//! them.
 
 use crate::Functions;
 use crate::fragments::Held;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::{AddrRange, Prefix6};
 
-/// The links of a gateway, in both IP versions; those that the technology does not speak are not looked at.
+/// The links of a gateway, in both IP versions; a technology ignores those that it does not use.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// IPv4 on the left.
@@ -32,32 +33,32 @@ pub struct Links {
     pub right6: Side6,
 }
 
-/// What the functions of a gateway are built for.
+/// The inputs from which the functions of a gateway are built.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// Which part is played.
+    /// The part that the gateway plays.
     pub plays: Plays,
     /// The links.
     pub links: Links,
     /// Workers.
     pub workers: usize,
-    /// Seed of what is random in a gateway.
+    /// Seed of all random choices in a gateway.
     pub seed: u64,
     /// Opens the files that a technology names.
     pub open: Open<'a>,
-    /// Where running workers find their binding table, if they do: new functions use it, too.
+    /// The binding table of running workers, if they have one: new functions use it, too.
     pub live: Option<&'a Arc<lw4o6::Live>>,
 }
 
 /// The functions of a gateway, and what was loaded for them.
 pub struct Built {
-    /// One function a worker.
+    /// One function for each worker.
     pub functions: Functions,
     /// A table that was loaded and not learned.
     pub loaded: Option<TableLoad>,
-    /// Where the workers find their binding table.
+    /// The binding table of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
-    /// A binding table to take the place of the one that the job's `live` has.
+    /// A binding table that is to replace the one in the job's `live`.
     pub table: Option<lw4o6::Table>,
 }
 
@@ -74,11 +75,11 @@ pub struct TableLoad {
     pub entries: u64,
     /// Octets of memory that it takes.
     pub octets: u64,
-    /// Time from its parameters, or its file, to a table that answers.
+    /// Time from its parameters, or its file, to a table that is ready for look-ups.
     pub took: Duration,
 }
 
-/// Addresses of one side beside those of its link.
+/// Addresses of one side in addition to those of its link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// IPv4.
@@ -108,7 +109,7 @@ pub(crate) fn why(e: impl Display) -> String {
 type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
 
 impl Job<'_> {
-    /// One function a worker.
+    /// One function for each worker.
     pub(crate) fn each<F>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
         (0..self.workers).map(one).collect()
     }
@@ -128,7 +129,7 @@ impl Job<'_> {
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
     }
 
-    /// The functions of the part that is played, each type as its variant.
+    /// The functions of the part that the gateway plays, each type as its variant.
     pub(crate) fn edges<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -168,7 +169,7 @@ impl Job<'_> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
     }
 
-    /// A customer edge that keeps state: a NAT44 with this configuration, and behind it what speaks IPv6.
+    /// A customer edge that keeps state: a NAT44 with this configuration, and the IPv6 function behind it.
     pub(crate) fn behind_nat<F: Function>(
         &self,
         mut nat: NatConfig,

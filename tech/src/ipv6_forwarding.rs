@@ -1,4 +1,4 @@
-//! Plain IPv6 forwarding (RFC 5180): a router, the baseline of everything that speaks IPv6.
+//! Plain IPv6 forwarding (RFC 5180): a router, the baseline of all IPv6 technologies.
 
 use crate::Functions;
 use crate::fragments::Errors;
@@ -53,7 +53,7 @@ const fn network() -> Simple<Prefix6> {
     own(parse, "IPv6 prefix of 64 bits", || json!({ "type": "string" }))
 }
 
-/// Plain IPv6 forwarding with the networks of RFC 5180: that of a device without a table of its own.
+/// Plain IPv6 forwarding with the networks of RFC 5180: the technology of a device whose scenario has no table for it.
 pub fn ipv6_forwarding() -> Box<dyn Technology> {
     Box::new(Ipv6Forwarding { left: LEFT, right: RIGHT, errors: Errors { icmp_errors_per_second: None } })
 }

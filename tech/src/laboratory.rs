@@ -1,10 +1,10 @@
-//! Where test frames may go: never to a public address (RFC 6815: benchmarks stay in the laboratory). One list a version, in a
-//! file of their own so that they can be reviewed at a glance.
+//! Addresses that test frames may have: never public ones (RFC 6815: benchmarks stay in the laboratory). One list for
+//! each IP version, in a separate file so that they are easy to review.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// IPv4 blocks that scenarios may use as they like.
+/// IPv4 blocks that scenarios may use freely.
 const ALLOWED: &[Prefix4] = &[
     block([10, 0, 0, 0], 8),      // RFC 1918
     block([100, 64, 0, 0], 10),   // RFC 6598: between a provider's CE and its CGN
@@ -17,16 +17,16 @@ const ALLOWED: &[Prefix4] = &[
     block([203, 0, 113, 0], 24),  // RFC 5737
 ];
 
-/// IPv4 blocks that are never routed in public either, but have a meaning of their own: only after `allow-addresses` names
-/// them.
+/// IPv4 blocks that are never routed in public either, but have a special purpose: allowed only if `allow-addresses`
+/// names them.
 const ON_REQUEST: &[Prefix4] = &[
     block([169, 254, 0, 0], 16), // RFC 3927: link-local
     block([192, 0, 0, 0], 24),   // RFC 6890: protocol assignments
     block([240, 0, 0, 0], 4),    // RFC 1112: reserved; the broadcast address is left out below
 ];
 
-/// IPv6 blocks that scenarios may use. There is no way around them: all of the documentation block and of the unique local
-/// addresses is room enough.
+/// IPv6 blocks that scenarios may use. No key allows others: the documentation block and the unique local addresses are
+/// large enough.
 const ALLOWED6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48), // RFC 5180: benchmarks
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // RFC 3849: documentation
@@ -40,7 +40,7 @@ const fn block(addr: [u8; 4], len: u8) -> Prefix4 {
     Prefix4 { addr: Ipv4Addr::new(addr[0], addr[1], addr[2], addr[3]), len }
 }
 
-/// Whether all addresses of a range may be used, given what the scenario allows besides.
+/// Whether all addresses of a range may be used; the scenario also allows those in `besides`.
 pub fn is_allowed(range: AddrRange, besides: &[AddrRange]) -> bool {
     covered(range, ranges(ALLOWED).chain(besides.iter().copied()))
 }
@@ -56,7 +56,8 @@ pub fn is_laboratory_prefix(prefix: Prefix6) -> bool {
     ALLOWED6.iter().any(within)
 }
 
-/// Whether test frames may have this address, wherever it was found; what `allow-addresses` can name included.
+/// Whether test frames may have this address, wherever it was found; includes addresses that `allow-addresses` can
+/// name.
 pub fn is_for_laboratories(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(addr) => may_be_requested(AddrRange::one(addr)),

@@ -72,21 +72,21 @@ struct Lw4o6 {
     table: Source,
 }
 
-/// Where the binding table comes from.
+/// The source of the binding table.
 #[derive(Clone, Debug)]
 enum Source {
     File(PathBuf),
     Row(Row),
 }
 
-/// Softwires in a row: the addresses of a prefix, shared by 2^length customers each, B4s numbered upwards.
+/// A series of softwires: the addresses of a prefix, each shared by 2^length customers, with ascending B4 addresses.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     ipv4: Prefix4,
     b4: Ipv6Addr,
     psid_len: u8,
     psid_offset: u8,
-    /// How many there are; as many as the addresses have port sets where the number is not swept.
+    /// How many there are; if the number is not swept, one for each port set of each address.
     count: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
 }
 
 impl Row {
-    /// How many there can be: one for each port set of each address.
+    /// Maximum number: one for each port set of each address.
     fn room(&self) -> u64 {
         self.ipv4.count() << self.psid_len
     }
@@ -166,8 +166,8 @@ impl Lw4o6 {
         self.keys.softwire.ce(softwires, (AddrRange::one(own.ipv4), own.ports), job, worker)
     }
 
-    /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that a table of which not every
-    /// line is played is looked at everywhere.
+    /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that look-ups reach all
+    /// parts of the table, even if not every softwire has a subscriber.
     fn played(&self, path: &Path, n: u64, open: Open<'_>) -> Result<Vec<Softwire>, String> {
         let table = self.binding_table(&[], open)?;
         let all = table.len();
@@ -224,7 +224,7 @@ impl Technology for Lw4o6 {
     fn outside(&self, plays: Plays) -> Option<Outside> {
         let beside_inside = plays != Plays::Pe;
         let Some(row) = self.row() else {
-            // Addresses and port sets stand in the file, which is read later.
+            // The file has the addresses and port sets, and is read later.
             let ports = Ports::Set(PortSet::ALL, At::First(Vec::new()));
             return Some(Outside { key: "ipv4", pool: Vec::new(), ports, beside_inside: true });
         };
@@ -260,7 +260,7 @@ impl Technology for Lw4o6 {
     fn steering(&self, plays: Plays, workers: usize, open: Open<'_>) -> [Steering; 2] {
         let set = match &self.table {
             Source::Row(row) => PortSet::new(row.psid_offset, row.psid_len, 0).ok(),
-            // Of a file that cannot be read there is no gateway either.
+            // If the file cannot be read, no gateway is built either.
             Source::File(_) => self.own_softwire(open).ok().map(|own| own.ports),
         };
         steering_of_edge(self, plays, set, 60, workers)
@@ -333,7 +333,8 @@ impl Technology for Lw4o6 {
 
     fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
         flows.subscribers = value as u32;
-        // Every softwire has its subscriber: a table of which only a part is looked at measures that part.
+        // Every softwire has a subscriber: if look-ups reached only a part of a table, only that part would be
+        // measured.
         if let ("softwires", Source::Row(row)) = (axis, &mut self.table) {
             row.count = Some(value);
         }
@@ -343,7 +344,7 @@ impl Technology for Lw4o6 {
         self.row().and_then(|row| grows_out(row.b4, row.count())).into_iter().collect()
     }
 
-    /// The binding table; left out where its size is an axis, which has a row of its own.
+    /// The binding table; omitted if its size is an axis, which has its own row.
     fn summary(&self, plays: Plays, swept: &[&str]) -> Vec<(&'static str, String)> {
         let all = match &self.table {
             Source::File(path) => format!("those of {}", path.display()),
@@ -369,13 +370,14 @@ impl Technology for Lw4o6 {
         }
     }
 
-    /// A softwire takes 16 octets beside a directory of 264 KiB.
+    /// A softwire takes 16 octets, in addition to a directory of 264 KiB.
     fn table_octets(&self) -> u64 {
         self.row().map_or(0, |row| 16 * row.count() + (264 << 10))
     }
 }
 
-/// What the Responder may see of a customer's edge with this address range and port set.
+/// The outside addresses and ports of a customer edge with this address range and port set, as the Responder may see
+/// them.
 pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
     let first = if set == PortSet::ALL { 1024 } else { 1 };
     view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
@@ -383,7 +385,7 @@ pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
 
 /// The flows of subscribers that share addresses from `first` on by port sets.
 pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
-    // Of a set the first ports that there are; a subscriber with all ports uses those that the scenario gives.
+    // The first ports of the set; a subscriber with all ports uses those of the scenario.
     let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };
     let ports = SharedPorts { offset, len, first: place, count: f.source_ports.count() };
     FlowSpace::sharing(f.subscribers, first, ports, f.remote, f.destination_ports).map_err(why)

@@ -1,5 +1,5 @@
-//! A MAP domain (RFC 7597, RFC 7599): its rules, one in the technology's own table or several with a table each, which of their
-//! customers a CE is, and what MAP-E and MAP-T have in common.
+//! A MAP domain (RFC 7597, RFC 7599): its rules (one in the technology's own table, or several with a table each), the
+//! customer that a CE is, and the common code of MAP-E and MAP-T.
 
 use crate::axis::Fit;
 use crate::customers::{Customers, used_ports};
@@ -61,7 +61,8 @@ pub(crate) struct MapRule {
 pub(crate) struct Map {
     /// At least one.
     written: Vec<MapRule>,
-    /// Into how many rules of longer prefixes the one rule is cut: customers and their addresses are the same.
+    /// Number of rules with longer prefixes into which the one rule is divided; customers and their addresses stay the
+    /// same.
     rules: u64,
     ce: u64,
 }
@@ -100,8 +101,8 @@ impl MapRule {
 }
 
 impl Map {
-    /// Reads the rules, wherever they stand, and the CE. `relay` is the key of what the border relay has of IPv6 addresses, and
-    /// these.
+    /// Reads the rules, from either place, and the CE. `relay` is the key of the border relay's IPv6 addresses, and the
+    /// addresses.
     pub(crate) fn read(section: &mut Section<'_>, ce: u64, relay: (&str, Option<Prefix6>)) -> Option<Map> {
         let own = RuleKeys::keys().into_iter().map(|key| key.name).find(|key| section.has(key));
         let each = section.each("rule", RuleKeys::read);
@@ -131,7 +132,7 @@ impl Map {
         sound.then_some(map)
     }
 
-    /// Rules that make no sense, alone or beside the others; a relay among the customers; a CE that is none.
+    /// Invalid or conflicting rules; a relay among the customers; a CE that is no customer.
     fn misfits(&self, (key, relay): (&str, Option<Prefix6>)) -> Vec<Fault> {
         let halves: Vec<Fault> = self.written.iter().filter_map(MapRule::half).collect();
         if !halves.is_empty() {
@@ -187,12 +188,12 @@ impl Map {
         self.written.iter()
     }
 
-    /// The one rule; none of several.
+    /// The one rule; `None` if there are several.
     fn one(&self) -> Option<&RuleKeys> {
         if let [one] = self.written.as_slice() { Some(&one.keys) } else { None }
     }
 
-    /// How many rules there are: written, or cut.
+    /// Number of rules: as written, or after the division.
     fn count(&self) -> u64 {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
@@ -213,7 +214,7 @@ impl Map {
         Ok(found)
     }
 
-    /// The customers of a part, with this provider edge.
+    /// The customers of this part, with this provider edge.
     pub(crate) fn customer_rows(
         &self,
         plays: Plays,
@@ -241,7 +242,7 @@ impl Map {
         rules.into_iter().map(RuleRow).collect()
     }
 
-    /// What edges are made of.
+    /// The domain data from which edges are made.
     pub(crate) fn domain(&self) -> Result<MapEdges, String> {
         let began = Instant::now();
         let domain = Domain::new(self.rules()).map_err(why)?;
@@ -251,7 +252,7 @@ impl Map {
         Ok(MapEdges { domain: Arc::new(domain), customer: self.customer()?, mesh: Arc::new(mesh), loaded })
     }
 
-    /// The rules, as they are written or as the one is cut.
+    /// The rules, as written, or as the one rule is divided.
     fn rules(&self) -> Vec<Rule> {
         match self.written.as_slice() {
             [one] => cut(&one.rule(), self.rules),
@@ -259,7 +260,7 @@ impl Map {
         }
     }
 
-    /// What the Responder may see of the CE.
+    /// The CE's outside addresses and ports, as the Responder may see them.
     pub(crate) fn seen(&self) -> Result<view::Outside, String> {
         let customer = self.customer()?;
         Ok(seen(customer.pool(), customer.ports))
@@ -271,7 +272,7 @@ impl Map {
         Ok(self.customers(bed.flows.subscribers())?.iter().map(row).collect())
     }
 
-    /// The flows of a part: those of the customers of a provider edge alone.
+    /// The flows of a part; for a provider edge alone, those of its customers.
     pub(crate) fn flows(&self, plays: Plays, f: &Flows) -> Result<FlowSpace, String> {
         if plays != Plays::Pe {
             return f.space().map_err(|e| e.to_string());
@@ -282,12 +283,13 @@ impl Map {
                 let space = sharing(f, rule.ipv4.addr, ports.offset, ports.len)?;
                 space.apart(32 - ipv4.len).map_err(why)
             }
-            // Of several rules nothing follows from the number.
+            // With several rules, addresses and ports do not follow from a customer's number.
             (all, _) => listed(f, all.iter().map(|c| (c.ipv4.addr, c.ports))),
         }
     }
 
-    /// Addresses and ports of the customer that the CE is; of a provider edge the addresses of all, and the smallest port set.
+    /// Addresses and ports of the customer that the CE is; for a provider edge the addresses of all customers, and the
+    /// smallest port set.
     pub(crate) fn outside(&self, plays: Plays) -> Option<Outside> {
         let all = Customers::of(self).ok()?;
         let (pool, set) = if plays == Plays::Pe {
@@ -342,14 +344,14 @@ impl Map {
         152 * self.count()
     }
 
-    /// What a CE, or a CE in front of its relay, would not send to the tester's remote hosts, and a CE that the tester cannot
-    /// play.
+    /// Faults of traffic that a CE, alone or in front of its relay, would not send to the tester's remote hosts, and of
+    /// a CE that the tester cannot measure.
     pub(crate) fn faults_in_test(&self, plays: Plays, flows: &Flows) -> Vec<Fault> {
         let own = Customers::of(self).ok().and_then(|all| all.nth(self.ce));
         let Some(own) = own.filter(|_| plays != Plays::Pe) else { return Vec::new() };
         let mut faults = Vec::new();
         if own.ipv4.len < 16 {
-            // A CE's NAT44 has up to 65,536 outside addresses, and the tester learns which one it has chosen by as many.
+            // A CE's NAT44 has up to 65,536 outside addresses, and the tester can distinguish the same number.
             let rule = self.rule_of(&own);
             let fault = Fault::new("a CE has 65,536 IPv4 addresses at most")
                 .at(rule.at("ea-bits"), format!("gives the CE a prefix of length {}", own.ipv4.len))
@@ -357,9 +359,9 @@ impl Map {
             let more = 16 - own.ipv4.len;
             faults.push(fault.instead(format!("give {more} EA bits more, or a longer `ipv4-prefix`")));
         }
-        // A CE in mesh mode sends it to the customer, and so does the BR behind it.
+        // A CE in mesh mode sends such packets to the customer, and so does the BR behind it.
         for rule in self.written().filter(|rule| plays == Plays::Dual || rule.keys.forwarding) {
-            // Its own addresses are looked at with all pools.
+            // The check of all pools covers the CE's own addresses.
             if !overlap(own.pool(), flows.remote) && overlap(all_of(rule.keys.ipv4), flows.remote) {
                 faults.push(
                     Fault::new("`remote` has addresses of the customers of a mapping rule")
@@ -389,7 +391,7 @@ fn all_of(prefix: Prefix4) -> AddrRange {
     AddrRange { first: prefix.addr, count: prefix.count().min(u32::MAX.into()) as u32 }
 }
 
-/// What is wrong with a rule for itself.
+/// What is wrong with a single rule.
 fn alone(why: &RuleError, rule: &MapRule) -> Fault {
     let bits = 32 - rule.keys.ipv4.len;
     let (keys, way_out): (&[&str], String) = match why {
@@ -421,9 +423,9 @@ fn alone(why: &RuleError, rule: &MapRule) -> Fault {
     fault.instead(way_out)
 }
 
-/// As many rules in the place of one: the first EA bits of each, which continue the IPv4 address, become part of its prefixes
-/// (RFC 7597, section 5.2), so that customers and their addresses stay what they are. Where the number is no power of two,
-/// the first rules are one bit longer than the others.
+/// Divides one rule into `rules` rules: the first EA bits of each, which continue the IPv4 address, become part of its
+/// prefixes (RFC 7597, section 5.2), so that customers and their addresses stay the same. Where the number is no power
+/// of two, the first rules are one bit longer than the others.
 fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
     let bits = rules.max(1).ilog2();
     let longer = rules.max(1) - (1 << bits);
@@ -453,7 +455,7 @@ fn part_of(i: u64, shift: u32) -> u128 {
 mod tests {
     use super::*;
 
-    /// A domain that is divided has the customers of the one rule, each once and with the same addresses.
+    /// A domain with a divided rule has the customers of the one rule, each once and with the same addresses.
     #[test]
     fn dividing_a_rule_changes_no_customer() {
         let ipv6 = Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 };

@@ -1,5 +1,5 @@
-//! Pools of outside addresses, of NATs whose Internet speaks IPv4 and of those whose Internet speaks IPv6; and the customers'
-//! own addresses.
+//! Pools of outside addresses, for NATs with an IPv4 Internet and with an IPv6 Internet; and the customers' own
+//! addresses.
 
 use crate::axis::Fit;
 use crate::parts::Plays;
@@ -63,7 +63,7 @@ pub(crate) const fn statics<A: Host>() -> Maybe<List<Simple<StaticMapping<A>>>> 
     )))
 }
 
-/// IPv6 addresses of a pool: a prefix that no pool is too small for, or one address.
+/// IPv6 addresses of a pool: a prefix of 112 bits or more, or one address.
 const fn pool6() -> Simple<Prefix6> {
     fn parse(value: &Value) -> Result<Prefix6, Wrong> {
         let is_prefix = text_of(value)?.contains('/');
@@ -83,7 +83,7 @@ impl Pool {
         c.ports = self.pool_ports;
     }
 
-    /// As rules see it.
+    /// The pool for rules about flows.
     pub(crate) fn outside(&self, beside_inside: bool) -> Outside {
         let range = |(at, &range): (usize, &AddrRange)| (format!(".pool[{at}]"), range);
         Outside {
@@ -99,7 +99,7 @@ impl Pool {
         PortPool { addresses, ports: self.pool_ports.count().into(), is_ipv6: false }
     }
 
-    /// What the Responder may see.
+    /// The pool as the Responder may see it.
     pub(crate) fn seen(&self) -> view::Outside {
         let (addrs, also) = match self.pool.as_slice() {
             [first, also @ ..] => (*first, also.to_vec()),
@@ -108,7 +108,7 @@ impl Pool {
         view::Outside { also, ..OuterRange { addrs, ports: self.pool_ports }.into() }
     }
 
-    /// Room for the axis `outside-addresses`, where the part has the pool.
+    /// Values of the axis `outside-addresses`, if the part has the pool.
     pub(crate) fn fit(&self, plays: Plays) -> Fit {
         match self.pool.first().filter(|_| plays != Plays::Ce) {
             Some(range) => Fit::UpTo(range.count.into(), "more than `pool` has", "widen `pool`"),
@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Keeps the first so many addresses.
+    /// Keeps the first `count` addresses.
     pub(crate) fn keep(&mut self, count: u64) {
         self.pool.truncate(1);
         self.pool.iter_mut().for_each(|range| range.count = count as u32);
@@ -133,7 +133,7 @@ impl Pool6 {
         PortPool { addresses: self.addresses(), ports: self.pool_ports.count().into(), is_ipv6: true }
     }
 
-    /// What the Responder may see.
+    /// The pool as the Responder may see it.
     pub(crate) fn seen(&self) -> Result<Outside6, String> {
         Ok(Outside6 { pool: self.plane()?, ports: self.pool_ports })
     }
@@ -142,12 +142,12 @@ impl Pool6 {
         plane::Pool6::new(self.pool).map_err(|e| e.to_string())
     }
 
-    /// Room for the axis `outside-addresses`.
+    /// Values of the axis `outside-addresses`.
     pub(crate) fn fit(&self) -> Fit {
         Fit::Powers(self.addresses(), "more than `pool` has", "widen `pool`")
     }
 
-    /// Keeps the first so many addresses, which are a power of two.
+    /// Keeps the first `count` addresses; `count` is a power of two.
     pub(crate) fn keep(&mut self, count: u64) {
         self.pool = Prefix6 { addr: self.pool.first().into(), len: 128 - count.max(1).ilog2() as u8 };
     }

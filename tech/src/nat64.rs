@@ -85,14 +85,14 @@ impl SubscriberPrefix {
         self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
     }
 
-    /// The length, where subscribers are counted.
+    /// The length, if subscribers are counted.
     pub(crate) fn counted(&self, state: &State) -> Option<u8> {
         state.counts_subscribers().then(|| self.length())
     }
 
-    /// How many of so many customers are one worker's with all sessions.
+    /// Number of groups of `customers` customers, each with all its sessions at one worker.
     pub(crate) fn wholes(&self, state: &State, customers: u64) -> u64 {
-        // The tester's customers lie in one /64, one after the other; whole octets of the prefix name the worker.
+        // The tester's customers have successive addresses in one /64; whole octets of the prefix select the worker.
         let together = self.counted(state).map_or(0, |len| (128 - len / 8 * 8).min(63));
         (customers >> together).max(1)
     }
@@ -115,7 +115,7 @@ impl Nat {
         Function::new(c, worker, job.workers, job.seed).map_err(why)
     }
 
-    /// Keys of it that do not fit each other.
+    /// Faults of keys that contradict each other.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let mut faults = self.state.faults();
         faults.extend(self.state.uncounted(self.subscriber.subscriber_prefix));
@@ -123,7 +123,7 @@ impl Nat {
     }
 }
 
-/// Prefixes that a NAT64 has at most.
+/// Maximum number of prefixes of a NAT64.
 const MOST_PREFIXES: usize = 16;
 
 impl Embedding {
@@ -164,7 +164,7 @@ impl Technology for Nat64 {
         true
     }
     fn outside(&self, _: Plays) -> Option<Outside> {
-        // The customers of a NAT64 have IPv6 addresses alone.
+        // The customers of a NAT64 have only IPv6 addresses.
         Some(self.nat.pool.outside(false))
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
@@ -196,7 +196,7 @@ impl Technology for Nat64 {
     }
 }
 
-/// Axes of a NAT whose customers are hosts with IPv6.
+/// Axes of a NAT whose customers are IPv6 hosts.
 pub(crate) fn fit_of_hosts(axis: &str, plays: Plays, flows: &Flows, outside: Fit) -> Fit {
     match axis {
         "subscribers" if plays == Plays::Pe => ALL_SUBSCRIBERS,

@@ -1,4 +1,4 @@
-//! Which part of a technology a device plays, and what technologies and their parts are called.
+//! Which part of a technology a device plays, and the names of technologies and their parts.
 
 use key::kind::Choice;
 
@@ -21,24 +21,24 @@ pub const PLAYS: &[Choice<Plays>] = &[
     ("pe", Plays::Pe, "the provider edge alone"),
 ];
 
-/// What a technology and its parts are called. Results are filed under the first name of a part, and found by it in the
-/// published tables, whatever becomes of the parameters.
+/// Names of a technology and its parts. Results are filed under the first name of a part, and compared with the
+/// published tables by it, so it must stay the same even if parameters change.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     dual: (&'static str, &'static str),
     ce: (&'static str, &'static str),
     pe: (&'static str, &'static str),
-    /// In the published tables.
+    /// Its name in the published tables.
     pub published: Option<&'static str>,
 }
 
 impl Names {
-    /// Of a technology without parts: its name, and a few words.
+    /// For a technology without parts: its name, and a few words.
     pub const fn whole(name: &'static str, words: &'static str) -> Names {
         Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
     }
 
-    /// Of a technology with two edges: both in a row, customer edge, provider edge.
+    /// For a technology with two edges: both in a row, customer edge, provider edge.
     pub const fn edges(
         dual: (&'static str, &'static str),
         ce: (&'static str, &'static str),
@@ -58,7 +58,7 @@ impl Names {
         self.of(plays).0
     }
 
-    /// What a part is, in a few words.
+    /// A part in a few words.
     pub fn words(&self, plays: Plays) -> &'static str {
         self.of(plays).1
     }
@@ -68,7 +68,7 @@ impl Names {
         self.ce.0 != self.pe.0
     }
 
-    /// The edges that a device plays, as a scenario says it; none of a technology without edges.
+    /// The edges that a device plays, in the words of a scenario; `None` for a technology without edges.
     pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
         self.has_edges().then_some(match plays {
             Plays::Dual => "both edges in a row (plays = \"dual\", the default)",

@@ -1,4 +1,4 @@
-//! The customers of a technology as rows that a device under test is configured with.
+//! The customers of a technology as rows with which a device under test is configured.
 
 use crate::gateway::why;
 use crate::tester::Flows;
@@ -11,15 +11,16 @@ use wire::{PortSet, Prefix4, Prefix6};
 /// A customer: the addresses of its edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerRow {
-    /// Its IPv6 address, or the prefix that stands for `ipv4`.
+    /// Its IPv6 address, or the prefix that represents `ipv4`.
     pub ipv6: Prefix6,
-    /// The provider edge: the other end of its tunnel, or the prefix that stands for the Internet; none if there is no such prefix.
+    /// The provider edge: the other end of its tunnel, or the prefix that represents the Internet; `None` if there is
+    /// no such prefix.
     pub provider: Option<Prefix6>,
-    /// Its IPv4 address or addresses; none if it may have any.
+    /// Its IPv4 address or addresses; `None` if it may have any.
     pub ipv4: Option<Prefix4>,
     /// Its ports.
     pub ports: PortSet,
-    /// Its end-user IPv6 prefix (RFC 7597, section 5.2); none of a technology without mapping rules.
+    /// Its end-user IPv6 prefix (RFC 7597, section 5.2); `None` for a technology without mapping rules.
     pub prefix: Option<Prefix6>,
 }
 
@@ -30,7 +31,7 @@ impl CustomerRow {
         CustomerRow { ipv6, provider: Some(provider), ipv4: None, ports: PortSet::ALL, prefix: None }
     }
 
-    /// Addresses that stand for each other.
+    /// Addresses that are mapped to each other.
     pub(crate) fn mapped(ipv6: Prefix6, provider: Option<Prefix6>, ipv4: Prefix4) -> CustomerRow {
         CustomerRow { ipv6, provider, ipv4: Some(ipv4), ports: PortSet::ALL, prefix: None }
     }
@@ -42,7 +43,7 @@ impl CustomerRow {
 impl fmt::Display for CustomerRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} ", self.ipv6, OrNone(self.provider), OrNone(self.ipv4))?;
-        // Port 0 is none (RFC 768).
+        // Port 0 is not used (RFC 768).
         let block = |(first, last): (u16, u16)| format!("{}-{last}", first.max(1));
         let PortSet { offset, len, psid } = self.ports;
         let blocks = self.ports.blocks().map(block).collect::<Vec<_>>().join(",");
@@ -62,11 +63,11 @@ impl<T: fmt::Display> fmt::Display for OrNone<T> {
     }
 }
 
-/// A mapping rule (RFC 7597, section 5), as a row that a device under test is configured with.
+/// A mapping rule (RFC 7597, section 5), as a row with which a device under test is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRow(pub Rule);
 
-/// The words of a row: IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of a PSID of its own, such as
+/// The words of a row: IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of an explicit PSID, such as
 /// `2001:db8:1::/53 203.0.113.0/24 11 0 - -`; `-` for none.
 impl fmt::Display for RuleRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,7 +92,7 @@ pub(crate) fn embedded(flows: &Flows, provider: Prefix6, prefix: Prefix6) -> Res
         Ok(CustomerRow::mapped(ipv6, Some(provider), ipv4))
     };
     let inside = flows.ends()[0];
-    // Only behind 96 bits do addresses of an IPv4 prefix make an IPv6 prefix.
+    // Only with a prefix of 96 bits do the addresses of an IPv4 prefix form an IPv6 prefix.
     if prefix.len == 96 {
         return inside.prefixes().into_iter().map(row).collect();
     }

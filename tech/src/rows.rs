@@ -1,4 +1,5 @@
-//! IPv6 addresses that stand for the IPv4 addresses and subscribers of the flow space: rows that a flow's number finds.
+//! IPv6 addresses of the IPv4 addresses and subscribers of the flow space: rows indexed by the number of a flow's
+//! subscriber or address.
 
 use crate::gateway::why;
 use crate::laboratory::is_for_laboratories;
@@ -7,7 +8,7 @@ use plane::view::{Bed, Subscriber6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Prefix6;
 
-/// Hosts with IPv6, one address each in a row: the first of these prefixes has them, if there is one.
+/// IPv6 hosts with successive addresses: in the first of these prefixes, if there is one.
 pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, String> {
     let n = bed.flows.subscribers();
     let own = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
@@ -19,18 +20,18 @@ pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, S
     Ok((0..n).map(|i| Subscriber6 { address: prefix.first() + 2 + u128::from(i) }).collect())
 }
 
-/// B4s in a row, one /64 each.
+/// A series of B4s, one /64 each.
 pub(crate) fn b4s(bed: &Bed, first: Ipv6Addr) -> Vec<Subscriber6> {
     let row = |i| Subscriber6 { address: b4_in_row(first, i).to_bits() };
     (0..u64::from(bed.flows.subscribers())).map(row).collect()
 }
 
-/// The address of B4 number `i` of a row: one /64 each.
+/// The address of B4 number `i` of a series with one /64 each.
 pub(crate) fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(i) << 64))
 }
 
-/// Addresses of subscribers that follow from their IPv4 addresses.
+/// IPv6 addresses of subscribers, computed from their IPv4 addresses.
 pub(crate) fn subscribers(
     bed: &Bed,
     address: impl Fn(u32) -> Result<u128, String>,
@@ -39,7 +40,7 @@ pub(crate) fn subscribers(
     (0..bed.flows.subscribers()).map(|i| Ok(Subscriber6 { address: address(first.wrapping_add(i))? })).collect()
 }
 
-/// Addresses that stand for the remote addresses of the flow space.
+/// IPv6 addresses of the remote addresses of the flow space.
 pub(crate) fn remotes(bed: &Bed, address: impl Fn(u32) -> Result<u128, String>) -> Result<Vec<u128>, String> {
     let remote = bed.flows.remote();
     (0..remote.count).map(|i| address(u32::from(remote.first).wrapping_add(i))).collect()
@@ -56,7 +57,7 @@ pub(crate) fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr
     let four = Ipv4Addr::from(addr);
     if let Some(mapped) = maps.and_then(|maps| maps.to_ipv6(addr)) {
         let six = Ipv6Addr::from(mapped);
-        // Maps of a file are seen here first.
+        // The maps of a file are checked only here.
         return if is_for_laboratories(six.into()) {
             Ok(mapped)
         } else {

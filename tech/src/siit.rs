@@ -65,7 +65,7 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
     Some(Box::new(siit))
 }
 
-/// The fault of a translator that has no address for anything.
+/// The fault of a translator without any address mapping.
 pub(crate) fn missing_eam(section: &mut Section<'_>, others: &str) {
     let fault = Fault::new(format!("[{}] has no `eam`", section.path())).at(At::key(section.path()), "this table");
     section.fault(fault.instead(format!("add eam = [\"198.18.0.0/24 2001:2::/120\"], {others}")));
@@ -80,7 +80,7 @@ pub(crate) const fn pair() -> Simple<Pair> {
     own(parse, "explicit address maps", || json!({ "type": "string" }))
 }
 
-/// Explicit address maps that stand in the table itself.
+/// Explicit address maps in the table itself.
 pub(crate) fn listed_maps(pairs: &[Pair]) -> Result<Option<Eam>, String> {
     let pairs = numbered(pairs);
     if pairs.is_empty() { Ok(None) } else { Eam::new(&pairs, true).map(Some).map_err(why) }
@@ -168,7 +168,7 @@ impl Technology for Siit {
     }
 
     fn faults_in_test(&self, plays: Plays, flows: &Flows, _: u64) -> Vec<Fault> {
-        // What a file maps is not known yet.
+        // The maps of a file are not known yet.
         let Some(pref64) = self.pref64.filter(|_| self.eam_file.is_none()) else { return Vec::new() };
         let mapped = |range: AddrRange| {
             let within = |pair: &Pair| [range.first, range.last()].iter().all(|&a| pair.v4.contains(a.into()));
@@ -184,7 +184,7 @@ impl Technology for Siit {
         self.eam_file.as_deref().map(|path| ("eam-file", path))
     }
 
-    /// Every address of the tester has one in the other version.
+    /// Checks that every address of the tester has one in the other version.
     fn check_file(&self, _: Plays, flows: &Flows, open: Open<'_>) -> Result<(), String> {
         let maps = self.maps(open)?;
         let inside = (flows.inside.first, flows.inside.count.max(flows.subscribers));

@@ -1,4 +1,4 @@
-//! How a NAT keeps state, at whichever edge it is: mapping, filtering, time-outs, quotas and port blocks.
+//! How a NAT keeps state, at either edge: mapping, filtering, time-outs, quotas and port blocks.
 
 use crate::fragments::{Errors, Fragments};
 use key::kind::{Choice, choice, maybe, number, one_of, or_word, seconds_from, yes_or_no};
@@ -59,10 +59,10 @@ key::table! {
     }
 }
 
-/// Lifetime of an idle UDP session where the file does not say (RFC 4787, REQ-5).
+/// Default lifetime of an idle UDP session (RFC 4787, REQ-5).
 const UDP_TIMEOUT: Nanos = Nanos::from_secs(300);
 
-/// The same in a scenario: no trial is as long (RFC 9693, section 4.4).
+/// The same in a scenario: longer than any trial (RFC 9693, section 4.4).
 pub const TEST_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 impl State {
@@ -71,22 +71,22 @@ impl State {
         self.udp_timeout.unwrap_or(UDP_TIMEOUT)
     }
 
-    /// Sessions at most; 0 until it is settled.
+    /// Maximum number of sessions; 0 until it is settled.
     pub fn sessions(&self) -> u64 {
         self.table.unwrap_or(0)
     }
 
-    /// Number of customers, or remote addresses, that there is room for: as many as sessions, up to a million.
+    /// Maximum number of customers, or of remote addresses: as many as sessions, up to a million.
     pub(crate) fn addresses(&self) -> u64 {
         self.sessions().clamp(1, 1 << 20)
     }
 
-    /// Sessions of a subscriber at most, if there is a limit.
+    /// Maximum number of sessions of a subscriber, if there is a limit.
     pub fn session_quota(&self) -> Option<u32> {
         self.session_quota.flatten()
     }
 
-    /// Sets the limit that holds on interfaces where the file has none: one host alone must not fill the table.
+    /// Sets the default limit of a gateway on interfaces, if the file has none: a single host must not fill the table.
     pub fn limit_subscribers(&mut self, workers: usize, one_worker: bool) {
         let limit = || Some(default_session_quota(self.table.unwrap_or(0), workers, one_worker));
         self.session_quota = Some(self.session_quota.unwrap_or_else(limit));
@@ -105,7 +105,8 @@ impl State {
     /// Writes it into the configuration of a NAT.
     pub(crate) fn set(&self, c: &mut Config) {
         c.mapping = self.mapping;
-        // Without mappings of its own an outside port serves many customers, so that only the whole four-tuple tells.
+        // Without endpoint-independent mapping an outside port serves many customers, so that only the whole four-tuple
+        // identifies one.
         c.filtering = self.filtering.unwrap_or(match self.mapping {
             Mapping::EndpointIndependent => Filtering::EndpointIndependent,
             Mapping::AddressAndPortDependent => Filtering::AddressAndPortDependent,
@@ -131,7 +132,7 @@ impl State {
         c.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
     }
 
-    /// Keys of it that do not fit each other.
+    /// Faults of keys that contradict each other.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.port_blocks.is_some() && self.port_block.is_none() {
@@ -161,7 +162,7 @@ impl State {
         faults
     }
 
-    /// The fault of a `subscriber-prefix` where no quota and no block counts subscribers.
+    /// The fault of a `subscriber-prefix` without a quota or port blocks per subscriber.
     pub(crate) fn uncounted(&self, prefix: Option<u8>) -> Option<Fault> {
         (prefix.is_some() && !self.counts_subscribers()).then(|| {
             Fault::new("`subscriber-prefix` defines a subscriber, but no quota counts subscribers")

@@ -1,5 +1,5 @@
-//! What a technology has to say of itself. Each has a file with one implementation; everything else in natmeter works with
-//! this trait, and knows none of them by name.
+//! The interface of a technology. Each technology has a file with one implementation; all other code in natmeter works
+//! with this trait, and names no technology.
 
 use crate::axis::Fit;
 use crate::gateway::{Answers, Built, Job};
@@ -22,7 +22,7 @@ use wire::{AddrRange, PortRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
 pub struct Entry {
-    /// What it and its parts are called; the first name is that of its table.
+    /// Names of it and its parts; the first name is that of its table.
     pub names: Names,
     /// What it is, with its RFCs.
     pub about: &'static str,
@@ -39,7 +39,7 @@ impl Entry {
     }
 }
 
-/// Outside addresses and ports of a device, as rules about flows see them.
+/// Outside addresses and ports of a device, for rules about flows.
 #[derive(Clone, Debug)]
 pub struct Outside {
     /// The key of the addresses.
@@ -48,12 +48,12 @@ pub struct Outside {
     pub pool: Vec<(String, AddrRange)>,
     /// Ports of each address.
     pub ports: Ports,
-    /// The tester's inside addresses are on the wire, too, and so must be others.
+    /// Whether the tester's inside addresses are on the wire, too, and must therefore differ from the pool.
     pub beside_inside: bool,
 }
 
 impl Outside {
-    /// The same with whole paths of keys, which stand in this table.
+    /// The same with full paths of keys, which are in this table.
     #[must_use]
     pub fn below(self, table: &str) -> Outside {
         let whole = |path: String| format!("{table}{path}");
@@ -70,7 +70,7 @@ impl Outside {
 pub enum Ports {
     /// A range, in which a source port can be kept; the path of its key.
     Range(PortRange, String),
-    /// Those of one customer among others; what they follow from.
+    /// Those of one customer among others; with the place that determines them.
     Set(PortSet, At),
 }
 
@@ -85,7 +85,7 @@ pub struct PortPool {
     pub is_ipv6: bool,
 }
 
-/// Copies of a technology whose type is not known.
+/// Copies of a technology of unknown type.
 pub trait Boxed {
     /// A copy of it.
     fn boxed(&self) -> Box<dyn Technology>;
@@ -102,23 +102,23 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Its entry in the list.
     fn entry(&self) -> &'static Entry;
 
-    /// Octets by which frames are longer than on an IPv4 link, where they are longest: translated, or in a tunnel (RFC 8219,
-    /// section 4.1), the link between two edges in a row included.
+    /// Maximum number of octets by which frames are longer than on an IPv4 link, because they are translated or
+    /// tunnelled (RFC 8219, section 4.1), also on the link between two edges in a row.
     fn overhead(&self) -> usize;
 
     /// Whether this part of it keeps connections.
     fn is_stateful(&self, plays: Plays) -> bool;
 
-    /// The functions of a gateway that plays this part, one a worker.
+    /// The functions of a gateway that plays this part, one for each worker.
     ///
     /// # Errors
-    /// When the parameters make no sense, a file cannot be used, or there is not enough memory.
+    /// When the parameters are invalid, a file cannot be used, or there is not enough memory.
     fn build(&self, job: &Job<'_>) -> Result<Built, String>;
 
     /// What the tester's two sides send and expect.
     ///
     /// # Errors
-    /// Parameters that do not fit each other or the flows, a file that cannot be used, or no memory.
+    /// Parameters that contradict each other or the flows, a file that cannot be used, or no memory.
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String>;
 
     /// IP versions on the left and on the right.
@@ -130,7 +130,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         }
     }
 
-    /// How its NAT keeps state, at whichever edge it is.
+    /// How its NAT keeps state, at either edge.
     fn state(&self) -> Option<&State> {
         None
     }
@@ -145,7 +145,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// To what packets from IPv4 to IPv6 are fragmented, where the file says so.
+    /// The size to which packets from IPv4 to IPv6 are fragmented, if the file sets it.
     fn lowest(&self) -> Option<&LowestMtu> {
         None
     }
@@ -165,55 +165,55 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// IPv6 networks of the tester's hosts on the left and on the right, which need routes through the tester; none where hosts have
-    /// IPv4 addresses.
+    /// IPv6 networks of the tester's hosts on the left and on the right, which need routes through the tester; `None`
+    /// where hosts have IPv4 addresses.
     fn networks(&self) -> Option<[Prefix6; 2]> {
         None
     }
 
-    /// The customers of this part, as rows that a device is configured with: that of a customer edge, or those that the tester
-    /// plays in front of a provider edge; none where nothing but the technology's keys is needed.
+    /// The customers of this part, as rows with which a device is configured: that of a customer edge, or those that
+    /// the tester plays in front of a provider edge; empty if the technology's keys are enough.
     ///
     /// # Errors
-    /// Parameters that do not fit each other or the flows, or a file that cannot be used.
+    /// Parameters that contradict each other or the flows, or a file that cannot be used.
     fn customers(&self, _plays: Plays, _flows: &Flows, _open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
         Ok(Vec::new())
     }
 
-    /// The mapping rules of an edge, as rows that a device is configured with; none of a technology without.
+    /// The mapping rules of an edge, as rows with which a device is configured; empty for a technology without rules.
     fn mapping_rules(&self, _edge: Plays) -> Vec<RuleRow> {
         Vec::new()
     }
 
-    /// Addresses that a gateway answers for on its links (left, right) beside those of the links themselves.
+    /// Addresses for which a gateway answers on its links (left, right), in addition to those of the links themselves.
     fn answers(&self, _plays: Plays) -> [Answers; 2] {
         Default::default()
     }
 
-    /// How packets from left and right are spread over the workers. A packet that comes to another worker than its own is
-    /// handed over, so a spreading that does not fit costs time and nothing else.
+    /// How packets from left and right are spread over the workers. A packet that arrives at another worker than its
+    /// own is handed over, so a spreading that does not match costs only time.
     fn steering(&self, plays: Plays, _workers: usize, _open: Open<'_>) -> [Steering; 2] {
         usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
     }
 
-    /// Length of the IPv6 prefix whose addresses are one subscriber at one worker; none where subscribers are not counted, or
-    /// have no IPv6 addresses.
+    /// Length of the IPv6 prefix whose addresses are one subscriber at one worker; `None` if subscribers are not
+    /// counted, or have no IPv6 addresses.
     fn counts_by_prefix(&self) -> Option<u8> {
         None
     }
 
-    /// Subscribers of quotas and port blocks among so many customers.
+    /// Number of subscribers, for quotas and port blocks, among `customers` customers.
     fn subscribers(&self, _plays: Plays, customers: u64) -> u64 {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
 
-    /// How many there are, of so many customers, each of which is one worker's with all sessions; none where sessions go to
-    /// the workers by inside address and port.
+    /// Number of groups of this many customers, each with all its sessions at one worker; `None` if inside address and
+    /// port select the worker of a session.
     fn wholes(&self, _plays: Plays, _customers: u64) -> Option<u64> {
         None
     }
 
-    /// Whether, and up to which value, this part has an axis.
+    /// Whether this part has an axis, and up to which value.
     fn fit(&self, _axis: &str, _plays: Plays, _flows: &Flows) -> Fit {
         Fit::Lacks
     }
@@ -228,16 +228,16 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         }
     }
 
-    /// Keeps the first so many outside addresses.
+    /// Keeps the first `count` outside addresses.
     fn keep_outside(&mut self, _count: u64) {}
 
-    /// Keys that do not fit each other, in a gateway as in a scenario.
+    /// Faults of keys that contradict each other, in a gateway or a scenario.
     fn faults(&self) -> Vec<Fault> {
         self.state().map(State::faults).unwrap_or_default()
     }
 
-    /// What this part of it would rightly drop of the tester's flows, or what the tester cannot play. `most` is the largest
-    /// number of inside addresses or subscribers at any point.
+    /// Faults of flows of the tester that this part would correctly drop, or that the tester cannot play. `most` is the
+    /// largest number of inside addresses or subscribers at any point.
     fn faults_in_test(&self, _plays: Plays, _flows: &Flows, _most: u64) -> Vec<Fault> {
         Vec::new()
     }
@@ -252,7 +252,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Loads its file as a run would, and forgets it again.
+    /// Loads its file as a run would, and discards it.
     ///
     /// # Errors
     /// Why it cannot be used with these flows.
@@ -266,7 +266,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     }
 }
 
-/// Methods of a technology that only say where it has something: its entry, and the fields with these paths.
+/// Methods of a technology that only return its entry, and the fields with these paths.
 macro_rules! shared {
     ($( $part:ident: $first:ident $(. $field:ident)* ),+) => {
         fn entry(&self) -> &'static crate::Entry {
@@ -335,7 +335,7 @@ macro_rules! shared {
 pub(crate) use shared;
 
 impl dyn Technology + '_ {
-    /// What it and its parts are called.
+    /// Names of it and its parts.
     pub fn names(&self) -> &'static Names {
         &self.entry().names
     }
@@ -345,21 +345,21 @@ impl dyn Technology + '_ {
         self.entry().name()
     }
 
-    /// Makes its table as large as `sessions` where the file does not give its size.
+    /// Sets the size of its table to `sessions` if the file does not set it.
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut() {
             state.table.get_or_insert(sessions.max(1));
         }
     }
 
-    /// Lets no session end by itself within a test where the file does not say when one does.
+    /// Sets time-outs longer than any test if the file does not set them.
     pub fn outlast_tests(&mut self) {
         if let Some(state) = self.state_mut() {
             state.udp_timeout.get_or_insert(TEST_TIMEOUT);
         }
     }
 
-    /// Lets customers with these addresses pass, too.
+    /// Admits customers with these addresses, too.
     pub fn admit(&mut self, customers: AddrRange) {
         if let Some(inside) = self.inside_mut() {
             let has = |prefix: &Prefix4| [customers.first, customers.last()].iter().all(|&a| prefix.contains(a.into()));
@@ -369,7 +369,7 @@ impl dyn Technology + '_ {
         }
     }
 
-    /// Lets IPv6 packets of so many octets pass whole where the file does not say to what they are fragmented.
+    /// Avoids the fragmentation of IPv6 packets of `packet` octets if the file does not set the size of fragments.
     pub fn pass_whole(&mut self, packet: usize) {
         if let Some(lowest) = self.lowest_mut().filter(|_| packet > 1280) {
             lowest.lowest_ipv6_mtu.get_or_insert(packet.min(u16::MAX.into()) as u16);
@@ -386,13 +386,13 @@ impl Clone for Box<dyn Technology> {
 /// The same technology with the same parameters.
 impl PartialEq for dyn Technology + '_ {
     fn eq(&self, other: &Self) -> bool {
-        // Parameters are plain data: what is printed is all that there is.
+        // Parameters are plain data, so their debug output is complete.
         format!("{self:?}") == format!("{other:?}")
     }
 }
 
-/// Steering of a part whose customer edge keeps the ports of this set; `headers` octets of IP headers stand in front of the
-/// ports on the right of the customer edge alone.
+/// Steering of a part whose customer edge uses the ports of this set; `headers` is the number of octets of IP headers
+/// in front of the ports, on the right of a customer edge without the provider edge.
 pub(crate) fn steering_of_edge(
     technology: &dyn Technology,
     plays: Plays,
@@ -415,7 +415,8 @@ fn steer_by_port_set(headers: usize, set: PortSet, workers: usize) -> [Steering;
 
 fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Option<u8>) -> [Steering; 2] {
     if !is_stateful {
-        // All fragments of a datagram meet: by both addresses where there are only these, by the ends of the tunnel.
+        // One worker gets all fragments of a datagram: selected by both addresses on an IPv4 link, and by the ends of
+        // the tunnel on an IPv6 link.
         let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
         return [by(versions.0), by(versions.1)];
     }

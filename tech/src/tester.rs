@@ -1,4 +1,4 @@
-//! The tester's part: which flows it sends, and what it needs to know to say what its two sides send and expect.
+//! The tester's part: the flows that it sends, and the inputs from which a technology makes its view.
 
 use crate::axis::MOST_SUBSCRIBERS;
 use crate::parts::Plays;
@@ -9,9 +9,9 @@ use plane::Hop;
 use plane::view::Bed;
 use wire::{AddrRange, FlowError, FlowSpace, PortRange};
 
-/// Source ports where neither the scenario nor a number of connections sets them.
+/// Default source ports, if neither the scenario nor a number of connections sets them.
 pub const USUAL_SOURCE_PORTS: PortRange = PortRange { first: 1024, last: 41_023 };
-/// The same of destination ports.
+/// The same for destination ports.
 pub const USUAL_DESTINATION_PORTS: PortRange = PortRange { first: 1, last: 100 };
 
 /// Networks of RFC 2544, section 12.
@@ -39,9 +39,9 @@ key::table! {
 }
 
 impl Flows {
-    /// Subscribers, or inside addresses, that the flows are spread over.
+    /// Number of subscribers, or inside addresses, over which the flows are spread.
     pub fn hosts(&self) -> u64 {
-        // Subscribers stand in the place of inside addresses, whether they share one or not.
+        // Subscribers take the place of inside addresses, whether they share one or not.
         u64::from(self.inside.count.max(self.subscribers).max(self.networks))
     }
 
@@ -62,10 +62,10 @@ impl Flows {
         [self.inside, self.remote].map(|range| AddrRange { count: range.count.saturating_add(further), ..range })
     }
 
-    /// The flow space of hosts with addresses of their own.
+    /// The flow space of hosts with one address each.
     ///
     /// # Errors
-    /// When the ranges do not fit.
+    /// When the ranges are inconsistent.
     pub fn space(&self) -> Result<FlowSpace, FlowError> {
         let Flows { inside, remote, source_ports, destination_ports, .. } = *self;
         if self.networks > 1 {
@@ -74,7 +74,7 @@ impl Flows {
         FlowSpace::new(inside, source_ports, remote, destination_ports)
     }
 
-    /// The same; of a provider edge alone each subscriber is a host.
+    /// The same; for a provider edge alone, each subscriber is a host.
     pub(crate) fn space_of(&self, plays: Plays) -> Result<FlowSpace, FlowError> {
         if self.subscribers <= 1 || plays != Plays::Pe {
             return self.space();
@@ -83,7 +83,7 @@ impl Flows {
     }
 }
 
-/// What a view follows from, beside the technology.
+/// The inputs of a view, in addition to the technology.
 pub struct Setting<'a> {
     /// The flows at this point of the matrix.
     pub flows: &'a Flows,

@@ -1,5 +1,5 @@
-//! Each key reaches the field that it names, and no other; without keys a configuration is `plane`'s own, and the defaults that
-//! the reference page states are those.
+//! Each key sets the field that it names, and no other. Without keys a configuration is the default of `plane`, and the
+//! reference page states the same defaults.
 
 mod chains;
 
@@ -117,9 +117,9 @@ fn key_of(line: &str) -> &str {
     line.split(' ').next().unwrap()
 }
 
-/// A configuration as it follows from the text of a file, and the proofs about it.
+/// A configuration from the text of a file, and the proofs about it.
 struct Proof<'a, C> {
-    /// What it is, for messages.
+    /// Its name in messages.
     name: &'static str,
     /// Lines that it needs.
     base: &'static str,
@@ -148,7 +148,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         self.part(|c| c, rows)
     }
 
-    /// The configuration with these lines in the place of those of the base that have the same keys.
+    /// The configuration with these lines in place of lines of the base with the same keys.
     fn with(&self, lines: &str) -> C {
         let given = |key: &str| lines.lines().any(|line| key_of(line) == key);
         let base: Vec<&str> = self.base.lines().filter(|line| !given(key_of(line))).chain([lines]).collect();
@@ -168,7 +168,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         let keys: BTreeSet<_> = self.rows.iter().flat_map(|(lines, _)| lines.lines().map(key_of)).collect();
         let stated = stated_defaults(&self.book).into_iter();
         for (key, value) in stated.filter(|(key, _)| keys.contains(key.as_str()) && key != "table") {
-            // Blocks have a number only where there are some.
+            // A number of blocks requires a block size.
             let block = if key == "port-blocks" { "port-block = 128\n" } else { "" };
             assert_eq!(self.with(&format!("{block}{key} = {value}")), self.with(block), "{name}: default of {key}");
         }
@@ -176,7 +176,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     }
 }
 
-/// Keys with the defaults that the reference page states as a value, as it would be written in a file.
+/// Keys with the defaults that the reference page states as a value, in the form of a file.
 fn stated_defaults(book: &Book) -> Vec<(String, String)> {
     let page = book.page(2, |_| true);
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
@@ -188,7 +188,7 @@ fn stated_defaults(book: &Book) -> Vec<(String, String)> {
     stated.collect()
 }
 
-/// The value that the words of a default begin with, if they do: `"15 s"` in code marks, 1,024, or 4 MiB.
+/// The value at the begin of the words of a default, if there is one: `"15 s"` in code marks, 1,024, or 4 MiB.
 fn value_of(words: &str) -> Option<String> {
     if let Some(code) = words.strip_prefix('`') {
         return Some(code.split('`').next()?.to_owned());
@@ -199,7 +199,7 @@ fn value_of(words: &str) -> Option<String> {
     Some((number * unit).to_string())
 }
 
-/// A table that stands alone in a text, all of whose keys it knows.
+/// Reads a text that consists of one table, which must have all keys of the text.
 fn read<T: Table>(text: &str) -> T {
     let (tree, faults) = key::read("test.toml", text);
     assert!(faults.is_empty(), "{text}");
@@ -264,7 +264,7 @@ fn keys_of_a_nat44_arrive() {
     proof.rows(own).rows(INSIDE).rows(PORTS).rows(STATE).rows(TABLE).rows(HELD).prove();
 }
 
-/// A key of no row can only be one that the addressing has.
+/// A key without a row can only be one of the addressing.
 #[test]
 fn keys_of_a_siit_arrive() {
     const BASE: &str = "pref64 = \"2001:2:0:1000::/96\"\n";
@@ -359,7 +359,8 @@ fn keys_of_a_nat66_arrive() {
     proof.part(|c| &mut c.nat, of_the_nat).part(|c| &mut c.nat.icmp_errors_per_second, ERRORS).prove();
 }
 
-/// The NAT64 shows no configuration: what each of its tables writes is proved, not the order of the writing.
+/// The NAT64 does not expose its configuration: the test proves what each of its tables writes, not the order of the
+/// writes.
 #[test]
 fn keys_of_a_nat64_arrive() {
     const BASE: &str = "pool = \"198.19.0.1\"\ntable = 4096\n";
@@ -383,7 +384,7 @@ fn keys_of_a_nat64_arrive() {
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }
 
-/// The same holds for the AFTR.
+/// The same applies to the AFTR.
 #[test]
 fn keys_of_an_aftr_arrive() {
     const BASE: &str = "b4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\ntable = 4096\n";
@@ -404,7 +405,7 @@ fn keys_of_an_aftr_arrive() {
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }
 
-/// The rows above have every key of the tables that technologies share.
+/// The rows above cover every key of the tables that technologies share.
 #[test]
 fn every_shared_key_has_a_row() {
     fn lines<C>(rows: &[Row<C>]) -> impl Iterator<Item = &'static str> {
@@ -432,7 +433,7 @@ fn every_shared_key_has_a_row() {
     }
 }
 
-/// The proofs above compare these defaults with `plane`'s; defaults in other words have no value of their own.
+/// The proofs above compare these defaults with those of `plane`; other defaults are words without a value.
 #[test]
 fn the_defaults_that_are_compared_are_these() {
     let stated = |entry: &Entry| stated_defaults(&Book { chapters: (entry.chapters)("x"), ..Book::default() });

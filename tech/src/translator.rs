@@ -66,7 +66,7 @@ fn class(given: Option<u8>) -> ClassRule {
     given.map_or(ClassRule::Copy, ClassRule::Fixed)
 }
 
-/// The fault of a prefix that no IPv4 address can be embedded in (RFC 6052, section 2.2).
+/// The fault of a prefix in which no IPv4 address can be embedded (RFC 6052, section 2.2).
 pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     let why = Pref64::new(prefix, true).err()?;
     let instead = match key {
@@ -83,8 +83,8 @@ pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     Some(fault.at(format!(".{key}"), why.to_string()).instead(instead))
 }
 
-/// The fault of addresses of a test that the well-known prefix must not stand for: those that are not global, and a laboratory
-/// has no others (RFC 6052, section 3.1). `ranges` are keys of [traffic] with their values.
+/// The fault of addresses of a test that the well-known prefix must not represent: those that are not global, and a
+/// laboratory has no global ones (RFC 6052, section 3.1). `ranges` are keys of [traffic] with their values.
 pub(crate) fn behind_well_known(
     name: &str,
     (key, prefix): (&str, Prefix6),

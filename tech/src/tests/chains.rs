@@ -21,7 +21,7 @@ type Keys = BTreeSet<&'static str>;
 
 const EDGE: Edge = Edge { customer: V4, internet: V6 };
 
-/// Checks that each key of a technology is proved, but for `others`.
+/// Checks that each key of a technology is proved, except `others`.
 fn assert_complete(entry: &Entry, proved: &[Keys], others: &[&str]) {
     let known: BTreeSet<&str> = (entry.chapters)("").remove(0).keys.iter().map(|key| key.name).collect();
     let proved: BTreeSet<&str> = proved.iter().flatten().copied().collect();
@@ -33,7 +33,7 @@ fn assert_complete(entry: &Entry, proved: &[Keys], others: &[&str]) {
 
 const NAT46: &str = "pref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::/120\"\ntable = 4096\n";
 
-/// A NAT46 has no hairpinning, whatever the key says: no IPv4 address stands for an outside address.
+/// A NAT46 has no hairpinning, whatever the key says: no IPv4 address represents an outside address.
 #[test]
 fn keys_of_a_nat46_arrive() {
     let entry = &crate::nat46::ENTRY;
@@ -45,7 +45,7 @@ fn keys_of_a_nat46_arrive() {
 
     let of = |text: &str| config_of!(Nat46.customer, entry, Pe, text);
     let proof = Proof::new("NAT46, state", NAT46, (entry.chapters)("x"), usual.customer.config().clone(), &of);
-    // Numbers stand for the outside addresses.
+    // Numbers represent the outside addresses.
     let own: &[Row<NatConfig>] = &[("pool = \"2001:2:0:200::/121\"", |c| c.pool[0].count = 128)];
     let state = STATE.iter().filter(|(line, _)| key_of(line) != "hairpinning");
     let nat = proof.rows(own).rows(INSIDE).rows(PORTS).rows(state).rows(TABLE).rows(HELD).prove();
@@ -71,7 +71,7 @@ fn addresses_of_a_nat46(lines: &str) -> [Option<Ipv6Addr>; 3] {
     [mapped, other, of(End::Customer, nat.pool[0].first)]
 }
 
-/// Of remote hosts the NAT46 shows no configuration, but the addresses that follow from it.
+/// The NAT46 does not expose its configuration of remote hosts, but the addresses that follow from it.
 #[test]
 fn remote_hosts_and_pool_of_a_nat46_arrive() {
     const POOL: &str = "pool = \"2001:2:0:200::/120\"\n";
@@ -91,7 +91,7 @@ fn remote_hosts_and_pool_of_a_nat46_arrive() {
     assert_eq!(both[..2], [mapped, behind2].map(|a| Some(a.parse().unwrap())), "a map comes before the prefix");
 }
 
-/// A CE's halves, as they follow from the text of a file.
+/// A CE's halves, from the text of a file.
 struct Ce<'a, B> {
     entry: &'a Entry,
     base: &'static str,
@@ -117,7 +117,7 @@ fn own(host: u8, offset: u8, len: u8, psid: u16) -> (AddrRange, PortSet) {
     (AddrRange::one([203, 0, 113, host].into()), PortSet { offset, len, psid })
 }
 
-/// Makes a NAT44 that of another customer.
+/// Changes a NAT44's configuration to that of another customer.
 fn become_customer(c: &mut NatConfig, (addresses, ports): (AddrRange, PortSet)) {
     (c.internet.address, c.pool, c.port_set) = (addresses.first, vec![addresses], ports);
 }
@@ -147,7 +147,7 @@ macro_rules! map_rule {
 /// Proves all keys of the tunnel half of a CE.
 fn prove_tunnel(ce: &Ce<'_, TunnelConfig>) -> Keys {
     let proof = Proof::new(ce.entry.names.name(Plays::Ce), ce.base, (ce.entry.chapters)("x"), EDGE.tunnel(), ce.behind);
-    // Between customers the NAT44 turns packets round.
+    // The NAT44 hairpins packets between customers.
     let border = BORDER.iter().filter(|(line, _)| key_of(line) != "hairpinning");
     let proof = proof.rows(TUNNEL).rows(border).part(|c| &mut c.icmp_errors_per_second, ERRORS);
     let proof = proof.part(|c| &mut c.fragments, FRAGMENTS).part(|c| &mut c.fragments, FRAGMENT_OCTETS);
