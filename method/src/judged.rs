@@ -6,8 +6,8 @@
 //! - Invalid because of the tester: three trials at one rate make it tester-limited.
 //! - Invalid because of host noise: up to 40 repetitions, then the rate is undecided.
 //! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
-//!   connection at all, a probe follows, so that a dead DUT is not tested at lower and lower rates.
-//! - No trial is repeated any more once the invalid trials of a measurement have used up their time.
+//!   connection at all, a probe follows, so that a dead DUT is not tested at ever lower rates.
+//! - Once the invalid trials of a measurement have used up their time limit, no trial is repeated.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -142,7 +142,7 @@ impl<T: Trials> Judged<T> {
     }
 
     /// Probes the DUT with a load that every working DUT passes at least in part. A trial without an answer is repeated
-    /// while host noise or the tester explains that, so that the DUT is not taken for dead because of them.
+    /// while host noise or the tester explains that, so that they do not make a working DUT appear dead.
     ///
     /// # Errors
     /// As [`Trials::run`].

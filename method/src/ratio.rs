@@ -1,5 +1,5 @@
 //! A share between 0 and 1 as an exact fraction: acceptance, alpha, safe factor, relative error. In floating point,
-//! ceil(0.999 × n) can be wrong by one frame, which decides between a pass and a fail (RFC 2544, section 26.1, knows no
+//! ceil(0.999 × n) can be wrong by one frame, which decides between a pass and a fail (RFC 2544, section 26.1, has no
 //! rounding).
 
 use crate::units::{Count, Rate};

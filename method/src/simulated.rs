@@ -1,7 +1,8 @@
-//! A simulated device under test with exactly known truth, for tests of procedures, resuming and reports. It computes
-//! outcomes and sends nothing. It is deterministic: the same seed and the same trials give the same outcomes.
+//! A simulated device under test with exactly known truth, for tests of procedures, resumed runs and reports. It
+//! computes outcomes and sends nothing. It is deterministic: the same seed and the same trials give the same outcomes.
 //!
-//! Truth: a stream of R > C frames per second for T comes out as C × T frames, plus what the queue holds.
+//! Truth: of a stream of R > C frames per second for time T, the device forwards C × T frames, plus the frames that the
+//! queue holds.
 
 mod device;
 mod tcp;
@@ -83,11 +84,11 @@ pub struct Truth {
     pub jitter: Ratio,
     /// The first trials run on cold caches: how many, and with which share of the capacities.
     pub slow_start: (u32, Ratio),
-    /// Each trial begins on cold caches: for how long it forwards, and with which share of the capacities until then. Traffic of a
-    /// warm-up counts.
+    /// Each trial begins on cold caches: for how long the device must forward until they are warm, and with which share
+    /// of the capacities until then. Traffic of a warm-up counts.
     pub cold: (Nanos, Ratio),
-    /// Connections that its cache holds, which are the most popular ones, and its share of the capacities with a frame on another
-    /// one; none: it has the capacities with all of them.
+    /// Number of connections in its cache, which are the most popular ones, and its share of the capacities with frames
+    /// on other ones; `None`: the capacities are the same with all connections.
     pub cache: Option<(Count, Ratio)>,
     /// From this trial (counted from 1) it forwards nothing.
     pub dies_at: Option<u64>,
@@ -99,9 +100,9 @@ pub struct Truth {
     pub tester_drops: Ratio,
     /// The tester ceiling in one direction.
     pub tester_ceiling: Rate,
-    /// Whether the DUT works inside the sender's thread: then an over-rate shows as a late sender.
+    /// Whether the DUT works inside the sender's thread: then an excessive rate shows as a late sender.
     pub dut_loop: Loop,
-    /// What it does beside forwarding.
+    /// Its behaviour other than forwarding.
     pub control: ControlTruth,
 }
 
@@ -141,7 +142,8 @@ impl Truth {
         }
     }
 
-    /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at its share.
+    /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at the
+    /// share of [`Self::cache`].
     fn cached(&self, capacity: Rate, popularity: Popularity, connections: Count) -> Rate {
         let Some((holds, share)) = self.cache else { return capacity };
         let hits = popularity.part_of(holds, connections);
@@ -162,7 +164,7 @@ pub struct SimulatedDut {
     pub truth: Truth,
     trials: u64,
     seed: u64,
-    /// If each trial's noise must not depend on earlier trials: the series, and the trial's number in it.
+    /// The series, and the trial's number in it, if each trial's noise must not depend on earlier trials.
     series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
@@ -306,12 +308,12 @@ impl SimulatedDut {
         (forward, reverse)
     }
 
-    /// Simulates one stream of flows that begin one after the other. While the first ones are alone, the device has the capacity
-    /// that it has with so many connections.
+    /// Simulates one stream of flows that begin one after the other. While only the first ones have begun, the device
+    /// has the capacity for that number of connections.
     fn ramped(&mut self, spec: &TrialSpec, ramp: Ramp, uncached: Rate, is_forward: bool) -> Leg {
         let of = |begun| spec.direction.frames(is_forward, ramp.frames_before(begun, spec.rate));
         let before = of(ramp.flows.saturating_sub(1));
-        // The part of a frame at the end of an interval is carried in the next one.
+        // The fraction of a frame at the end of an interval counts in the next one.
         let carried = |flows: Count| {
             let capacity = self.truth.cached(uncached, spec.options.popularity, flows);
             (of(flows) - of(flows - 1)).min(capacity.frames_in(ramp.interval).saturating_add(1 + self.truth.queue))
@@ -400,7 +402,7 @@ impl Trials for SimulatedDut {
             },
             PhaseKind::Establish => {
                 outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
-                // Of an incomplete phase 1 nothing is validated.
+                // After an incomplete phase 1, there is no validation.
                 let is_complete = outcome.forward.received == outcome.forward.planned;
                 if let Some(rate) = spec.validate_rate.filter(|_| is_complete) {
                     outcome.validation = Some(self.validate(rate, &condition));
@@ -421,7 +423,7 @@ impl Trials for SimulatedDut {
         Ok(outcome)
     }
 
-    /// From now on, noise depends only on the seed, the series and the trial's number.
+    /// Makes noise depend only on the seed, the series and the trial's number from now on.
     fn begin(&mut self, series: &str, before: u64) {
         // FNV-1a.
         let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -124,8 +124,8 @@ pub struct Interval {
 impl Interval {
     /// The coverage that an interval of a median has if the number of values allows it.
     pub const NOMINAL: f64 = 0.93;
-    /// Values below which an interval is called a range and compares nothing: 5 values cover a median with 94 %, 4 with
-    /// 88 %.
+    /// With fewer values, an interval is called a range and is not used in comparisons: 5 values cover a median with 94
+    /// %, 4 with 88 %.
     pub const LEAST_VALUES: usize = 5;
 
     /// Returns the interval of the median of sorted values: the narrowest symmetric one of order statistics that covers at
@@ -159,8 +159,8 @@ impl Interval {
         Some(best)
     }
 
-    /// Returns the interval of the ratio to another value: `low / high` to `high / low`, covered by the sum of both
-    /// misses at worst (Bonferroni). `None` if the other one reaches 0.
+    /// Returns the interval of the ratio to another value: `low / high` to `high / low`, which misses with at most the
+    /// sum of both probabilities (Bonferroni). `None` if the other one reaches 0.
     pub fn over(self, other: Interval) -> Option<Interval> {
         let coverage = (self.coverage + other.coverage - 1.0).max(0.0);
         (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low, coverage })

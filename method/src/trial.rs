@@ -155,8 +155,8 @@ impl TrialSpec {
         self.direction.frames(forward, self.frames())
     }
 
-    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames. Churn beside an
-    /// action is not searched.
+    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames. Churn
+    /// in a trial with an action is not searched.
     pub fn searched_rate(&self) -> Rate {
         let churn = self.options.churn.filter(|_| self.options.action.is_none());
         churn.map_or(self.rate, |churn| churn.arrivals)

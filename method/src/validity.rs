@@ -1,9 +1,9 @@
 //! The verdict on one trial: pass, fail or invalid (METHODOLOGY.md, validity). Three of the four rules are here. None of
 //! them depends on whether the DUT lost frames, except the third, which only keeps a fail:
 //!
-//! 1. *Tester*: a sender was late or sent too few frames, or the tester's own sockets or rings dropped frames, and
-//!    nothing had kept the tester from its core: invalid because of the tester.
-//! 2. *Host noise*: a thread of tester or DUT was off its core for longer than the shortest queue on the path absorbs:
+//! 1. *Tester*: a sender was late or sent too few frames, or the tester's own sockets or rings dropped frames, and the
+//!    tester had not been descheduled: invalid because of the tester.
+//! 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the path absorbs:
 //!    invalid because of the host, whether frames were lost or not.
 //! 3. *Conservative exception*: a loss that exceeds every frame that the noise can have touched, and 1 % of the frames
 //!    sent, stays a fail.
@@ -25,9 +25,9 @@ pub const LATE_FLOOR: Nanos = Nanos(100_000);
 pub const LATE_PART: u64 = 100_000;
 /// Phase 1 needs this many times more connections than the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// A loss that stays a fail in spite of host noise is larger than this part of the frames sent: 1/100.
+/// A loss stays a fail in spite of host noise only if it is larger than this part of the frames sent: 1/100.
 pub const CERTAIN_PART: u64 = 100;
-/// What a path without a known queue absorbs: the allowed lateness.
+/// The stall that a path without a known queue absorbs: the allowed lateness.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
 /// The criteria for a pass.
@@ -120,8 +120,8 @@ pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialErr
     Ok(())
 }
 
-/// Whether the DUT's table changed during a phase 2 trial: connections were created or lost where none
-/// may be (RFC 9693 section 4.4). A flag on the result, not a verdict.
+/// Whether the DUT's table changed during a phase 2 trial: connections were created or lost although none may be (RFC
+/// 9693 section 4.4). A flag on the result, not a verdict.
 pub fn table_changed(outcome: &TrialOutcome) -> bool {
     outcome.store.as_ref().is_some_and(|store| match (store.dut_entries, store.dut_entries_after) {
         (Some(before), Some(after)) => before != after,
@@ -129,8 +129,9 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// Whether a trial lost frames, by the letter of RFC 2544: `true` if any stream missed its acceptance, `false` if every
-/// frame was sent on time and arrived, valid or not. `None` if the tester did not carry out the trial as specified.
+/// Whether a trial lost frames, under the strict rule of RFC 2544: `true` if any stream missed its acceptance, `false`
+/// if every frame was sent on time and arrived, valid or not. `None` if the tester did not carry out the trial as
+/// specified.
 pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
     match judge(spec, outcome, criteria) {
         Verdict::Pass => return Some(false),
@@ -165,7 +166,7 @@ impl Part<'_> {
     fn needed(&self) -> Count {
         self.acceptance.ceil_of(self.leg.sent)
     }
-    /// The specification counts, not the sender's own plan, so that a wrapped counter in the tester is found.
+    /// From the specification, not from the sender's own plan, so that a wrapped counter in the tester is detected.
     fn planned(&self) -> Count {
         self.frames.max(self.leg.planned)
     }
@@ -287,8 +288,8 @@ fn late_or_short(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Verdict> 
     Some(Verdict::Invalid(Invalid::SentTooFew { stream, planned, sent }))
 }
 
-/// A late sender: the cause is the host if the tester was off its core for as long as the sender was late, the DUT in
-/// a closed loop in which the tester's own share would have met the schedule, and otherwise the tester.
+/// A late sender: the cause is the host if the tester was descheduled for as long as the sender was late, the DUT in a
+/// closed loop in which the tester's own share would have met the schedule, and otherwise the tester.
 ///
 /// Queues do not help a late sender, so any wait above the allowed lateness counts. In a closed loop, kernel threads
 /// that do the DUT's work may also preempt the sender, so only waits that the queues do not absorb count.
@@ -326,7 +327,7 @@ fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
     Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() })
 }
 
-/// A thread that was off its core.
+/// A thread that was descheduled.
 struct OffCore {
     of_dut: bool,
     /// The longest stall; or the run delay, the total of all waits, where stalls cannot be observed.
@@ -339,13 +340,13 @@ fn absorbed(outcome: &TrialOutcome) -> Nanos {
     outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
 }
 
-/// The tester's run delay. In a closed loop in which kernel threads may do the DUT's work on the tester's core, it is no
-/// host noise: the tester waits for the DUT.
+/// The tester's run delay. In a closed loop in which kernel threads may do the DUT's work on the tester's core, it is
+/// not host noise: the tester waits for the DUT.
 fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
     outcome.host.tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed).unwrap_or_default()
 }
 
-/// Returns the threads that were off their cores, the tester's first.
+/// Returns the threads that were descheduled, the tester's first.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let host = &outcome.host;
     let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
@@ -359,20 +360,20 @@ fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     )
 }
 
-/// Rule 2: host noise that invalidates a trial, by the thread that was off its core for longest.
+/// Rule 2: host noise that invalidates a trial, by the thread that was descheduled for longest.
 fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
     let off = off_core(outcome).max_by_key(|off| off.time)?;
     (off.time > absorbed(outcome)).then_some(off.reason)
 }
 
-/// The total time in which the tester's threads were off their cores, as far as observed.
+/// The total time for which the tester's threads were descheduled, as far as observed.
 fn tester_off(outcome: &TrialOutcome) -> Nanos {
     let host = &outcome.host;
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
 }
 
 /// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent. It can have
-/// touched the frames that were due while threads were off their cores, and those that the tester dropped.
+/// touched the frames that were due while threads were descheduled, and those that the tester dropped.
 fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Metrics that look at the device or act on it: tear-down, memory, CPU idle time, reset and failover; and their parts. Parts
-//! that published tables have, too, have the same keys.
+//! Metrics that observe the device or act on it: tear-down, memory, CPU idle time, reset and failover; and their parts.
+//! Parts that also occur in published tables have the same keys.
 
 use super::timing::part;
 use super::{Metric, Origin, Unit};
@@ -16,7 +16,7 @@ pub const CONN_TEAR_DOWN_RATE: Metric = Metric {
                  same size.",
 };
 
-/// What one connection takes.
+/// The memory of one connection.
 pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
     key: "memory_per_conntrack_entry",
     title: "Memory of a connection",

@@ -76,7 +76,7 @@ pub enum Origin {
         /// Minimum number of repetitions; a result with fewer is printed as "not conforming".
         repetitions: u32,
     },
-    /// A value beside that of another metric, from the same trials.
+    /// A further value from the trials of another metric.
     Part {
         /// The metric that is measured.
         of: &'static str,
@@ -187,7 +187,7 @@ pub fn by_key(key: &str) -> Option<&'static Metric> {
 }
 
 impl Metric {
-    /// Whether a scenario can ask for it.
+    /// Whether a scenario can request it.
     pub fn is_measured(&self) -> bool {
         matches!(self.origin, Origin::Measured { .. })
     }
@@ -203,7 +203,7 @@ pub fn is_throughput(key: &str) -> bool {
     [THROUGHPUT.key, IPV4_FORWARDING_THROUGHPUT.key].contains(&key)
 }
 
-/// Whether trials of the metric with this key are phases 1 alone, with or without validation.
+/// Whether trials of the metric with this key consist of phase 1 only, with or without validation.
 pub fn is_of_phase1(key: &str) -> bool {
     procedure::of(key).is_some_and(|procedure| procedure.phase1)
 }
@@ -211,7 +211,7 @@ pub fn is_of_phase1(key: &str) -> bool {
 /// Minimum number of repetitions in published results of RFC 9693 metrics.
 const TEN: Origin = Origin::Measured { repetitions: 10 };
 
-/// Throughput of the DUT, for a stateful one in phase 2.
+/// Throughput of the DUT; in phase 2 if it is stateful.
 pub const THROUGHPUT: Metric = Metric {
     key: "throughput",
     title: "Throughput",
@@ -233,7 +233,7 @@ pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
     definition: "The throughput of the same device with the same ports and frames when it only forwards IPv4.",
 };
 
-/// Phase 1 alone.
+/// From phase 1 only.
 pub const MAX_CONN_EST_RATE: Metric = Metric {
     key: "max_conn_est_rate",
     title: "Maximum connection establishment rate",
@@ -245,7 +245,7 @@ pub const MAX_CONN_EST_RATE: Metric = Metric {
                  connection tracking table.",
 };
 
-/// Phase 1 and validation.
+/// From phase 1 and validation.
 pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
     key: "max_conn_est_rate_validated",
     title: "Maximum connection establishment rate, validated",
@@ -257,7 +257,7 @@ pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
                  alpha times that rate, arrives too.",
 };
 
-/// The size of the connection tracking table, as it shows.
+/// The size of the connection tracking table, as observed from outside.
 pub const CONN_TABLE_CAPACITY: Metric = Metric {
     key: "conn_table_capacity",
     title: "Connection tracking table capacity",
@@ -281,7 +281,7 @@ pub const FRAME_LOSS_RATE: Metric = Metric {
                  value is that at the highest load.",
 };
 
-/// New connections among those that are held.
+/// New connections while others are held.
 pub const CHURN_RATE: Metric = Metric {
     key: "churn_rate",
     title: "Churn rate",
@@ -293,7 +293,7 @@ pub const CHURN_RATE: Metric = Metric {
                  neither of these connections nor of those that are held and used all the time.",
 };
 
-/// What the table must hold in the trials behind it.
+/// The number of connections that the table must hold in the trials of the churn rate.
 pub const CHURN_OCCUPANCY: Metric = Metric {
     key: "churn_occupancy",
     title: "Connections that have not timed out",
@@ -304,7 +304,7 @@ pub const CHURN_OCCUPANCY: Metric = Metric {
     definition: "The connections that are held, and the new ones of one time-out, or of the whole trial if that is shorter.",
 };
 
-/// What the device says it holds.
+/// The number of connections that the device reports.
 pub const CHURN_ENTRIES: Metric = Metric {
     key: "churn_entries",
     title: "Entries of the DUT after the trial",

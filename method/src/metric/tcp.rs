@@ -2,7 +2,7 @@
 
 use super::{Metric, Origin, TEN, Unit};
 
-/// New TCP connections beside those that are held.
+/// New TCP connections while others are held.
 pub const MAX_TCP_CONN_RATE: Metric = Metric {
     key: "max_tcp_conn_rate",
     title: "Maximum TCP connection rate",
@@ -26,7 +26,7 @@ pub const TCP_THROUGHPUT: Metric = Metric {
                  and its answer arrive.",
 };
 
-/// What the device says it holds.
+/// The number of connections that the device reports.
 pub const TCP_ENTRIES: Metric = Metric {
     key: "tcp_entries",
     title: "Entries of the DUT after the trial",

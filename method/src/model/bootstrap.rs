@@ -78,8 +78,8 @@ fn of_repetitions(series: &Series, rng: &mut SplitMix) -> Vec<f64> {
     series.points.iter().map(|point| median(&point.values)).collect()
 }
 
-/// The deviations of the medians from the fit, as shares, around 0, and as large as deviations from the true law are: those
-/// from a fit are smaller by √((n − p) / n).
+/// The deviations of the medians from the fit, as shares, centred on 0, and scaled to the size of deviations from the
+/// true law: those from a fit are smaller by √((n − p) / n).
 fn residuals(series: &Series, fitted: &[f64], parameters: usize) -> Vec<f64> {
     let n = fitted.len();
     let larger = (n as f64 / n.saturating_sub(parameters).max(1) as f64).sqrt();
@@ -89,7 +89,7 @@ fn residuals(series: &Series, fitted: &[f64], parameters: usize) -> Vec<f64> {
 }
 
 fn of_residuals(residuals: &[f64], fitted: &[f64], rng: &mut SplitMix) -> Vec<f64> {
-    // A rate stays above 0, however bad the fit is.
+    // Keeps rates above 0, however bad the fit is.
     let mut draw = || residuals[rng.below(residuals.len() as u64) as usize].max(-0.9);
     fitted.iter().map(|fit| fit * (1.0 + draw())).collect()
 }

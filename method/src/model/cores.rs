@@ -205,7 +205,7 @@ fn residual(points: &[(f64, f64)], found: Parameters) -> Residual {
     all.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs())).expect("a series has points")
 }
 
-/// The parameters that would be out of their bounds, with their whole intervals, in a fit without bounds.
+/// The parameters whose whole intervals would be out of bounds in a fit without bounds.
 fn out_of_bounds(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], bootstrap: Bootstrap) -> Vec<Doubt> {
     let free = |points: &[(f64, f64)]| linear(points, law == Law::Usl, Sigma::Free);
     let Some(found) = free(points) else { return Vec::new() };
@@ -254,7 +254,7 @@ fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parame
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
     let mut found = solve(&rows, &vec![1.0; points.len()])?.into_iter();
     let inverse = found.next()?;
-    // Adding 0 turns -0 into 0, for printing.
+    // Adding 0 changes -0 to 0, for printing.
     let mut next = |used: bool, or: f64| if used { found.next().map(|x| x / inverse + 0.0) } else { Some(or) };
     Some(Parameters { one_core: 1.0 / inverse, contention: next(is_free, fixed)?, coherency: next(coherency, 0.0)? })
 }
@@ -358,7 +358,7 @@ mod tests {
         let model = CoreModel::of(&Series::of(&samples).unwrap());
         let fit = of(&model, Law::Amdahl);
         assert!((0.25..0.4).contains(&fit.contention.value), "{fit:?}");
-        // 1/σ times one core: what the draft's figure approaches.
+        // 1/σ times one core: the limit in the draft's figure.
         assert!((600.0..900.0).contains(&fit.limit.unwrap().value), "{fit:?}");
     }
 
@@ -390,7 +390,7 @@ mod tests {
             (0..seeds).filter(covers).count() as f64 / seeds as f64
         };
         let (ten, two) = (covered(10, 30), covered(2, 30));
-        // Of 300 series each: 97 % and 82 %.
+        // With 300 series each, the shares were 97 % and 82 %.
         assert!(ten >= 0.85 && two >= 0.6, "{ten} {two}");
     }
 }

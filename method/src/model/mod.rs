@@ -12,7 +12,7 @@ use crate::stats::median_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Points that a fit needs at least.
+/// Minimum number of points of a fit.
 pub const LEAST_POINTS: usize = 4;
 
 /// The deviation of a point from the fitted rate, as a share of it, above which the points contradict the law.

@@ -170,7 +170,8 @@ impl Data {
             points.iter().map(|p| pooled * of_median(p.values.len()) / (p.values.len() as f64).sqrt()).collect()
         } else {
             data.basis = Basis::Residuals;
-            // The median absolute deviation of normal numbers varies as a standard deviation of about a third as many.
+            // The median absolute deviation of normal numbers varies as much as the standard deviation of about a third
+            // as many numbers.
             data.freedom = points.len().saturating_sub(2) / 3;
             vec![between_neighbours(&data.y); points.len()]
         };
@@ -204,7 +205,7 @@ impl Data {
     }
 
     /// The starts of the levels with the smallest sum of χ² and `threshold` for each step. At most one level for each
-    /// two points, so that the model says less than the points.
+    /// two points, so that the model has fewer parameters than points.
     fn best_levels(&self, threshold: f64) -> Vec<usize> {
         let n = self.y.len();
         // best[k][to]: smallest χ² of k + 1 levels over the first `to` points, and the start of the last level.
@@ -295,7 +296,7 @@ impl Data {
         }
     }
 
-    /// e to a value, with the interval of Student's t distribution.
+    /// The exponential of a value, with the interval of Student's t distribution.
     fn exponential(&self, value: f64, deviation: f64) -> Estimate {
         let reach = student::exceeded_with(1.0 - COVERAGE, self.freedom) * deviation;
         Estimate { value: value.exp(), low: (value - reach).exp(), high: Some((value + reach).exp()) }
@@ -334,9 +335,9 @@ fn variance(values: &[f64]) -> Option<f64> {
     (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
 }
 
-/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours from their
-/// median, so that neither few steps nor a trend count. 0.6745 is the median of the absolute value of a standard normal
-/// number.
+/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours from
+/// their median, so that a few steps or a trend have no effect. 0.6745 is the median of the absolute value of a
+/// standard normal number.
 fn between_neighbours(y: &[f64]) -> f64 {
     let median = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
@@ -370,7 +371,7 @@ mod tests {
         SessionModel::of(&series(at, law, repetitions, noise, seed)).unwrap()
     }
 
-    /// So many numbers of connections from 10 k to 300 M, with equal ratios.
+    /// `n` numbers of connections from 10 k to 300 M, with equal ratios.
     fn positions_of(n: usize) -> Vec<f64> {
         (0..n).map(|i| 1e4 * 3e4f64.powf(i as f64 / (n - 1) as f64)).collect()
     }
@@ -428,7 +429,7 @@ mod tests {
             let model = fit(&positions_of(n), |n| 5e6 * 0.95f64.powf((n / 1e4).log2()), 10, 0.01, 7);
             assert_eq!((model.shape, model.levels.len()), (Shape::Trend, 0), "{n} points");
         }
-        // One step stays one.
+        // A single step is found as one.
         assert_eq!(fit(&[1e4, 1e5, 1e6, 1e7], |n| if n < 5e5 { 5e6 } else { 3e6 }, 10, 0.01, 7).shape, Shape::Steps);
     }
 
@@ -460,7 +461,7 @@ mod tests {
                 _ => 5e6 * first * second,
             };
             let model = fit(&AT, law, 5, 0.02, seed);
-            // Ten points of noise have a further step in one of a hundred series.
+            // In one of a hundred series, the noise of ten points gives a further step.
             prop_assume!(model.steps.len() <= 2);
             prop_assert_eq!(positions(&model), [(1e5, 3e5), (3e6, 1e7)]);
             for (step, truth) in model.steps.iter().zip([first, second]) {
@@ -469,7 +470,7 @@ mod tests {
         }
     }
 
-    /// Of a hundred series of normal noise around one rate: those with a step.
+    /// The number of series, of `series` series of normal noise around one rate, in which a step is found.
     fn false_steps(points: usize, repetitions: usize, series: u64) -> f64 {
         let at = positions_of(points);
         let has_step = |seed: &u64| fit(&at, |_| 4e6, repetitions, 0.03, *seed).shape != Shape::Level;
@@ -484,7 +485,7 @@ mod tests {
         }
     }
 
-    /// Prints the rates that METHODOLOGY.md names, with the command there.
+    /// Prints the rates in METHODOLOGY.md, when run with the command given there.
     #[test]
     #[ignore = "a computation of figures"]
     fn rates_of_a_false_step() {

@@ -60,7 +60,7 @@ pub fn measure(
     let trial = data_trial(settings, phase2)?;
     let mut decider = Decider::new(trials, settings);
     let decide = |frames: Rate, patience: Patience| {
-        // The queue is empty again when the whole burst has left at the rate of the throughput.
+        // The queue is empty again once the whole burst has been forwarded at the throughput.
         let drain = Nanos(throughput.max(Rate(1)).time_for(frames.0).0.saturating_sub(line.time_for(frames.0).0));
         let options = TrialOptions { drain: Some(drain), ..trial.options.clone() };
         let spec = TrialSpec { rate: line, load: Load::Frames(frames.0), options, ..trial.clone() };
@@ -81,7 +81,8 @@ fn has_value(result: &SearchResult) -> bool {
     result.kind.has_rate() && result.kind != ResultKind::NothingPassed
 }
 
-/// The buffer as time (RFC 9004, section 6.4): that of the burst, and without the frames that left while the burst came in.
+/// The buffer as time (RFC 9004, section 6.4): that of the burst, and that of the burst without the frames that the DUT
+/// forwarded while the burst arrived.
 fn parts(frames: Count, throughput: Rate, line: Rate) -> BTreeMap<String, i64> {
     let implied = line.time_for(frames).0;
     let corrected = u128::from(implied) * u128::from(line.0 - throughput.0) / u128::from(line.0);

@@ -18,8 +18,8 @@ pub const ONE_SIDED: usize = 8;
 /// lower end, too. It tries no rate below the first of `least`, at which a trial would not have a single frame.
 ///
 /// If host noise leaves a rate undecided, the search tries another rate of the bracket; if that is undecided too, it
-/// ends with the bracket. It then continues with one trial a rate, each judged by the letter of RFC 2544, so that the
-/// result has at least a strict rate; it tries no rate below the second of `least` then.
+/// ends with the bracket. It then continues with one trial for each rate, judged strictly as in RFC 2544, so that the
+/// result has at least a strict rate. In this part it tries no rate below the second of `least`.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -100,7 +100,7 @@ struct Bracket {
     undecided: Option<Rate>,
     /// Why no further rate can be decided.
     stopped: Option<Invalid>,
-    /// The way from the bounds of an earlier search to bounds of its own.
+    /// The steps from the bounds of an earlier search to the first own bounds.
     gallop: Option<Gallop>,
 }
 

@@ -1,5 +1,5 @@
-//! What limits the throughput: one list of rules over what is known of the rate, the idle times of cores, and the share of time
-//! that waits for locks. The first rule that holds decides.
+//! What limits the throughput: one list of rules over the kind of limit of the rate, the idle times of cores, and the
+//! share of time that is spent waiting for locks. The first matching rule decides.
 
 use crate::stats::median;
 use crate::trial::{CoreSamples, CpuIdle, Profile};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A core that is idle for less than this part of the time is busy: 10 %.
 pub const BUSY_BELOW_PPM: u32 = 100_000;
-/// Locks limit a device that waits for them for this part of its working time or more: 10 %.
+/// Locks limit a device if it waits for them for at least this part of its working time: 10 %.
 pub const LOCKS_FROM_PPM: u32 = 100_000;
 /// A profile with this part of its samples outside the device, of the tester or other programs, shows no idle time: 5 %.
 const OUTSIDE_FROM_PPM: u128 = 50_000;
@@ -120,12 +120,12 @@ enum Is {
     Unknown,
 }
 
-/// One rule: it holds if each list has what was seen; an empty list has everything.
+/// One rule: it matches if each list contains the observed value; an empty list contains every value.
 struct Rule(&'static [Limit], &'static [Cores], &'static [Locks], Is);
 
 const RULES: &[Rule] = &[
     Rule(&[Limit::Tester], &[], &[], Is::Tester),
-    // A device with idle time, at a rate of which no limit is known, may wait for locks without harm.
+    // A device with idle time, at a rate without a known limit, may wait for locks without harm.
     Rule(&[Limit::Device], &[], &[Locks::Much], Is::Locks),
     Rule(&[], &[Cores::AllBusy, Cores::SomeBusy], &[Locks::Much], Is::Locks),
     Rule(&[], &[Cores::AllBusy], &[], Is::Device),

@@ -1,6 +1,7 @@
-//! Connection tracking table capacity (RFC 9693 section 4.9): the most connections that the DUT keeps. A full table, a rate
-//! that is too high, and a validation that is too fast look alike from outside. So the validated establishment rate is searched
-//! anew at every number of connections, and the table counts as full where this rate breaks down.
+//! Connection tracking table capacity (RFC 9693 section 4.9): the maximum number of connections that the DUT keeps. A
+//! full table, a rate that is too high, and a validation that is too fast look the same from outside. So the procedure
+//! searches for the validated establishment rate at every number of connections, and the table counts as full where
+//! this rate breaks down.
 
 use super::binary::middle;
 use super::establishment::trial;
@@ -30,8 +31,8 @@ const RATE_ERROR: Ratio = Ratio::from_ppm(25_000);
 /// The first search for a rate ends at this part of its upper end: 1/4096.
 const LOWEST_PART: u64 = 4096;
 
-/// The first number of connections is at least this many times what the path can buffer. Buffers then raise the first rate by a
-/// third at most: a later rate without their help does not look like a break-down.
+/// The first number of connections is at least this many times the frames that the path can buffer. Buffers then raise
+/// the first rate by at most a third, so that a later rate without their effect does not look like a break-down.
 const BUFFERS: Count = 4;
 
 /// Parameters of the search; names as in RFC 9693.
@@ -178,7 +179,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches for the validated establishment rate up to `top`, which comes first. Ends below `floor`.
+    /// Searches for the validated establishment rate up to `top`, which is tried first. Ends below `floor`.
     fn rate(&mut self, connections: Count, top: Rate, floor: Rate) -> Result<Found, TrialError> {
         let (mut passed, mut failed) = (Rate(0), None::<Rate>);
         let mut undecided = None;

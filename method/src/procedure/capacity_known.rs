@@ -83,7 +83,7 @@ pub fn measure(
         }
         (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), held);
     }
-    // The count depends on the rate: what it shows is no table.
+    // The count depends on the rate, so it does not show the size of a table.
     result.kind = ResultKind::NothingMeasured;
     Ok(result)
 }
@@ -98,7 +98,7 @@ fn above(policy: Policy) -> Count {
     if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
 }
 
-/// The connections that a trial found in the table; none if it does not tell.
+/// The connections that a trial found in the table; `None` if the trial does not show it.
 fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
     let validated = outcome.validation.as_ref().map(|leg| leg.received);
     match policy {

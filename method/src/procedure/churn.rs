@@ -1,6 +1,7 @@
-//! Churn rate: the highest rate at which new connections arrive and are abandoned, while a DUT holds many others. Each trial
-//! sets up the held connections; then frames on held and new connections leave as one stream Left to Right, in which the held
-//! ones have their turn before they time out. Right to Left the frames are on held connections alone.
+//! Churn rate: the highest rate at which new connections arrive and are abandoned, while a DUT holds many others. Each
+//! trial sets up the held connections; then the tester sends frames on held and new connections as one stream Left to
+//! Right, in which each held connection has a frame before it times out. The frames Right to Left are only on held
+//! connections.
 
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, SearchResult, SearchSettings, binary, data_trial};
@@ -21,7 +22,7 @@ pub const PROCEDURE: Procedure = Procedure {
     summary: "binary search for the highest rate of new connections beside those that are held, without loss",
 };
 
-/// Frames of each held connection in one time-out of the DUT, at least.
+/// Minimum number of frames of each held connection in one time-out of the DUT.
 pub const REFRESHES: u64 = 3;
 
 /// Parameters of the trials.
@@ -38,15 +39,15 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the rate of frames on `held` connections: each has [`REFRESHES`] of them in a time-out, at least.
+    /// Returns the rate of frames on `held` connections: each has at least [`REFRESHES`] of them in a time-out.
     pub fn held_frames(&self, held: Count) -> Rate {
         let refreshes = u128::from(held) * u128::from(REFRESHES) * u128::from(Nanos::SECOND.0);
         let refreshes = refreshes.div_ceil(u128::from(self.timeout.0.max(1)));
         self.held_rate.max(Rate(u64::try_from(refreshes).unwrap_or(u64::MAX))).max(Rate(1))
     }
 
-    /// Returns the highest rate of new connections at which none of them is one that the DUT still knows, in trials of this
-    /// length. It forgets a connection within two time-outs.
+    /// Returns the highest rate of new connections, in trials of this length, at which the DUT has forgotten a
+    /// connection before it is opened again. It forgets a connection within two time-outs.
     pub fn most_arrivals(&self, duration: Nanos) -> Rate {
         let again_after = duration.0.min(self.timeout.0.saturating_mul(2)).max(1);
         let most = u128::from(self.different) * u128::from(Nanos::SECOND.0) / u128::from(again_after);

@@ -1,5 +1,5 @@
-//! CPU idle time per core: the throughput trial once more, with the cores of one device sampled beside it. It shows what limits
-//! the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
+//! CPU idle time per core: the throughput trial once more, while the cores of one device are sampled. It shows what
+//! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
 use super::bottleneck::{CoreLoads, Limit, Seen};
 use super::throughput::probe;
@@ -59,7 +59,7 @@ pub fn measure(
         let spec = TrialSpec { options, ..trial.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
         result.note(rate, &judgement);
-        // A trial that the tester or the host spoiled shows no idle time of the device.
+        // A trial that the tester or host noise invalidated does not show the idle time of the device.
         if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
             return Ok(result.nothing_measured(reason));
         }

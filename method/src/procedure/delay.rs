@@ -1,6 +1,7 @@
-//! Latency (RFC 8219 section 7.2), packet delay variation (section 7.3.1) and inter packet delay variation (section 7.3.2): one
-//! trial at a rate that the DUT forwards, whose frames have time stamps. They differ in which frames have stamps, and in the
-//! values that are taken from the delays. Loss makes no trial void: a lost frame has a delay, too (METHODOLOGY.md).
+//! Latency (RFC 8219 section 7.2), packet delay variation (section 7.3.1) and inter packet delay variation (section
+//! 7.3.2): one trial at a rate that the DUT forwards, whose frames have time stamps. They differ in which frames have
+//! stamps, and in the values that are computed from the delays. Loss does not invalidate a trial: a lost frame counts
+//! with a delay, too (METHODOLOGY.md).
 
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, data_trial};
@@ -86,7 +87,7 @@ pub fn measure(
     let spec = TrialSpec { rate, load: Load::For(duration), options, ..data_trial(settings, phase2)? };
     check(&spec, stamps, duration)?;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    // What counts is the delay, whether frames are lost or not.
+    // The delay is the result, whether frames are lost or not.
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
     let mut result = SearchResult::empty();
@@ -130,7 +131,7 @@ fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String
     for (direction, delays) in observed.delays.iter() {
         let mut put = |name: &str, value: i64| parts.insert(format!("{name}_{direction}"), value);
         if delays.frames == 0 || delays.lost == delays.frames {
-            // There is no delay, but the loss is one of the values.
+            // No frame has a delay, but the loss is one of the values.
             match (values, stamps) {
                 _ if delays.frames == 0 => None,
                 (Values::Latency, _) => put("latency_lost_tags", i64::try_from(delays.lost).unwrap_or(i64::MAX)),

@@ -1,6 +1,6 @@
-//! Reset (RFC 6201) and failover: how long a DUT forwards nothing while it is reset, or while a standby takes over. Frames are
-//! sent at a rate that the DUT forwards without loss; the disruption begins in mid-trial. Of a stateful DUT, one frame on each
-//! connection shows afterwards which of them survived.
+//! Reset (RFC 6201) and failover: how long a DUT forwards nothing while it is reset, or while a standby takes over.
+//! Frames are sent at a rate that the DUT forwards without loss; the disruption begins in mid-trial. If the DUT is
+//! stateful, one frame on each connection afterwards shows which connections survived.
 
 use super::churn::Limits;
 use super::frame_loss::loss_ppm;
@@ -39,7 +39,7 @@ pub const FAILOVER: Procedure = Procedure {
     summary: "longest time without frames while a standby takes over, and the connections that survive",
 };
 
-/// Frames that were due so shortly before the disruption may have been inside the DUT.
+/// Frames that were due within this time before the disruption may have been inside the DUT.
 const ON_THE_WAY: Nanos = Nanos::from_millis(100);
 /// A frame lost in this last part of the time after the disruption shows no recovery: 1/10.
 const LAST_PART: u64 = 10;
@@ -75,7 +75,7 @@ pub fn measure(
     let rate = outage.rate;
     let spec = trial(settings, phase2, &outage)?;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
-    // What counts is when frames are lost.
+    // The times of lost frames are the result.
     let settings = SearchSettings { verify: None, ..settings.clone() };
     let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
     let mut result = SearchResult::empty();
@@ -103,14 +103,15 @@ fn trial(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> 
         )));
     }
     let churn = churn.map(|(arrivals, limits)| new_connections(arrivals, &limits, outage)).transpose()?;
-    // A device that boots has no CPU times.
+    // A booting device reports no CPU times.
     let options = TrialOptions { action: Some(action), churn, sampler: None, ..settings.options.clone() };
-    // A connection that comes back on another port is alive.
+    // A connection that reappears on another port has survived.
     let responder_table = ResponderTable::Update;
     Ok(TrialSpec { rate, load: Load::For(duration), options, responder_table, ..data_trial(settings, phase2)? })
 }
 
-/// New connections beside those of phase 1: each of them is new, and their frames leave some for the others.
+/// New connections in addition to those of phase 1: none is repeated, and their frames leave some of the rate for the
+/// others.
 fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<Churn, TrialError> {
     let churn = Churn { arrivals, frames: limits.frames.max(1), different: limits.different };
     let most = limits.most_arrivals(outage.duration);
@@ -131,7 +132,7 @@ fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<C
     Ok(churn)
 }
 
-/// Refuses a trial in which frames were lost before the disruption: at this rate the DUT does not forward without loss.
+/// Refuses a trial in which frames were lost before the disruption: the DUT does not forward this rate without loss.
 fn was_clean_before(outage: &Outage, acted: &Acted, observed: &Observed) -> Result<(), TrialError> {
     let before = acted.began.0.saturating_sub(ON_THE_WAY.0);
     let Some((_, losses)) = observed.losses.iter().find(|(_, losses)| losses.frames > 0 && losses.first.0 < before)

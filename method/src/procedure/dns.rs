@@ -1,5 +1,5 @@
-//! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries that are all answered right and
-//! in time. Both have the binary search of the throughput; a frame is a query, Left to Right.
+//! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at which all are
+//! answered correctly and in time. Both use the binary search of the throughput; a frame is a query, Left to Right.
 
 use super::throughput::probe;
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary, data_trial};
@@ -31,8 +31,8 @@ pub const LOAD: Procedure = Procedure {
     summary: "search for the highest rate of DNS queries through a device that are answered right and in time",
 };
 
-/// Measures the highest rate of queries, in queries per second. What the result observed are the answers at the lowest rate that
-/// failed, which show what limits the device; at that of the result, without a failure.
+/// Measures the highest rate of queries, in queries per second. The observations of the result are the answers at the
+/// lowest rate that failed, which show what limits the device; if none failed, those at the rate of the result.
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::Refused`] for a time-out of 0.
@@ -42,7 +42,7 @@ pub fn measure(
     queries: Queries,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
-    // Queries leave on the left; what comes back are answers.
+    // Queries are sent on the left, and the answers return there.
     let settings = &SearchSettings { direction: Direction::Forward, ..settings.clone() };
     settings.check()?;
     if queries.timeout.0 == 0 {

@@ -61,8 +61,9 @@ pub fn measure(
     binary::search_from(settings.warm, ends, least, by, decide, watch)
 }
 
-/// The lowest rate of the strict search: one at which the connections take all the time that invalid trials may take.
-/// Slower trials, one for each halving, would take many times as long, on a host that decided none of the faster ones.
+/// The lowest rate of the strict search: at this rate the connections take the whole time limit of invalid trials.
+/// Slower trials, one for each halving, would take many times as long, on a host whose noise left all faster ones
+/// undecided.
 fn least_strict(connections: Count, at_most: Option<Nanos>) -> Rate {
     let Some(time) = at_most.filter(|time| time.0 > 0) else { return Rate(1) };
     let rate = (u128::from(connections) * u128::from(Nanos::SECOND.0)).div_ceil(u128::from(time.0));

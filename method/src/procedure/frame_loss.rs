@@ -1,5 +1,5 @@
 //! Frame loss rate (RFC 2544 section 26.3): the share of lost frames at a series of falling loads. No trial fails,
-//! because the loss is the value. Invalid trials are repeated.
+//! because the loss is the result. Invalid trials are repeated.
 
 use super::throughput::probe;
 use super::{Decider, Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, data_trial};

@@ -1,6 +1,6 @@
-//! Keep-table mode: the trials of a search share one phase 1. RFC 9693 has every trial begin with an empty table, so this is a
-//! departure, and it needs a proof: frames in reverse on a sample of the connections, and the DUT's count, before the first
-//! trial and after the last.
+//! Keep-table mode: the trials of a search share one phase 1. In RFC 9693 every trial begins with an empty table, so
+//! this is a departure, which needs a proof: frames in reverse on a sample of the connections, and the DUT's count,
+//! before the first trial and after the last.
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
@@ -36,8 +36,8 @@ pub(super) fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptT
     })
 }
 
-/// Proves that the connections are still there. Without the proof a fail may be that of a missing connection: then the result
-/// is a lower bound.
+/// Proves that the connections are still there. Without the proof, a missing connection may have caused a fail: then
+/// the result is a lower bound.
 ///
 /// # Errors
 /// Those of the trials.

@@ -1,6 +1,6 @@
 //! Procedures: which trials are run, in which order, and which value they give. This file lists all procedures and has
-//! their common parts: the settings of a search and the probe for a dead DUT. A new procedure is one file beside this
-//! one and one entry in [`PROCEDURES`].
+//! their common parts: the settings of a search and the probe for a dead DUT. A new procedure is one file in this
+//! folder and one entry in [`PROCEDURES`].
 
 pub mod back_to_back;
 pub mod binary;
@@ -55,7 +55,7 @@ pub struct Procedure {
     pub reference: &'static str,
     /// Keys of the metrics that it can measure.
     pub metrics: &'static [&'static str],
-    /// Whether its trials are phases 1 alone, with or without validation.
+    /// Whether its trials consist of phase 1 only, with or without validation.
     pub phase1: bool,
     /// Whether only devices that keep connections have it.
     pub stateful: bool,
@@ -203,7 +203,7 @@ pub struct SearchSettings {
     pub responder_order: Order,
     /// What the Responder does with its state table in phase 2.
     pub responder_table: ResponderTable,
-    /// What every trial of a procedure does beside what the procedure asks for; not those of phase 1 alone.
+    /// Options of every trial, in addition to those of the procedure; not of trials of phase 1 only.
     pub options: TrialOptions,
     /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
     pub invalid_at_most: Option<Nanos>,
@@ -280,8 +280,8 @@ pub struct Progress {
     pub steps_left: u32,
 }
 
-/// Decides rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a low
-/// rate.
+/// Decides about rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a
+/// low rate.
 struct Decider<'a> {
     judged: Judged<&'a mut dyn Trials>,
     verify: Option<Verify>,
@@ -333,7 +333,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// Streams that sent frames and of which no right frame was received.
+/// Streams in which frames were sent and no right frame was received.
 fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
     let mut dark = Vec::new();
     for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]

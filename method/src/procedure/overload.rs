@@ -1,5 +1,6 @@
-//! Overload scalability (RFC 8219 section 10.2): the throughput with a few flows, and with all flows, which begin at once (10.2.1) or
-//! one after the other (10.2.2). What it measures is the degradation, in parts per million of the throughput with a few.
+//! Overload scalability (RFC 8219 section 10.2): the throughput with a few flows, and with all flows, which begin at
+//! once (10.2.1) or one after the other (10.2.2). The result is the degradation, in parts per million of the throughput
+//! with a few flows.
 
 use super::{Phase2, Procedure, Progress, ResultKind, SearchResult, SearchSettings, throughput};
 use crate::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
@@ -58,7 +59,8 @@ pub fn measure(
     Ok(compare(first, search(all.connections, ramp)?))
 }
 
-/// The result of both searches. Only two exact rates have a degradation: between bounds it would be none of the device.
+/// The result of both searches. Only two exact rates have a degradation; one between bounds would not be that of the
+/// device.
 fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
     let signed = |rate: Rate| i64::try_from(rate.0).unwrap_or(i64::MAX);
     let mut parts = BTreeMap::new();
@@ -88,7 +90,8 @@ fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
     }
 }
 
-/// Returns 100 × (X1 − Xn) / X1 of RFC 8219, section 10.2.1, in parts per million: above 0 if the device has less with all flows.
+/// Returns 100 × (X1 − Xn) / X1 of RFC 8219, section 10.2.1, in parts per million: above 0 if the device forwards less
+/// with all flows.
 fn degradation_ppm(few: Rate, all: Rate) -> i64 {
     let (few, all) = (i128::from(few.0.max(1)), i128::from(all.0));
     ((few - all) * 1_000_000 / few) as i64

@@ -1,6 +1,6 @@
-//! Where the time of a device goes: the throughput trial once more, with its call stacks sampled beside it. It shows which
-//! functions take the time, and how much of it waits for locks. Sampling takes CPU time, so that the frames of this trial give
-//! no result.
+//! Where a device spends its time: the throughput trial once more, while call stacks of the device are sampled. It
+//! shows which functions take the time, and which share of it is spent waiting for locks. Sampling takes CPU time, so
+//! that the frames of this trial give no result.
 
 use super::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use super::throughput::probe;
@@ -35,7 +35,7 @@ pub struct Profiling {
     pub frequency: u32,
 }
 
-/// Samples call stacks once. The value is the share of time that waits for locks, in parts per million.
+/// Samples call stacks once. The value is the share of time that is spent waiting for locks, in parts per million.
 ///
 /// # Errors
 /// As [`super::throughput::measure`]; [`TrialError::NotMeasurable`] if the device cannot be profiled, or had no samples.
@@ -55,7 +55,8 @@ pub fn measure(
     let mut result = SearchResult::empty();
     let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
     result.note(rate, &judgement);
-    // A trial at another rate shows another device. Host noise only makes samples fewer: those of other programs are apart.
+    // A trial that missed its rate shows the device under another load. Host noise only reduces the number of samples:
+    // those of other programs are counted separately.
     if let Decision::TesterBound(reason) = judgement.decision {
         return Ok(result.nothing_measured(reason));
     }

@@ -1,5 +1,5 @@
-//! The strict result of a search: what RFC 2544 gives by its letter, where a lost frame is a fail whatever the host did.
-//! It is derived from the same trials as the result, and stands beside it.
+//! The strict result of a search, exactly as in RFC 2544, where a lost frame is a fail whatever the host did. It is
+//! derived from the same trials as the result, and reported in addition to it.
 
 use super::Precision;
 use super::binary::middle;
@@ -9,7 +9,7 @@ use crate::validity::{Criteria, lost_any};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A search that only lost frames down to this part of its upper end tries no lower rate: 1/4096.
+/// A search in which every rate lost frames ends at this part of its upper end: 1/4096.
 const LOWEST_PART: u64 = 4096;
 
 /// The strict result of a search.
@@ -24,7 +24,7 @@ pub struct Strict {
     pub decided: bool,
 }
 
-/// What the trials of a search show by the letter.
+/// What the trials of a search show under the strict rule.
 pub(super) struct Literal {
     passed: Vec<Rate>,
     below: Option<Rate>,

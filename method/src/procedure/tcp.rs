@@ -1,5 +1,5 @@
-//! TCP connections: the highest rate at which they are opened, used and closed while others are held, and the throughput of
-//! segments on those that are held. Trials count connections and exchanges in place of frames.
+//! TCP connections: the highest rate at which connections are opened, used and closed while others are held, and the
+//! throughput of segments on held connections. Trials count connections and exchanges in place of frames.
 
 use super::{Decider, Phase2, Procedure, Progress, SearchResult, SearchSettings, binary, data_trial};
 use crate::judged::Patience;
@@ -32,7 +32,7 @@ pub struct Life {
     pub exchanges: u16,
     /// How new connections end.
     pub close: TcpClose,
-    /// How long closed connections are watched in the DUT's table after the search; none: not at all.
+    /// How long the DUT's table is watched for closed connections after the search; `None` for not at all.
     pub watch: Option<Nanos>,
 }
 
@@ -52,19 +52,19 @@ impl Life {
         1 + Count::from(self.exchanges) + Count::from(self.close == TcpClose::Fin)
     }
 
-    /// Returns the highest rate of new connections of which none is used twice, in trials of this length.
+    /// Returns the highest rate of new connections, in trials of this length, at which none is used twice.
     pub fn most_connections(&self, duration: Nanos) -> Rate {
         per_second(self.different, duration)
     }
 }
 
-/// Returns the highest rate of exchanges on `held` connections, in trials of this length, in which no connection sends more
-/// octets than it can.
+/// Returns the highest rate of exchanges on `held` connections, in trials of this length, at which no connection
+/// exceeds the octets that it can send.
 pub fn most_exchanges(held: Count, payload: Count, duration: Nanos) -> Rate {
     per_second(held.saturating_mul((MOST_OCTETS - 2) / payload.max(1)), duration)
 }
 
-/// `count` in this time, by second.
+/// `count` in this time, as a rate per second.
 fn per_second(count: Count, duration: Nanos) -> Rate {
     let rate = u128::from(count) * u128::from(Nanos::SECOND.0) / u128::from(duration.0.max(1));
     Rate(u64::try_from(rate).unwrap_or(u64::MAX))
@@ -105,7 +105,7 @@ pub fn measure(
     if let Some(at_most) = life.watch {
         let tcp = Tcp::Life { exchanges, close, different, watch: Some(at_most) };
         let spec = TrialSpec { rate: result.rate, ..trial(settings, phase2, tcp)? };
-        // The trial shows a time and no rate, so that its losses are no matter. It is no step of the search.
+        // The trial measures a time and no rate, so its losses do not matter. It is no step of the search.
         let outcome = trials.run(&spec)?;
         let emptied = outcome.observed.tcp.as_ref().and_then(|tcp| tcp.emptying?.emptied);
         if let Some(emptied) = emptied {
@@ -118,7 +118,7 @@ pub fn measure(
     Ok(result)
 }
 
-/// Measures the throughput of segments with so many octets of data on the connections of `phase2`.
+/// Measures the throughput of segments with `payload` octets of data on the connections of `phase2`.
 ///
 /// # Errors
 /// As [`super::throughput::measure`].
@@ -143,7 +143,7 @@ pub fn measure_throughput(
 
 /// The trial of a phase 2 with TCP connections; its rate is 0.
 fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpec, TrialError> {
-    // The Initiator begins, and everything else follows from what it began.
+    // The Initiator begins every connection and exchange; all other segments are responses.
     let options = TrialOptions { tcp: Some(tcp), ..TrialOptions::default() };
     Ok(TrialSpec { direction: Direction::Forward, options, ..data_trial(settings, Some(phase2))? })
 }
@@ -176,7 +176,7 @@ fn search(
     Ok((result, best))
 }
 
-/// A probe of the DUT: a working DUT lets at least one of these complete.
+/// A probe of the DUT: with a working DUT, at least one of these completes.
 fn probe(spec: &TrialSpec, tcp: Tcp) -> TrialSpec {
     const MOST: Count = 1_000;
     let count = match tcp {

@@ -1,6 +1,6 @@
-//! Connection tear-down rate (RFC 9693 section 4.8) and memory of the connection tracking table. Both fill the table by a phase
-//! 1, prove by frames in reverse on a sample that the connections are there, and empty the table. The time to empty an empty
-//! table of the same size, which is that of the command and of the table's size, is subtracted.
+//! Connection tear-down rate (RFC 9693 section 4.8) and memory of the connection tracking table. Both fill the table by
+//! a phase 1, prove by frames in reverse on a sample that the connections exist, and empty the table. The time to empty
+//! an empty table of the same size is subtracted: it is the time of the command and of the table's size.
 
 use super::throughput::probe;
 use super::{
@@ -43,7 +43,7 @@ pub const MEMORY: Procedure = Procedure {
 const SAMPLE: Count = 10_000;
 /// Rate of the sample; a device whose phase 1 is slower gets that rate.
 const SAMPLE_RATE: Rate = Rate(10_000);
-/// A net time below so many spreads of the empty table is not resolved.
+/// A net time below this many spreads of the empty table is not resolved.
 const RESOLVED: u64 = 5;
 
 /// Number of trials and of measurements in each.
@@ -155,7 +155,7 @@ fn of_memory(read: &TableMemory, result: SearchResult) -> Result<SearchResult, T
     Ok(SearchResult { rate: Rate(each(of_all, read.entries)), kind: ResultKind::Observed, parts, ..result })
 }
 
-/// Frames in reverse on a sample of the connections, after phase 1; then what the options say.
+/// Frames in reverse on a sample of the connections, after phase 1; then the actions of the options.
 fn emptied_trial(settings: &SearchSettings, phase2: Phase2, options: TrialOptions) -> Result<TrialSpec, TrialError> {
     Ok(TrialSpec {
         rate: phase2.phase1_rate.min(SAMPLE_RATE),
@@ -166,7 +166,7 @@ fn emptied_trial(settings: &SearchSettings, phase2: Phase2, options: TrialOption
     })
 }
 
-/// Every connection must be there, whatever loss the scenario accepts.
+/// Every connection must exist, whatever the loss tolerance of the scenario.
 fn without_tolerance(settings: &SearchSettings) -> SearchSettings {
     SearchSettings { verify: None, criteria: crate::Criteria::default(), ..settings.clone() }
 }

@@ -67,7 +67,7 @@ pub fn measure(
 /// The probe of a trial, which a working device passes at least in part.
 pub(super) fn probe(spec: &TrialSpec) -> TrialSpec {
     let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
-    // A direction with a small part of the rate would have too few frames for a verdict on the device.
+    // In a direction with a small part of the rate, the frames would be too few for a verdict on the device.
     let direction = if spec.direction.ratio().is_some() { Direction::Both } else { spec.direction };
     TrialSpec { rate, load, direction, options: TrialOptions::default(), ..spec.clone() }
 }

@@ -1,5 +1,6 @@
-//! The limit on the rate of validation (`alpha = "auto"`): 0.9 of the reverse one-way throughput of the point. A validation above
-//! what the DUT forwards in reverse fails for that reason, and the result would not be its establishment rate.
+//! The limit on the rate of validation (`alpha = "auto"`): 0.9 of the reverse one-way throughput of the point. A
+//! validation above the DUT's throughput in reverse fails for that reason, and the result would not be the DUT's
+//! establishment rate.
 
 use super::{Phase2, Progress, SearchResult, SearchSettings, ValidationCap, throughput};
 use crate::ratio::Ratio;
@@ -60,7 +61,7 @@ impl ValidationCap {
         ValidationCap::of(self.reverse, 0)
     }
 
-    /// Files the limit with a result, whose rate was validated at alpha times itself, or at this limit.
+    /// Adds the limit to a result, whose rate was validated at alpha times itself, or at this limit.
     pub fn beside(self, rate: Rate, alpha: Ratio, result: &mut SearchResult) {
         result.evidence.validation_cap = Some(ValidationCap { limited: alpha.of(rate) > self.cap, ..self });
     }

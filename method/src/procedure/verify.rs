@@ -1,5 +1,5 @@
 //! Loss verification (ETSI GS NFV-TST 009): repeats the trial at a failed rate before the rate counts as failed. It
-//! concerns one rate; the search chooses rates.
+//! decides about one rate; the search chooses the rates.
 
 use super::Verify;
 use crate::judged::{Decision, Judged, Judgement, Patience};

@@ -1,5 +1,5 @@
-//! Warm starts: a search that begins at the bounds of an earlier one, because the result is probably near. It proves both of
-//! its final bounds by trials of its own, so that an earlier result can cost it trials but not change its result.
+//! Warm starts: a search that begins at the bounds of an earlier one, because the result is probably near. It proves
+//! both of its final bounds by its own trials, so that an earlier result can only cost trials, not change the result.
 
 use super::binary::middle;
 use crate::units::Rate;
@@ -16,14 +16,14 @@ pub struct Warm {
 }
 
 impl Warm {
-    /// Returns the bounds inside a search from `lo` to `hi`; `None` if none of it is.
+    /// Returns the part of the bounds inside a search from `lo` to `hi`; `None` if there is none.
     pub(super) fn within(self, lo: Rate, hi: Rate) -> Option<Warm> {
         let (passed, failed) = (self.passed.max(lo), self.failed.min(hi));
         (passed < failed && passed.0 > 0).then_some(Warm { passed, failed })
     }
 }
 
-/// The way to the first bounds of a search's own: the earlier bounds, then steps that double.
+/// The steps to the first own bounds of a search: the earlier bounds, then steps that double.
 pub(super) struct Gallop {
     from: Warm,
     step: u64,

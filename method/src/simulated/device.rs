@@ -1,5 +1,5 @@
-//! What a simulated device does beside forwarding: the time to empty its table, its memory, the idle time of its cores, and what
-//! a reset or a failover does to frames and connections.
+//! Behaviour of a simulated device other than forwarding: the time to empty its table, its memory, the idle time of its
+//! cores, and the effect of a reset or a failover on frames and connections.
 
 use super::SimulatedDut;
 use crate::ratio::Ratio;
@@ -25,7 +25,7 @@ pub struct ControlTruth {
     pub buckets: (Count, u64),
     /// Idle share of each core at its capacity.
     pub idle: Vec<Ratio>,
-    /// Share of its working time that waits for locks.
+    /// Share of its working time that it spends waiting for locks.
     pub waiting: Ratio,
     /// For how long a reset stops it.
     pub reset: Nanos,
@@ -64,7 +64,7 @@ impl SimulatedDut {
         }
     }
 
-    /// Takes the frames that are due while the device forwards nothing out of the leg.
+    /// Removes from the leg the frames that are due while the device forwards nothing.
     pub(super) fn lose_in_action(&self, spec: &TrialSpec, leg: &mut Leg, is_forward: bool) {
         let Some(Action { what, at }) = spec.options.action else { return };
         let (first, last) = dark_frames(spec, (at, self.dark(what, is_forward)), is_forward, leg.planned);
@@ -86,7 +86,7 @@ impl SimulatedDut {
         Some(Losses { frames: leg.lost(), first, last, longest_gap: Nanos(gap) })
     }
 
-    /// What a disruption left of the connections.
+    /// The connections that survived a disruption.
     pub(super) fn acted(&self, spec: &TrialSpec) -> Option<Acted> {
         let Action { what, at } = spec.options.action?;
         let all = spec.connections;
@@ -130,7 +130,7 @@ impl SimulatedDut {
         }
     }
 
-    /// The idle times of its cores: what the rate leaves, or all of it before the frames.
+    /// The idle times of its cores: the time that the rate leaves, or the whole time before the frames.
     pub(super) fn cpu(&self, spec: &TrialSpec, sampler: Sampler) -> CpuIdle {
         let start = spec.phase1_rate.map_or(Nanos(0), |rate| rate.time_for(spec.connections));
         let end = Nanos(start.0 + spec.send_time().0);

@@ -38,7 +38,7 @@ impl SimulatedDut {
         observed
     }
 
-    /// Returns what becomes of a warm-up. It does not disturb the noise of the trial.
+    /// Returns the outcome of a warm-up. It does not change the noise of the trial.
     fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
         let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
         let rate = warm_up.rate_before(spec.rate);
@@ -47,7 +47,7 @@ impl SimulatedDut {
         Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
-    /// Takes the frames that the device still loses after the step out of the leg. Returns how many.
+    /// Removes from the leg the frames that the device still loses after the step. Returns how many.
     pub(super) fn lose_after_step(&self, spec: &TrialSpec, leg: &mut Leg, is_overloaded: bool) {
         let Some((_, before, rate)) = spec.step() else { return };
         if is_overloaded {
@@ -73,7 +73,7 @@ fn delays(
     };
     let Chosen { frames, every, .. } = stamps.choose(leg.sent, spec.pace_of(is_forward).frames_in(from));
     let lost = leg.lost() / every;
-    // Lost frames lie as evenly among the others as whole numbers allow.
+    // Lost frames are spread as evenly among the others as whole numbers allow.
     let is_lost = |at: Count| at * lost / frames.max(1) != (at + 1) * lost / frames.max(1);
     let mut delays: Vec<u64> = (0..frames)
         .map(|at| if is_lost(at) { LOST } else { truth.delay.0 + rng.below(truth.delay_spread.0 + 1) })

@@ -4,7 +4,7 @@
 
 use crate::random::SplitMix;
 
-/// Values below which a series, or a part of it, is not searched.
+/// Minimum number of values of a series, or a part of it, that is searched.
 pub const LEAST_VALUES: usize = 10;
 /// Least number of values before and after a change point, so that a single outlier is not a change.
 pub const LEAST_PART: usize = 3;
@@ -48,7 +48,7 @@ fn point(values: &[f64], seed: u64) -> Option<Change> {
     }
     let mut random = SplitMix(seed);
     let mut shuffled = values.to_vec();
-    // Rounding must not make equal sums differ.
+    // Rounding must not make equal sums different.
     let as_large = |values: &[f64]| cusum(values).1 >= largest * (1.0 - 1e-9);
     let exceeding = (0..PERMUTATIONS).filter(|_| {
         shuffle(&mut shuffled, &mut random);

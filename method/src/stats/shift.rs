@@ -115,7 +115,7 @@ mod tests {
         assert_eq!([rank(5, 5), rank(10, 10), rank(5, 10), rank(20, 20)], [Some(2), Some(23), Some(8), Some(127)]);
         let (_, coverage) = first_rank(5, 5).unwrap();
         assert!((coverage - (1.0 - 8.0 / 252.0)).abs() < 1e-12, "{coverage}");
-        // Beyond the exact table the normal approximation joins without a step.
+        // Beyond the exact table, the normal approximation continues without a step.
         assert_eq!(rank(50, 50), Some(965));
         assert!(rank(51, 51).unwrap().abs_diff(1_008) < 4, "{:?}", rank(51, 51));
         assert_eq!([rank(0, 5), rank(5, 0)], [None, None]);
@@ -162,7 +162,7 @@ mod tests {
                 !interval(&reference, &other).unwrap().contains(factor)
             });
             let (missed, expected) = (missed.count() as f64 / 2_000.0, 1.0 - coverage);
-            // Four standard deviations of a share of 2,000.
+            // Four standard deviations of a share in 2,000 trials.
             let allowed = 4.0 * (expected * coverage / 2_000.0).sqrt();
             assert!((missed - expected).abs() < allowed, "{n} {m}: missed {missed}, expected {expected}");
         }

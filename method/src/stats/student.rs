@@ -1,6 +1,7 @@
-//! Quantiles of Student's t distribution, for a scatter that is estimated from few repetitions.
+//! Quantiles of Student's t distribution, for a scatter estimated from few repetitions.
 
-/// Degrees of freedom above which the quantiles are those of this number: they differ by less than 1 % from the normal ones.
+/// For more degrees of freedom, the quantiles of this number are used: they differ by less than 1 % from the normal
+/// ones.
 const MOST_FREEDOM: usize = 1_000;
 
 /// Returns the number that the absolute value of t exceeds with this probability, with these degrees of freedom (at least 1).

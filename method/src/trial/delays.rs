@@ -18,7 +18,7 @@ pub struct Sample<'a> {
     /// One delay for each frame with a time stamp, in the order of the sequence numbers; [`LOST`] if the frame was not
     /// received right. [`Sample::observe`] sorts them in part.
     pub delays: &'a mut [u64],
-    /// Room for one word per frame, if the differences of successive delays are wanted.
+    /// Room for one word per frame, if the differences of successive delays are needed.
     pub room: Option<&'a mut [u64]>,
     /// Delay that stands for a lost frame; no smaller than any delay.
     pub penalty: Nanos,
@@ -141,7 +141,7 @@ mod tests {
         Sample { delays: &mut delays, room: Some(&mut room), penalty, timeout, source: "tester" }.observe()
     }
 
-    /// The values of published scripts: of 500 the largest, of 1,000 the second largest.
+    /// The values of published scripts: the largest of 500, the second largest of 1,000.
     #[test]
     fn percentiles_are_whole_indices() {
         assert_eq!([1, 2, 500, 1_000, 1_001, 50_000].map(worst), [0, 1, 499, 998, 999, 49_949]);

@@ -1,5 +1,5 @@
-//! What a trial does to the device beside sending frames, and what it reads from it: an action in mid-trial, CPU times, the
-//! time to empty the connection tracking table, and its memory.
+//! What a trial does to the device in addition to sending frames, and what it reads from it: an action in mid-trial,
+//! CPU times, the time to empty the connection tracking table, and its memory.
 
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;

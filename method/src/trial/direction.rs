@@ -63,7 +63,7 @@ impl Direction {
         self.frames(true, frames).saturating_add(self.frames(false, frames))
     }
 
-    /// Returns the part of the faster direction in so many frames of all directions.
+    /// Returns the part of the faster direction in `all` frames of all directions.
     pub fn fastest_of(self, all: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(all, ratio.faster(), ratio.forward + ratio.reverse),
@@ -125,7 +125,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Returns the words behind a rate that say in which direction it holds.
+/// Returns the words after a rate that name the direction to which it applies.
 pub fn of_rate(ratio: Option<DirectionRatio>) -> &'static str {
     if ratio.is_some() { "in the faster direction" } else { "per direction" }
 }
@@ -254,7 +254,7 @@ impl Pace {
         Rate(frames.div_ceil(seconds))
     }
 
-    /// Returns the rate that has as many frames in so many times the seconds.
+    /// Returns the rate that has the same frames in `seconds` times as many seconds.
     #[must_use]
     pub fn in_times(self, seconds: u32) -> Pace {
         Pace { of: self.of.saturating_mul(seconds), ..self }

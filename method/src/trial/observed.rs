@@ -1,4 +1,4 @@
-//! What a trial with options observed, beside its counters.
+//! What a trial with options observed, in addition to its counters.
 
 use super::{Acted, Answers, CpuIdle, Emptied, Profile, TableMemory};
 use crate::units::{Count, Nanos};

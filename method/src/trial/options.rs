@@ -1,5 +1,5 @@
-//! What a trial does beside sending frames at one rate and counting them. A trial without options is one of RFC 2544,
-//! section 26.1.
+//! What a trial does in addition to sending frames at one rate and counting them. A trial without options is one of RFC
+//! 2544, section 26.1.
 
 use super::{Action, Pace, Popularity, Profiler, Queries, Sampler, TearDown};
 use crate::ratio::Ratio;
@@ -277,7 +277,7 @@ const ON_THE_WAY: Nanos = Nanos::from_millis(100);
 const LOST_PART: Count = 50;
 
 impl EarlyEnd {
-    /// The frames of one direction that may be missing in mid-trial, of so many planned ones.
+    /// The frames of one direction that may be missing in mid-trial, of `planned` frames.
     pub fn missing_at_most(self, planned: Count, pace: Pace) -> Count {
         let allowed = planned.saturating_sub(self.acceptance.ceil_of(planned));
         allowed.saturating_add(pace.frames_in(ON_THE_WAY))

@@ -1,5 +1,5 @@
-//! Which connections the frames of a trial use how often. RFC 4814 draws all alike, which is the worst case of a cache; real
-//! traffic has a few flows with most of the frames, which Zipf's law describes.
+//! How often the frames of a trial use each connection. RFC 4814 draws all with the same probability, which is the
+//! worst case for a cache. In real traffic a few flows have most of the frames, which Zipf's law describes.
 
 use crate::units::Count;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ impl Exponent {
     /// The largest exponent, in thousandths: with it, more than 99.9 % of the frames are on two connections.
     pub const MOST: u32 = 10_000;
 
-    /// Creates the exponent of so many thousandths, 1 to [`Exponent::MOST`].
+    /// Creates an exponent from thousandths, 1 to [`Exponent::MOST`].
     pub fn of_thousandths(thousandths: u32) -> Option<Exponent> {
         (1..=Exponent::MOST).contains(&thousandths).then_some(Exponent(thousandths))
     }

@@ -88,7 +88,7 @@ impl Goal {
         sums
     }
 
-    /// Classifies a load by its trials. Good short trials balance bad short ones and count for nothing else.
+    /// Classifies a load by its trials. Good short trials only offset bad short ones.
     pub fn classify(&self, trials: &[Seen]) -> Class {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();

@@ -1,5 +1,5 @@
-//! MLRsearch (RFC 9971): searches for several goals on common trials, begins with short ones, and tolerates the share of bad
-//! trials that a goal allows. The controller is our own; RFC 9971 prescribes none.
+//! MLRsearch (RFC 9971): searches for several goals on common trials, begins with short ones, and tolerates the share
+//! of bad trials that a goal allows. RFC 9971 prescribes no controller; this one is natmeter's own.
 
 mod goal;
 
@@ -94,7 +94,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         loads.into_iter()
     }
 
-    /// The bounds of a goal. A blocked load says nothing about the device: it counts only above the lower bound.
+    /// The bounds of a goal. A blocked load says nothing about the device, so it counts only above the lower bound.
     fn bounds(&self, goal: &Goal) -> Bounds {
         let failed = self.loads().find(|load| self.class(goal, *load) == Class::Upper);
         let below = |load: &Rate| failed.is_none_or(|failed| *load < failed);
@@ -104,7 +104,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         Bounds { lower, upper: failed.into_iter().chain(blocked.copied()).min() }
     }
 
-    /// Brings the bounds of a target as close as it asks. The bounds of the coarser target before it come first.
+    /// Narrows the bounds of a target to its width. Uses the bounds of the preceding, coarser target first.
     fn reach(&mut self, target: &Goal, coarser: Option<&Goal>) -> Result<(), TrialError> {
         match coarser {
             Some(coarser) => {
@@ -246,7 +246,8 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
     }
 }
 
-/// What a valid trial showed. Of a late sender in a closed loop only the frames count that arrived in the planned time.
+/// The result of a valid trial. If the sender was late in a closed loop, only frames that arrived in the planned time
+/// count.
 fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
     let (spec, outcome) = (&attempt.spec, &attempt.outcome);
     let arrived = |leg: &Leg, forward: bool| {
