@@ -64,7 +64,7 @@ impl Edge {
 /// Worker number `worker` of `workers` of an edge: its NAT44, and behind it a function whose counters are called by a name.
 ///
 /// # Errors
-/// When the NAT44's configuration makes no sense or there is not enough memory.
+/// When the NAT44's configuration is invalid or there is not enough memory.
 pub fn behind_nat<F: Function>(
     nat: NatConfig,
     behind: (&'static str, F),

@@ -88,7 +88,7 @@ impl Config {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense or there is not enough memory.
+    /// When the configuration is invalid or there is not enough memory.
     pub fn build(&self, worker: usize, workers: usize, seed: u64) -> Result<Nat46, Nat46Error> {
         let addressing = self.outside()?;
         let first = addressing.first;

@@ -89,7 +89,7 @@ impl<H: Numbering> Numbered<H> {
         &self.pair.internet
     }
 
-    /// Gives back numbers that are no longer needed.
+    /// Frees numbers that are no longer needed.
     #[inline]
     fn tidy(&mut self, when_idle: bool) {
         let Chain { customer, internet: nat, .. } = &mut self.pair;

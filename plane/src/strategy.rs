@@ -216,7 +216,7 @@ pub trait Softwires: Send {
         0
     }
 
-    /// The second step. Whenever it fails, [`Self::wrap`] is asked for the reason.
+    /// The second step. Whenever it fails, the caller gets the reason from [`Self::wrap`].
     ///
     /// # Errors
     /// Some reason.
@@ -232,7 +232,7 @@ pub trait Softwires: Send {
         0
     }
 
-    /// The second step. Whenever it fails, [`Self::unwrap`] is asked for the reason.
+    /// The second step. Whenever it fails, the caller gets the reason from [`Self::unwrap`].
     ///
     /// # Errors
     /// Some reason.

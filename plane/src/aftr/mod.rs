@@ -55,7 +55,7 @@ impl Aftr {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense or there is not enough memory.
+    /// When the configuration is invalid or there is not enough memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Aftr, AftrError> {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
@@ -127,7 +127,7 @@ impl Config {
         self.nat.counts_subscribers()
     }
 
-    /// The half with the state. What it sends to customers itself comes from the well-known address.
+    /// The half with the state. Packets that it sends to customers itself have the well-known address as their source.
     fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let statics = nat_behind::by_number(&self.statics, numbers);
         nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }

@@ -53,7 +53,7 @@ impl Customer {
         &self.customers
     }
 
-    /// The customer that an address on the inner link stands for: the far end of the softwire, and the address inside.
+    /// The customer that an address on the inner link represents: the far end of the softwire, and the address inside.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<(Ipv6Addr, Ipv4Addr)> {
         let IpAddr::V4(number) = inner else { return None };
         self.customers.customer(number.into()).map(|c| (c.end().into(), c.inner().into()))

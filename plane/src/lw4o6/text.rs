@@ -72,7 +72,7 @@ pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<Table, 
     builder.build()
 }
 
-/// What the words of a line stand for.
+/// The meaning of the words of a line.
 const COLUMNS: [&str; 4] = ["the lwB4's IPv6 address", "the IPv4 address", "the port set", "the lwAFTR's IPv6 address"];
 
 struct Line<'a> {

@@ -293,7 +293,7 @@ impl Mapping {
         Ok(CustomerId { upper: self.base | ea << self.ea_shift, psid })
     }
 
-    /// The address that stands for a customer with this IPv4 address: itself, and for a prefix its first
+    /// The address that represents a customer with this IPv4 address: the address itself, or the first of its prefix
     /// (RFC 7597, section 6: right-padded with zeros).
     #[inline(always)]
     pub fn padded(&self, addr: u32) -> u32 {

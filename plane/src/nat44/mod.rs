@@ -130,7 +130,7 @@ impl Nat44 {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense or there is not enough memory.
+    /// When the configuration is invalid or there is not enough memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat44, NatError> {
         config.validate(workers)?;
         assert!(worker < workers, "worker {worker} of {workers}");

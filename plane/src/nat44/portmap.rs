@@ -128,7 +128,7 @@ impl PortMap {
         }
     }
 
-    /// Forget everything, in constant time: bits of an older generation are wiped when next looked at.
+    /// Forget everything, in constant time: bits of an older generation are wiped at their next use.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }

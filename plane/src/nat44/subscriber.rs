@@ -121,7 +121,7 @@ impl Subscribers {
         }
     }
 
-    /// Whether ports come out of blocks.
+    /// Whether ports are assigned from blocks.
     pub(super) fn has_blocks(&self) -> bool {
         self.blocks.is_some()
     }

@@ -68,7 +68,7 @@ impl Nat64 {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense or there is not enough memory.
+    /// When the configuration is invalid or there is not enough memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat64, Nat64Error> {
         let capacity = config.customers_per_worker(workers);
         let numbers = config.numbers(capacity).ok_or(Nat64Error::Customers(capacity))?;

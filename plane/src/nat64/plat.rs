@@ -46,7 +46,7 @@ impl Plat {
         &self.customers
     }
 
-    /// The customer that an address on the inner link stands for.
+    /// The customer that an address on the inner link represents.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<Ipv6Addr> {
         let IpAddr::V4(number) = inner else { return None };
         self.customers.customer(u32::from(number) & !self.prefixes.aliases()).map(Ipv6Addr::from_bits)

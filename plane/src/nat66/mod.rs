@@ -109,7 +109,7 @@ impl Nat66 {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense or there is not enough memory.
+    /// When the configuration is invalid or there is not enough memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat66, Nat66Error> {
         config.pool.not(config.customer.address)?;
         config.pool.not(config.internet.address)?;
@@ -193,7 +193,7 @@ impl Nat66 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Gives back numbers that are no longer needed, and end some sessions.
+    /// Frees numbers that are no longer needed, and ends some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
         let Nat66 { nat, customers, subscribers, remotes, .. } = self;

@@ -85,7 +85,7 @@ impl<A: Addressing> Translate<A> {
     /// A translator of a single worker; [`Self::on_worker`] makes it one of several.
     ///
     /// # Errors
-    /// When the configuration makes no sense.
+    /// When the configuration is invalid.
     pub fn new(config: Config, addressing: A) -> Result<Translate<A>, ConfigError> {
         config.validate()?;
         let hasher = Hasher::new(config.seed);

@@ -47,12 +47,13 @@ impl Addressing for Siit {
         p.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped)
     }
 
-    /// RFC 7757, section 4.2.2: the packet was sent to an address behind the prefix, which stands for an IPv4 address that
-    /// has a map. The sender is shown behind the prefix too, so that the answer comes back the same way.
+    /// RFC 7757, section 4.2.2: the packet was sent to an address behind the prefix, which represents an IPv4 address
+    /// that has a map. The sender is shown behind the prefix too, so that the reply takes the same way back.
     #[inline(always)]
     fn turned(&self, dst6: u128, src: u32, dst: u32) -> Option<(u128, u128)> {
         let maps = self.maps.as_ref()?;
-        // A map for the address behind the prefix would have given another IPv4 address, or gives the same address back.
+        // A map for the address behind the prefix would have given another IPv4 address, or leads back to the same IPv6
+        // address.
         if !self.prefix.as_ref().is_some_and(|p| p.contains(dst6) && p.extract(dst6) == dst) {
             return None;
         }

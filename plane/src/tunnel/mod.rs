@@ -119,7 +119,7 @@ impl<S: Softwires> Tunnel<S> {
     /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration makes no sense.
+    /// When the configuration is invalid.
     pub fn new(config: Config, softwires: S, worker: u16, workers: u16, seed: u64) -> Result<Tunnel<S>, ConfigError> {
         config.validate()?;
         assert!(worker < workers, "worker {worker} of {workers}");

@@ -32,7 +32,7 @@ pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     Ok(stateless(bed, [Layout::Ipv4, ends.layout(bed)?]))
 }
 
-/// B4 of DS-Lite (RFC 6333): stateless, everything goes into the one tunnel as it is.
+/// B4 of DS-Lite (RFC 6333): stateless, every packet enters the one tunnel unchanged.
 pub fn b4(bed: &Bed, softwire: TunnelEnds) -> View {
     stateless(bed, [Layout::Ipv4, softwire.layout()])
 }
@@ -57,9 +57,9 @@ pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>)
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
 }
 
-/// The same of a CE with an IPv4 prefix of its own: which of its addresses `own` it has chosen stands in its IPv6 address, from
-/// bit 80 on (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4 address, and the
-/// PSID behind it, which must be zero. `ce` is the MAP address of the CE's prefix.
+/// The same for a CE with an IPv4 prefix of its own: its IPv6 address contains which of the addresses `own` it has
+/// chosen, from bit 80 on (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4
+/// address, and the PSID behind it, which must be zero. `ce` is the MAP address of the CE's prefix.
 ///
 /// # Errors
 /// As [`map_t`], or when there are more than 65,536 addresses.
