@@ -18,7 +18,7 @@ pub enum Policy {
     RefuseNew,
     /// It drops the oldest connection: as many as it holds answer the validation.
     DropOldest,
-    /// It drops this many connections at once: up to so many less than it holds, less one, answer.
+    /// It drops this many connections at once: the number that answers is below the capacity by less than this.
     Collect(Count),
 }
 

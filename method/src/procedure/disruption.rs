@@ -55,7 +55,7 @@ pub struct Outage {
     pub duration: Nanos,
     /// Time that is no part of the result: that for which the power was off (RFC 6201, section 4.3).
     pub off: Nanos,
-    /// New connections per second beside those of phase 1, with their limits; none without churn.
+    /// New connections per second in addition to those of phase 1, with their limits; `None` without churn.
     pub churn: Option<(Rate, Limits)>,
 }
 

@@ -6,7 +6,7 @@ use crate::units::{Count, Nanos};
 /// The delay of a frame that was not received right.
 pub const LOST: u64 = u64::MAX;
 
-/// The percentile that stands for the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
+/// The percentile that represents the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
 const WORST_PER_MILLE: u64 = 999;
 
 /// Buckets of an octave of the histogram.
@@ -20,7 +20,7 @@ pub struct Sample<'a> {
     pub delays: &'a mut [u64],
     /// Room for one word per frame, if the differences of successive delays are needed.
     pub room: Option<&'a mut [u64]>,
-    /// Delay that stands for a lost frame; no smaller than any delay.
+    /// Delay with which a lost frame counts; no smaller than any delay.
     pub penalty: Nanos,
     /// Largest delay of a frame that is not late; none without a limit.
     pub timeout: Option<Nanos>,
