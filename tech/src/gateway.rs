@@ -97,7 +97,7 @@ impl Answers {
     }
 }
 
-/// Largest packet inside a gateway: no limit of its own.
+/// Largest packet inside a gateway: no additional limit.
 const INNER_MTU: u16 = 65_535;
 
 /// An error in words.
