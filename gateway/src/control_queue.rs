@@ -55,7 +55,7 @@ impl Jobs {
 }
 
 impl ControlQueue {
-    /// Calls `work` with every worker's function and waits for the answers, in the order of the workers; `None` stands for a
+    /// Calls `work` with every worker's function and waits for the answers, in the order of the workers; `None` for a
     /// worker that does not answer.
     pub fn ask<T: Send + 'static>(
         &self,
@@ -110,7 +110,7 @@ impl ControlQueue {
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
-    /// The account of every worker at one moment; `None` stands for a worker that does not answer.
+    /// The account of every worker at one moment; `None` for a worker that does not answer.
     pub fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,
@@ -129,7 +129,7 @@ impl ControlQueue {
     }
 
     /// Returns the slots of the state table of every worker, and its sessions in these slots at `now` (nanoseconds of its clock);
-    /// `None` stands for a worker that does not answer.
+    /// `None` for a worker that does not answer.
     pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
