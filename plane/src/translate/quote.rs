@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::function::{LEAST_FRAME, Packet, Side};
 use crate::icmp_error::{Error, HOST_UNREACHABLE};
 use crate::icmp_type::v6;
-use crate::ip4::{Head4, is_ordinary};
+use crate::ip4::{Head4, Route, is_ordinary};
 use crate::ip6::{Head6, is_extension};
 use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
@@ -31,7 +31,8 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends4(error.kind) { usize::from(b[h.l4 + 5]) * 4 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head4::read(&b[..quote_end], h.l4 + 8)?;
-        if !passes(q.protocol, ICMPV6) || !is_ordinary(q.src) || !is_ordinary(q.dst) {
+        let fixed = q.route(b)? == Route::Fixed;
+        if fixed || !passes(q.protocol, ICMPV6) || !is_ordinary(q.src) || !is_ordinary(q.dst) {
             return Err(Event::IcmpUntranslatable);
         }
         let new = icmp::to6(error, q.total() as u32, self.mtus())?;
@@ -95,7 +96,8 @@ impl<A: Addressing> Translate<A> {
         let stated = if icmp::extends6(error.kind) { usize::from(b[h.l4 + 4]) * 8 } else { 0 };
         let (quote_end, extension) = split(b, h.l4 + 8, stated);
         let q = Head6::read(&b[..quote_end], h.l4 + 8)?;
-        if !passes(q.protocol, ICMP) || q.part.is_some_and(|part| is_extension(b[part.at])) {
+        let behind_fragment = q.part.is_some_and(|part| is_extension(b[part.at]));
+        if q.source_route.is_some() || behind_fragment || !passes(q.protocol, ICMP) {
             return Err(Event::IcmpUntranslatable);
         }
         let new = icmp::to4(error, q.part.is_some(), self.mtus())?;

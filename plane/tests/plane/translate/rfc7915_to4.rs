@@ -311,6 +311,7 @@ fn rfc7915_5_3_quotes_with_what_routers_see_are_translated() {
         ("a Fragment Header", with_fragment(&udp, 0, true, 7), 17),
         ("options", with_extension(&udp, DESTINATION, &pad), 17),
         ("hop-by-hop options", with_extension(&udp, HOP_BY_HOP, &pad), 17),
+        ("a Routing header without segments left", with_extension(&udp, ROUTING, &[0, 0, 4, 0, 0, 0, 0, 0]), 17),
     ];
     for (what, quote, protocol) in cases {
         let quote = &quote[14..quote.len().min(14 + 1232)];
@@ -329,6 +330,7 @@ fn rfc7915_5_3_quotes_of_what_is_never_translated_are_dropped() {
         with_fragment(&with_extension(&udp6_of(THERE6, HERE6, 64, b"x"), 51, &[0; 8]), 0, true, 1),
         udp6_of("2001:db8:64::127.0.0.1", HERE6, 64, b"x"),
         udp6_of(THERE6, "2001:db8:64::127.0.0.1", 64, b"x"),
+        with_extension(&udp6_of(THERE6, HERE6, 64, b"x"), ROUTING, &[0, 0, 4, 1, 0, 0, 0, 0]),
     ];
     for quote in quotes {
         b.dropped(true, &icmp6(3, 0, [0; 4], &quote[14..]), "icmp-untranslatable");

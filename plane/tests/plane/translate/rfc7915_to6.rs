@@ -268,6 +268,22 @@ fn rfc7915_4_3_quotes_of_what_is_never_translated_are_dropped() {
     }
 }
 
+/// Section 4.1: a source route that is not at its end drops the packet itself; all other options are ignored.
+#[test]
+fn rfc7915_4_3_quotes_with_an_unexpired_source_route_are_dropped() {
+    let mut b = bed(|_| {});
+    let sent = b.to4(&udp6(b"question"));
+    let quoting = |options: &[u8]| icmp4(3, 1, [0; 4], &with_options(&sent, options)[14..]);
+    for kind in [131, 137] {
+        b.dropped(false, &quoting(&[kind, 7, 4, 10, 0, 0, 1, 0]), "icmp-untranslatable");
+    }
+    b.dropped(false, &quoting(&[7, 1, 0, 0]), "bad-ip-option");
+    for ignored in [&[131, 7, 8, 10, 0, 0, 1, 0][..], &[137, 7, 8, 10, 0, 0, 1, 0], &[7, 7, 4, 0, 0, 0, 0, 0]] {
+        let (kind, code, _, quote) = error_of(&b.to6(&quoting(ignored)));
+        assert_eq!((kind, code, &quote.payload[8..]), (1, 0, &b"question"[..]), "{ignored:?}");
+    }
+}
+
 /// Routers on the way cut echo requests, too; ping and traceroute see errors about the first fragment.
 #[test]
 fn rfc7915_4_3_quotes_of_echo_and_its_fragments_are_translated() {
