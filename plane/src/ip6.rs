@@ -135,10 +135,23 @@ pub struct Part {
 }
 
 impl Part {
+    fn read(b: &[u8], at: usize) -> Part {
+        let field = be16(b, at + 2);
+        Part { at, offset: usize::from(field & !7), more: field & 1 == 1, id: be32(b, at + 4) }
+    }
+
     /// A datagram of one fragment (RFC 6946).
     pub fn is_atomic(&self) -> bool {
         self.offset == 0 && !self.more
     }
+}
+
+/// Whether a Hop-by-Hop Options header or a second Fragment Header may stand behind a Fragment Header, where no sender may
+/// put one (RFC 8200, section 4.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BehindFragment {
+    Refused,
+    Read,
 }
 
 /// An IPv6 header that was read, extension headers included.
@@ -176,8 +189,21 @@ impl Head6 {
     /// # Errors
     /// The reason to drop it.
     pub fn of_frame(b: &[u8]) -> Result<Head6, Event> {
-        let h = Head6::read(b, header::ETH)?;
-        if h.end > b.len() { Err(Event::BadLength) } else { Ok(h) }
+        Head6::read(b, header::ETH)?.not_cut(b)
+    }
+
+    /// Reads the header of a frame whose Fragment Header may be followed by headers that have no place there: a translator
+    /// tells their sender of the drop (RFC 7915, sections 5.1.1 and 5.4).
+    ///
+    /// # Errors
+    /// The reason to drop it.
+    pub(crate) fn of_frame_in_any_order(b: &[u8]) -> Result<Head6, Event> {
+        Head6::walked(b, header::ETH, BehindFragment::Read)?.not_cut(b)
+    }
+
+    /// The header, if the frame has the whole packet.
+    fn not_cut(self, b: &[u8]) -> Result<Head6, Event> {
+        if self.end > b.len() { Err(Event::BadLength) } else { Ok(self) }
     }
 
     /// Read the header at `l3` of a packet that may be cut off behind its headers, as in a quote.
@@ -185,6 +211,10 @@ impl Head6 {
     /// # Errors
     /// The reason to drop it.
     pub fn read(b: &[u8], l3: usize) -> Result<Head6, Event> {
+        Head6::walked(b, l3, BehindFragment::Refused)
+    }
+
+    fn walked(b: &[u8], l3: usize, behind: BehindFragment) -> Result<Head6, Event> {
         if b.len() < l3 + header::IPV6 {
             return Err(Event::Short);
         }
@@ -206,31 +236,38 @@ impl Head6 {
             l4: l3 + header::IPV6,
             end: l3 + header::IPV6 + usize::from(be16(b, l3 + 4)),
         };
-        h.walk(b)?;
+        h.walk(b, behind)?;
         Ok(h)
     }
 
     /// Walk over the extension headers.
-    fn walk(&mut self, b: &[u8]) -> Result<(), Event> {
+    fn walk(&mut self, b: &[u8], behind: BehindFragment) -> Result<(), Event> {
+        let mut later = false;
         for _ in 0..MOST_EXTENSIONS {
             let known = [next::HOP_BY_HOP, next::ROUTING, next::FRAGMENT, next::DESTINATION].contains(&self.protocol);
-            if !known || self.part.is_some_and(|p| p.offset > 0) {
+            if !known || later {
                 return Ok(());
             }
             let at = self.l4;
             if at + 8 > self.end.min(b.len()) {
                 return Err(Event::BadExtension);
             }
+            let misplaced = match self.protocol {
+                next::FRAGMENT => self.part.is_some(),
+                // Hop-by-hop options come first or not at all (RFC 8200, section 4.1).
+                next::HOP_BY_HOP => at != self.l3 + header::IPV6,
+                _ => false,
+            };
+            if misplaced && !(behind == BehindFragment::Read && self.part.is_some()) {
+                return Err(Event::BadExtension);
+            }
             let len = match self.protocol {
-                next::FRAGMENT if self.part.is_some() => return Err(Event::BadExtension),
                 next::FRAGMENT => {
-                    let field = be16(b, at + 2);
-                    let offset = usize::from(field & !7);
-                    self.part = Some(Part { at, offset, more: field & 1 == 1, id: be32(b, at + 4) });
+                    let part = Part::read(b, at);
+                    later = part.offset > 0;
+                    self.part.get_or_insert(part);
                     8
                 }
-                // Hop-by-hop options come first or not at all (RFC 8200, section 4.1).
-                next::HOP_BY_HOP if at != self.l3 + header::IPV6 => return Err(Event::BadExtension),
                 next::ROUTING => {
                     if b[at + 3] > 0 {
                         self.source_route.get_or_insert(at);
@@ -368,6 +405,26 @@ mod tests {
         assert_eq!(Head6::of_frame(&long).unwrap_err(), Event::BadExtension);
         let many = packet(&[(next::DESTINATION, &[0; 8][..]); 9], 17);
         assert_eq!(Head6::of_frame(&many).unwrap_err(), Event::BadExtension);
+    }
+
+    #[test]
+    fn misplaced_headers_behind_a_fragment_header_can_be_read() {
+        let fragment = |offset: u8| (next::FRAGMENT, [0, 0, 0, offset, 0, 0, 0, 1]);
+        let pad = (next::HOP_BY_HOP, [0, 0, 1, 4, 0, 0, 0, 0]);
+        let seen = |headers: &[(u8, [u8; 8])]| {
+            let headers: Vec<_> = headers.iter().map(|(number, octets)| (*number, &octets[..])).collect();
+            let b = packet(&headers, 58);
+            assert_eq!(Head6::of_frame(&b).unwrap_err(), Event::BadExtension);
+            Head6::of_frame_in_any_order(&b).map(|h| (h.protocol, h.l4, h.part.unwrap().at))
+        };
+        assert_eq!(seen(&[fragment(1), pad]), Ok((58, 70, 54)));
+        assert_eq!(seen(&[fragment(1), fragment(0), pad]), Ok((58, 78, 54)));
+        assert_eq!(
+            seen(&[fragment(1), fragment(8), pad]),
+            Ok((0, 70, 54)),
+            "these octets are the middle of a datagram"
+        );
+        assert_eq!(seen(&[(next::DESTINATION, [0; 8]), pad, fragment(1)]), Err(Event::BadExtension));
     }
 
     #[test]

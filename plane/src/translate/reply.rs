@@ -9,7 +9,7 @@ use crate::function::{Packet, Spare, fresh};
 use crate::icmp_error::{Error, HEADERS4, HEADERS6, QUOTE4, QUOTE6};
 use crate::icmp_type::{v4, v6};
 use crate::ip4::{Head4, is_ordinary};
-use crate::ip6::{Head6, is_martian};
+use crate::ip6::{Head6, is_martian, next};
 use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6};
 
@@ -43,7 +43,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
         Event::SourceRoute => {
-            let h = Head6::of_frame(frame).ok()?;
+            let h = Head6::of_frame_in_any_order(frame).ok()?;
             let segments_left = h.source_route? - h.l3 + 3;
             Some(Error { kind: v6::PARAMETER, code: 0, rest: segments_left as u32 })
         }
@@ -86,8 +86,9 @@ impl<A: Addressing> Translate<A> {
     /// Send an ICMPv6 error about a frame back over IPv6. No error is sent about ICMPv6 errors and redirects, or to a
     /// source that is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
-        let Ok(h) = Head6::of_frame(frame) else { return };
-        let later = h.part.is_some_and(|p| p.offset > 0);
+        let Ok(h) = Head6::of_frame_in_any_order(frame) else { return };
+        // The type stands in the first fragment only; a second Fragment Header may be that of a later one.
+        let later = h.part.is_some_and(|p| p.offset > 0 || frame[p.at] == next::FRAGMENT);
         let about = h.protocol == ICMPV6 && (later || frame.get(h.l4).is_none_or(|t| icmp::echo_to4(*t).is_none()));
         if about || is_martian(h.src) || !self.may_reply() {
             return;

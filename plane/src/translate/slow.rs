@@ -58,7 +58,7 @@ impl<A: Addressing> Translate<A> {
         if group && !over_ipv6 {
             return Err(Event::LinkMulticast);
         }
-        if group && !Head6::of_frame(b)?.is_discovery(b) {
+        if group && !Head6::of_frame_in_any_order(b)?.is_discovery(b) {
             return Err(Event::LinkMulticast);
         }
         Ok(true)
@@ -110,7 +110,7 @@ impl<A: Addressing> Translate<A> {
     /// IPv6: the same; returns the side that the packet leaves on, or `None` when it is for the machine itself.
     fn over_ipv6<P: Packet>(&mut self, p: &mut P, spare: &mut dyn Spare<P>) -> Result<Option<Side>, Event> {
         let b = p.bytes();
-        let h = Head6::of_frame(b)?;
+        let h = Head6::of_frame_in_any_order(b)?;
         let own = self.config.v6.address.to_bits();
         if is_link_local(h.dst) || h.is_discovery(b) {
             return Ok(None);

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
 const DESTINATION: u8 = 60;
 
 #[test]
@@ -158,16 +159,23 @@ fn rfc8021_atomic_fragments_are_never_made() {
 #[test]
 fn rfc7915_5_1_1_no_extension_header_behind_a_fragment_header() {
     let mut b = bed(|_| {});
-    let behind = |number| with_fragment(&with_extension(&udp6(b"x"), number, &[0; 8]), 0, true, 1);
-    // It is none there (RFC 8200, section 4.1), so the headers cannot be read.
-    b.dropped(true, &behind(HOP_BY_HOP), "bad-extension-header");
-    for number in [ROUTING, DESTINATION, 51, 135] {
-        let m = judge(&b.refused(true, &behind(number), "bad-extension-header")).payload;
-        assert_eq!((m[0], m[1]), (1, 1), "section 5.4");
+    let behind = |frame: &[u8], number| with_fragment(&with_extension(frame, number, &[0; 8]), 0, true, 1);
+    for number in [HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION, 51, 135] {
+        let m = judge(&b.refused(true, &behind(&udp6(b"x"), number), "bad-extension-header")).payload;
+        assert_eq!((m[0], m[1]), (1, 1), "section 5.4: {number}");
     }
+    let options = with_extension(&with_extension(&udp6(b"x"), HOP_BY_HOP, &[0; 8]), DESTINATION, &[0; 8]);
+    let m = judge(&b.refused(true, &with_fragment(&options, 0, true, 1), "bad-extension-header")).payload;
+    assert_eq!((m[0], m[1]), (1, 1), "behind options");
     let later = with_fragment(&raw6(HERE6, THERE6, 64, DESTINATION, &[0; 16]), 64, false, 1);
     let m = judge(&b.refused(true, &later, "bad-extension-header")).payload;
     assert_eq!((m[0], m[1]), (1, 1));
+    for number in [HOP_BY_HOP, FRAGMENT] {
+        let error = behind(&icmp6(1, 4, [0; 4], &udp6(b"x")[14..]), number);
+        b.dropped(true, &error, "bad-extension-header");
+        let to_group = with6(behind(&udp6(b"x"), number), 0, &[0x33, 0x33]);
+        b.dropped(true, &to_group, "link-multicast");
+    }
     let esp = with_fragment(&raw6(HERE6, THERE6, 64, 50, &[3; 16]), 64, false, 1);
     assert_eq!(judge(&b.to4(&esp)).protocol, 50, "ESP is none");
 }
