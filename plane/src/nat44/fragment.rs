@@ -170,11 +170,10 @@ impl Nat44 {
             Err(_) => Fate::Dropped,
         };
         self.settle(key, fate);
+        // All of it before the later ones.
+        let result = result.and_then(|v| self.cut(p, v, spare));
         self.let_go(from, key, spare);
-        match result {
-            Ok(v) => self.cut(p, v, spare),
-            Err(why) => Err(why),
-        }
+        result
     }
 
     fn later<P: Packet>(

@@ -393,13 +393,15 @@ fn rfc4787_req14_fragments_in_any_order() {
 
 #[test]
 fn rfc4787_req14_a_fragment_that_has_waited_is_cut_in_order() {
-    let mut c = config();
-    c.internet.mtu = 100;
-    let mut g = gateway(c);
-    let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[1; 400]), &[80, 288]);
-    let out: Vec<_> = [1, 0, 2].iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
-    let offsets: Vec<_> = out.iter().map(|(_, f)| u16::from_be_bytes([f[20] & 0x1f, f[21]]) * 8).collect();
-    assert_eq!(offsets, [0, 80, 160, 240, 288, 368]);
+    for (first, left) in [(80, &[0, 80, 160, 240, 288, 368][..]), (200, &[0, 80, 160, 200, 280, 288, 368])] {
+        let mut c = config();
+        c.internet.mtu = 100;
+        let mut g = gateway(c);
+        let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &[1; 400]), &[first, 288]);
+        let out: Vec<_> = [1, 0, 2].iter().flat_map(|&i| g.send(Customer, &parts[i])).collect();
+        let offsets: Vec<_> = out.iter().map(|(_, f)| u16::from_be_bytes([f[20] & 0x1f, f[21]]) * 8).collect();
+        assert_eq!(offsets, left, "a first fragment of {first} octets");
+    }
 }
 
 #[test]
