@@ -3,6 +3,7 @@
 
 mod aftr;
 mod chain;
+mod each_device;
 mod map;
 mod nat44;
 mod nat64;

@@ -1,11 +1,13 @@
 //! MAP-E (RFC 7597): border relay and customer's edge over the tunnel, one test a rule.
 
+use crate::each_device::fragments_reassembled_packets_in_order;
 use crate::map::bed::*;
 use crate::map::rules::v6;
 use plane::Side;
 use plane::map::{Domain, MapEBr, MapECe, RoleError};
 use plane::tunnel::{Config, Tunnel};
 use std::sync::Arc;
+use testbed::packets;
 use testbed::prelude::{fragments, reseal};
 
 /// MAP address of appendix A, another customer's, and the relay's.
@@ -14,7 +16,13 @@ const PEER: &str = "2001:db8:ce00:11b:0:cb00:7123:3";
 const RELAY: &str = "2001:db8:ffff::1";
 
 fn br() -> Bed<Tunnel<MapEBr>> {
-    let config = Config::new(Side::Customer, v4_side(), v6_side());
+    br_with_mtu(1500)
+}
+
+/// A border relay whose IPv4 link has this MTU.
+fn br_with_mtu(mtu: u16) -> Bed<Tunnel<MapEBr>> {
+    let mut config = Config::new(Side::Customer, v4_side(), v6_side());
+    config.v4.mtu = mtu;
     let softwires = MapEBr::new(Arc::new(domain()), v6(RELAY)).unwrap();
     bed(Tunnel::new(config, softwires, 0, 1, 1).unwrap(), Side::Customer)
 }
@@ -45,6 +53,15 @@ fn golden_appendix_a_example_2() {
     let got = br().pass(true, &into);
     assert_eq!(got[..out.len()], out);
     assert!(got[out.len()..].iter().all(|&b| b == 0), "no more than padding behind");
+}
+
+#[test]
+fn reassembled_packets_are_fragmented_in_order() {
+    let mut b = br_with_mtu(1000);
+    let udp = V4.arriving(&packets::udp_with(("192.0.2.18", 1232), ("10.2.3.4", 80), 64, &[7; 2400]));
+    fragments_reassembled_packets_in_order(&in_tunnel(CE, RELAY, &udp), |frames| {
+        b.send_all(true, frames).into_iter().map(|(_, f)| f).collect()
+    });
 }
 
 #[test]

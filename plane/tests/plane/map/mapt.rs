@@ -1,11 +1,13 @@
 //! MAP-T (RFC 7599): border relay and customer's edge over the translator, one test a rule.
 
+use crate::each_device::tells_no_sender_of_less_than_1280;
 use crate::map::bed::*;
 use crate::map::rules::p6;
 use plane::Side;
 use plane::map::{Domain, MapTBr, MapTCe, RoleError};
 use plane::translate::{Config, Hairpinning, Pref64, Translate};
 use std::sync::Arc;
+use testbed::packets;
 
 /// MAP address of appendix A, and the addresses of 10.2.3.4 and 192.0.2.99 under its default rule.
 pub(super) const CE: &str = "2001:db8:12:3400:0:c000:212:34";
@@ -16,7 +18,14 @@ fn dmr() -> Pref64 {
 }
 
 fn br() -> Bed<Translate<MapTBr>> {
-    bed(Translate::new(br_config(), relay()).unwrap(), Side::Customer)
+    br_with_mtu(1500)
+}
+
+/// A border relay whose IPv4 link has this MTU.
+fn br_with_mtu(mtu: u16) -> Bed<Translate<MapTBr>> {
+    let mut config = br_config();
+    config.v4.mtu = mtu;
+    bed(Translate::new(config, relay()).unwrap(), Side::Customer)
 }
 
 /// Settings of a border relay.
@@ -64,6 +73,13 @@ fn golden_appendix_a_example_3() {
     got[18..20].copy_from_slice(&out[18..20]);
     got[24..26].copy_from_slice(&out[24..26]);
     assert_eq!(got, [out, payload.to_vec()].concat());
+}
+
+#[test]
+fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
+    tells_no_sender_of_less_than_1280(br_with_mtu, |b, payload| {
+        b.send(true, &packets::udp_with((CE, 1232), (REMOTE, 80), 64, payload))
+    });
 }
 
 #[test]

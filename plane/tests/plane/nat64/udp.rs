@@ -1,6 +1,7 @@
 //! RFC 6146, sections 3.5 and 3.5.1: bindings and sessions of UDP, ports, filtering, lifetimes; and what every packet must
 //! be to be translated at all.
 
+use crate::each_device::tells_no_sender_of_less_than_1280;
 use crate::nat64::set_up::*;
 use plane::Side::{Customer, Internet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -249,6 +250,19 @@ fn what_is_too_large_is_told_to_the_sender() {
     assert_eq!((judge(&answer).to.0, icmp_type(&answer)), (REMOTE, (3, 4)));
     assert_eq!(judge(&answer).from.0, POOL, "what a customer's network reports has its outside address");
     assert_eq!((quote_of(&answer).to, &answer[40..42]), (outside, &1480u16.to_be_bytes()[..]));
+}
+
+#[test]
+fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
+    let with_mtu = |mtu| {
+        let mut c = config();
+        c.nat.internet.mtu = mtu;
+        nat64(&c)
+    };
+    tells_no_sender_of_less_than_1280(with_mtu, |g, payload| {
+        let out = g.send(Customer, &udp_with((A, 5000), (x(REMOTE), 80), 64, payload));
+        out.into_iter().map(|(to, f)| (to == Customer, f)).collect()
+    });
 }
 
 /// Sections 3.5.1.1 and 3.5.2.3.

@@ -1,5 +1,6 @@
 //! RFC 6877: the CLAT of 464XLAT, with IPv6 at the Internet's side.
 
+use crate::each_device::tells_no_sender_of_less_than_1280;
 use crate::translate::bed::*;
 use crate::translate::packets::*;
 use plane::Side;
@@ -16,8 +17,14 @@ fn pair() -> Hosts {
 }
 
 fn clat(hosts: Hosts) -> Bed<Clat> {
+    clat_with_mtu(hosts, 1500)
+}
+
+/// A CLAT whose IPv4 link has this MTU.
+fn clat_with_mtu(hosts: Hosts, mtu: u16) -> Bed<Clat> {
     let mut c = config();
     c.ipv6 = Side::Internet;
+    c.v4.mtu = mtu;
     with(c, Clat::new(hosts, pref64()).unwrap())
 }
 
@@ -53,6 +60,14 @@ fn rfc6877_ping_and_errors_pass() {
     assert_eq!((quote.src.as_str(), quote.dst.as_str()), ("192.168.0.10", "203.0.113.7"));
     let m = judge(&b.refused(false, &udp4_of(HOST, THERE4, 1, b"x"), "hop-limit-expired")).payload;
     assert_eq!((m[0], m[1]), (11, 0));
+}
+
+#[test]
+fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
+    tells_no_sender_of_less_than_1280(
+        |mtu| clat_with_mtu(pair(), mtu),
+        |b, payload| b.send(true, &udp6_of(THERE6, "2001:db8:c1::a", 64, payload)),
+    );
 }
 
 #[test]

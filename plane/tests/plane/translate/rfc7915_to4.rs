@@ -1,5 +1,6 @@
 //! RFC 7915, section 5: from IPv6 to IPv4.
 
+use crate::each_device::tells_no_sender_of_less_than_1280;
 use crate::translate::bed::*;
 use crate::translate::packets::*;
 use plane::translate::{ClassRule, Siit, Translate};
@@ -188,17 +189,9 @@ fn rfc7915_5_1_too_large_packets_with_df_are_refused() {
     assert_eq!((kind, code, rest), (2, 0, [0, 0, 0x05, 0x8c]), "1420");
 }
 
-/// A sender discards anything lower (RFC 8201, section 4), and what it sends then has no DF.
 #[test]
 fn rfc7915_5_1_no_sender_is_told_of_less_than_1280() {
-    for mtu in [68, 1000, 1259, 1260, 1261] {
-        let mut b = bed(|c| c.v4.mtu = mtu);
-        let (kind, code, rest, _) = error_of(&b.refused(true, &udp6(&[1; 1300]), "too-big"));
-        let told = u32::from_be_bytes(rest);
-        assert_eq!((kind, code, told), (2, 0, 1280.max(u32::from(mtu) + 20)), "IPv4 MTU {mtu}");
-        let out = b.send(true, &udp6(&vec![1; told as usize - 48]));
-        assert!(!out.is_empty() && out.iter().all(|(over6, f)| !over6 && f.len() <= 60.max(14 + usize::from(mtu))));
-    }
+    tells_no_sender_of_less_than_1280(|mtu| bed(|c| c.v4.mtu = mtu), |b, payload| b.send(true, &udp6(payload)));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! RFC 7596, lightweight 4over6: the lwAFTR with its binding table.
 
+use crate::each_device::fragments_reassembled_packets_in_order;
 use crate::tunnel::end::*;
 use crate::tunnel::packets::*;
 use plane::Side;
@@ -333,21 +334,18 @@ fn softwires_may_have_different_lwaftr_addresses() {
     assert_eq!(live.current().iter().filter(|s| s.own == other.own).count(), 1);
 }
 
-/// RFC 7915, section 4, asks translators to keep the order; so does whoever reassembles and fragments again. Offset and more of
-/// each fragment that leaves.
 #[test]
 fn reassembled_packets_are_fragmented_in_order() {
-    let fields = |out: Vec<(Side, Vec<u8>)>| -> Vec<u16> {
-        out.iter().map(|(_, f)| u16::from_be_bytes([bare(f)[6], bare(f)[7]])).collect()
-    };
     let (mut end, _) = lwaftr(|c| c.v4.mtu = 1000);
     let p = udp((SHARED, PORT), (REMOTE, 80), &[7; 2400]);
-    let sent: Vec<_> = fragments6(&ipv6(B4, PE, 4, &p), 9, &[1232]).iter().map(|f| frame6(f)).collect();
-    let out = end.send_all(Side::Customer, &sent);
-    assert_eq!(fields(out), [0x2000, 0x2000 + 122, 244], "in octets 0, 976, 1952");
+    let out = |end: &mut End<Bindings>, frames: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        end.send_all(Side::Customer, frames).into_iter().map(|(_, f)| f).collect()
+    };
+    fragments_reassembled_packets_in_order(&wrapped(B4, PE, &p), |frames| out(&mut end, frames));
 
     // A later fragment that has waited for the first is fragmented once more.
     let parts = fragments(&p, 9, &[1200]);
-    let out = end.send_all(Side::Customer, &[wrapped(B4, PE, &parts[1]), wrapped(B4, PE, &parts[0])]);
-    assert_eq!(fields(out), [0x2000, 0x2000 + 122, 0x2000 + 150, 272], "in octets 0, 976, 1200, 2176");
+    let out = out(&mut end, &[wrapped(B4, PE, &parts[1]), wrapped(B4, PE, &parts[0])]);
+    let fields: Vec<_> = out.iter().map(|f| u16::from_be_bytes([bare(f)[6], bare(f)[7]])).collect();
+    assert_eq!(fields, [0x2000, 0x2000 + 122, 0x2000 + 150, 272], "in octets 0, 976, 1200, 2176");
 }
