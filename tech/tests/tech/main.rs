@@ -2,3 +2,4 @@
 
 mod built;
 mod toy;
+mod toy_run;

@@ -27,7 +27,7 @@ static ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Toy::read(section)?)),
 };
 
-static TOYS: [&Entry; 1] = [&ENTRY];
+pub(crate) static TOYS: [&Entry; 1] = [&ENTRY];
 
 impl Technology for Toy {
     fn entry(&self) -> &'static Entry {
@@ -56,8 +56,7 @@ impl Technology for Toy {
     }
 }
 
-const SCENARIO: &str =
-    "name = \"toy\"\n[dut.embedded]\n[technology.toy]\npool = \"198.19.0.9\"\n[sweep]\nconnections = \"100k\"\n";
+pub(crate) const SCENARIO: &str = "name = \"not-shipped\"\n[dut.embedded]\n[technology.toy]\npool = \"198.19.0.9\"\n[sweep]\nconnections = \"100k\"\n";
 
 fn nothing(_: &std::path::Path) -> io::Result<Box<dyn io::BufRead>> {
     Err(io::ErrorKind::NotFound.into())
