@@ -2,7 +2,11 @@
 
 use crate::listing::{self, RUNS};
 use record::store;
+use scenario::LONGEST_FILE;
 use scenario::did_you_mean as nearest;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of suggested scenarios.
@@ -80,28 +84,33 @@ fn runs_of(folder: &Path) -> Vec<PathBuf> {
 /// - those of the same name;
 /// - else one of a similar name;
 /// - else those whose name, device or technology begins with it.
+///
+/// The file of that path itself is never among them: it exists, but cannot be read.
 fn scenarios(word: &str) -> Vec<PathBuf> {
     let path = Path::new(word);
     let mut folders = vec![path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new(".")), Path::new(FOLDER)];
     folders.dedup();
-    let files: Vec<PathBuf> = folders.into_iter().flat_map(files_of).collect();
     let name = plain(&stem(path));
     if name.is_empty() {
         return Vec::new();
     }
-    let same: Vec<PathBuf> = files.iter().filter(|file| plain(&stem(file)) == name).cloned().collect();
-    let begins = |file: &&PathBuf| name.len() > 2 && (plain(&stem(file)).starts_with(&name) || has(file, &name));
-    let having: Vec<PathBuf> = files.iter().filter(begins).cloned().collect();
+    let itself = identity(path);
+    let mut files: Vec<PathBuf> = folders.into_iter().flat_map(files_of).collect();
+    files.retain(|file| itself.is_none() || identity(file) != itself);
     let stems: Vec<String> = files.iter().map(|file| stem(file)).collect();
     let meant = nearest(&stem(path), stems.iter().map(String::as_str));
-    let similar: Vec<PathBuf> = files.into_iter().filter(|file| meant == Some(stem(file).as_str())).collect();
-    [same, similar, having]
-        .into_iter()
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
-        .into_iter()
-        .take(MOST)
-        .collect()
+    let same = |file: &Path| plain(&stem(file)) == name;
+    let similar = |file: &Path| meant == Some(stem(file).as_str());
+    let begins = |file: &Path| name.len() > 2 && (plain(&stem(file)).starts_with(&name) || has(file, &name));
+    // Files are only read if no name is similar.
+    let kinds: [&dyn Fn(&Path) -> bool; 3] = [&same, &similar, &begins];
+    let found = kinds.into_iter().map(|kind| files.iter().filter(|file| kind(file)).take(MOST).cloned().collect());
+    found.into_iter().find(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_default()
+}
+
+/// Device and number of a file; `None` if there is no such file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Returns the question for these names; `None` without names.
@@ -113,19 +122,27 @@ fn question(names: &[String]) -> Option<String> {
     })
 }
 
-/// The scenario files of a folder, in order.
+/// The files of a folder that may be scenarios, in order: regular files that can be read and are not too long. Opening anything
+/// else, such as a named pipe, could block for ever.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |file: PathBuf| file.strip_prefix(".").map(Path::to_path_buf).unwrap_or(file);
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| here(entry.path())).filter(|file| file.extension().is_some_and(|e| e == "toml")).collect();
+    let is_toml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "toml");
+    let is_short = |file: &PathBuf| file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST_FILE);
+    let opens = |file: &PathBuf| File::open(file).is_ok();
+    let files = entries.map(|entry| here(entry.path())).filter(|file| is_toml(file) && is_short(file) && opens(file));
+    let mut files: Vec<PathBuf> = files.collect();
     files.sort();
     files
 }
 
 /// Whether a scenario has a device or a technology whose name begins with `name`.
 fn has(file: &Path, name: &str) -> bool {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
+    if read.is_err() {
+        return false;
+    }
     let tables = text.lines().filter_map(|line| line.strip_prefix("[dut.").or(line.strip_prefix("[technology.")));
     tables.map(plain).any(|table| table.starts_with(name))
 }
@@ -139,4 +156,80 @@ fn stem(path: &Path) -> String {
 /// A name without case and separators, which users write in different ways.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::fs::{Permissions, set_permissions, write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    const NAT44: &str = "[dut.embedded]\n[technology.nat44]\n";
+
+    /// A folder with a scenario whose text names a technology.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("first.toml"), NAT44).unwrap();
+        folder
+    }
+
+    /// The suggestion for a name in a folder, without the folder.
+    fn meant(folder: &tempfile::TempDir, name: &str) -> Option<String> {
+        let beside = format!("{}/", folder.path().display());
+        scenario(&folder.path().join(name)).map(|meant| meant.replace(&beside, ""))
+    }
+
+    #[test]
+    fn a_scenario_is_found_by_its_name_and_its_technology() {
+        let folder = folder();
+        assert_eq!(meant(&folder, "frist.toml").as_deref(), Some("did you mean first.toml?"));
+        assert_eq!(meant(&folder, "nat44.toml").as_deref(), Some("did you mean first.toml?"));
+        assert_eq!(meant(&folder, "unlike.toml"), None);
+    }
+
+    /// Regression: natmeter read a named pipe for ever, and /dev/zero until memory was full.
+    #[test]
+    fn neighbours_that_are_no_files_are_not_read() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        mkfifoat(CWD, at("pipe.toml"), Mode::from_raw_mode(0o644)).unwrap();
+        symlink("/dev/zero", at("zero.toml")).unwrap();
+        symlink("pipe.toml", at("link-to-pipe.toml")).unwrap();
+        std::fs::create_dir(at("folder.toml")).unwrap();
+        File::create(at("long.toml")).unwrap().set_len(LONGEST_FILE + 1).unwrap();
+        assert_eq!(meant(&folder, "nat44.toml").as_deref(), Some("did you mean first.toml?"));
+        for name in ["pipes.toml", "zeros.toml", "folders.toml", "longs.toml"] {
+            assert_eq!(meant(&folder, name), None, "{name}");
+        }
+        symlink("first.toml", at("seconds.toml")).unwrap();
+        assert_eq!(meant(&folder, "second.toml").as_deref(), Some("did you mean seconds.toml?"));
+    }
+
+    /// Regression: natmeter suggested the file that it could not read.
+    #[test]
+    fn a_file_is_not_suggested_in_place_of_itself() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        mkfifoat(CWD, at("pipe.toml"), Mode::from_raw_mode(0o644)).unwrap();
+        File::create(at("long.toml")).unwrap().set_len(LONGEST_FILE + 1).unwrap();
+        write(at("secret.toml"), NAT44).unwrap();
+        symlink("secret.toml", at("secrets.toml")).unwrap();
+        set_permissions(at("secret.toml"), Permissions::from_mode(0)).unwrap();
+        for name in ["pipe.toml", "long.toml", "secret.toml", "first.toml"] {
+            assert_eq!(meant(&folder, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_neighbour_is_suggested_if_it_can_be_read() {
+        let folder = folder();
+        let secret = folder.path().join("secret.toml");
+        write(&secret, NAT44).unwrap();
+        set_permissions(&secret, Permissions::from_mode(0)).unwrap();
+        // Root reads files of every mode.
+        let readable = File::open(&secret).is_ok();
+        let expected = readable.then_some("did you mean secret.toml?");
+        assert_eq!(meant(&folder, "secrte.toml").as_deref(), expected);
+    }
 }

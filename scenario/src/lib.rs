@@ -49,7 +49,7 @@ pub use procedure::{
     OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
-pub use reader::{Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
+pub use reader::{LONGEST_FILE, Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
 pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;

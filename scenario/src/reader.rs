@@ -111,7 +111,7 @@ pub fn about(text: &str) -> Option<String> {
 
 /// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
 /// their own.
-const LONGEST: u64 = 1 << 20;
+pub const LONGEST_FILE: u64 = 1 << 20;
 
 /// The text of a scenario or of a gateway's file.
 pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
@@ -123,8 +123,8 @@ pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
     }
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
-    if text.len() as u64 > LONGEST {
+    file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
+    if text.len() as u64 > LONGEST_FILE {
         return Err(unreadable("the file is longer than 1 MiB".to_owned()));
     }
     Ok(text)

@@ -324,6 +324,18 @@ fn completions_for_every_shell() {
     }
 }
 
+/// Regression: natmeter read a named pipe for ever, and suggested it in place of itself.
+#[test]
+fn a_named_pipe_is_neither_read_nor_suggested() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for name in ["pipe.toml", "missing.toml"] {
+        let output = natmeter(&["check", folder.path().join(name).to_str().unwrap()]);
+        assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(2), 1), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let help = stdout(&natmeter(&["--help"]));
