@@ -14,6 +14,7 @@ use dut::dns::{Bed, Between, Interface, Port, Program, Record, Zone};
 use method::metric::DNS64_RESOLUTION_RATE;
 use method::{Count, Nanos, Rate, TrialError};
 use record::folder::{FactTable, Figures};
+use scenario::quantity::show_duration;
 use scenario::{Dut, Plays, Point, Scenario, Technology};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -46,6 +47,15 @@ pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
 /// Returns the gateway of this program as a separate process: with packet sockets on the interfaces of the bed, and
 /// with the parameters of the scenario's technology.
 fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
+    let natmeter = std::env::current_exe().unwrap_or_else(|_| "natmeter".into());
+    let line = format!("exec '{}' gateway --config ./{}", natmeter.display(), dut::dns::PROGRAM_CONFIG);
+    let pool = technology.outside(Plays::Dual).map_or_else(Vec::new, |outside| outside.pool);
+    let config = gateway_file(scenario, technology);
+    Program { line, config, pool: pool.into_iter().map(|(_, range)| range).collect() }
+}
+
+/// Returns the file of that gateway.
+fn gateway_file(scenario: &Scenario, technology: &dyn Technology) -> String {
     let mut config = "[gateway]\nplays = \"dual\"\nanswer = false\nsocket = \"device.sock\"\n".to_owned();
     for (side, Interface { name, address, neighbour }) in ["left", "right"].into_iter().zip(dut::dns::interfaces()) {
         let _ = writeln!(
@@ -56,17 +66,28 @@ fn gateway(scenario: &Scenario, technology: &dyn Technology) -> Program {
     }
     let _ = writeln!(config, "[technology.{}]", technology.name());
     let parameters = scenario.parameters.get(technology.name()).map_or(&[][..], Vec::as_slice);
-    for (key, value) in parameters {
+    let defaults = defaults(scenario, technology);
+    let absent = defaults.iter().filter(|(key, _)| !parameters.iter().any(|(given, _)| given == key));
+    for (key, value) in parameters.iter().chain(absent) {
         let _ = writeln!(config, "{key} = {value}");
     }
+    config
+}
+
+/// Returns the parameters whose defaults in a gateway's file differ from those in a scenario.
+fn defaults(scenario: &Scenario, technology: &dyn Technology) -> Vec<(String, String)> {
+    let mut defaults = Vec::new();
     // If the scenario names no customers, those of its traffic are meant, and the gateway's file must name them.
-    if technology.name() == "nat44" && !parameters.iter().any(|(key, _)| key == "inside") {
-        let _ = writeln!(config, "inside = [\"{}\"]", scenario.traffic.flows.inside.covering());
+    if technology.name() == "nat44" {
+        defaults.push(("inside", format!("[\"{}\"]", scenario.traffic.flows.inside.covering())));
     }
-    let natmeter = std::env::current_exe().unwrap_or_else(|_| "natmeter".into());
-    let line = format!("exec '{}' gateway --config ./{}", natmeter.display(), dut::dns::PROGRAM_CONFIG);
-    let pool = technology.outside(Plays::Dual).map_or_else(Vec::new, |outside| outside.pool);
-    Program { line, config, pool: pool.into_iter().map(|(_, range)| range).collect() }
+    if let Some(state) = technology.state() {
+        defaults.push(("table", state.sessions().to_string()));
+        defaults.push(("udp-timeout", format!("\"{}\"", show_duration(state.udp_timeout()))));
+        // The client is one subscriber with all sessions.
+        defaults.push(("session-quota", "\"none\"".to_owned()));
+    }
+    defaults.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Builds the rig.
@@ -361,6 +382,49 @@ fn search<T>(mut try_at: impl FnMut(Rate) -> Result<Option<T>, TrialError>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::Options;
+    use scenario::gateway::Gateway;
+
+    /// The gateway's file at the first point of a scenario for DNS load, and the gateway that it describes.
+    fn gateway_of(device: &str, more: &str) -> (String, Gateway) {
+        let text =
+            format!("name = \"dns\"\n{device}\n[measure]\nmetrics = \"dns_queries_resolved\"\nrepetitions = 1\n{more}");
+        let loaded = scenario::parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
+        let point = loaded.scenario.points().next().unwrap();
+        let Some(Between::Program(program)) = between(&loaded.scenario, &point) else { panic!("no program: {text}") };
+        let gateway = scenario::gateway::parse("device.toml", &program.config, tech::ALL);
+        (program.config.clone(), gateway.unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    /// Regression: the only client had a quarter of the table, which had a gateway's size, and sessions ended after 300 s.
+    #[test]
+    fn the_gateway_has_table_time_out_and_quota_of_a_scenario() {
+        let devices = [
+            "[dut.embedded]",
+            "[dut.embedded]\n[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"",
+            "[dut.embedded]\n[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.1\"",
+        ];
+        for device in devices {
+            let (text, gateway) = gateway_of(device, "[sweep]\nconnections = 50000");
+            let state = gateway.technology.state().unwrap();
+            let read = (state.sessions(), state.udp_timeout(), state.session_quota());
+            assert_eq!(read, (50_000, Nanos::from_secs(10_000), None), "{text}");
+            assert!(text.contains("table = 50000\nudp-timeout = \"10000 s\"\nsession-quota = \"none\"\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_scenario_sets_remains() {
+        let nat44 = "[dut.embedded]\n[technology.nat44]\npool = \"198.19.0.1\"\ninside = \"198.18.0.0/15\"\ntable = \"2k\"\n\
+                     udp-timeout = \"600 s\"\nsession-quota = 100\n";
+        let (text, gateway) = gateway_of(nat44, "[sweep]\nconnections = 100");
+        let state = gateway.technology.state().unwrap();
+        let read = (state.sessions(), state.udp_timeout(), state.session_quota());
+        assert_eq!(read, (2_000, Nanos::from_secs(600), Some(100)), "{text}");
+        for key in ["inside", "table", "udp-timeout", "session-quota"] {
+            assert_eq!(text.matches(&format!("\n{key} = ")).count(), 1, "{key} in {text}");
+        }
+    }
 
     #[test]
     fn the_ceiling_is_below_the_first_rate_that_fails() {
