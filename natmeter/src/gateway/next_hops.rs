@@ -7,7 +7,7 @@ use plane::Side as PlaneSide;
 use port::{Pool, Port};
 use scenario::gateway::{Gateway, Io, NextHop as Written, Side};
 use std::net::IpAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
@@ -62,19 +62,29 @@ pub(super) fn learnt(gateway: &Gateway, macs: &Macs) -> NextHops {
     NextHops { customer: one(&gateway.left, macs[0]), internet: one(&gateway.right, macs[1]) }
 }
 
-/// Resolves the next hops of a running gateway again, for about one second at most; returns those that do not answer.
-pub(super) fn ask_again(gateway: &Gateway, next_hops: &NextHops, macs: &Macs, workers: &ControlQueue) -> Vec<IpAddr> {
+/// Resolves the next hops of a running gateway again, for about one second at most, and no longer than the gateway runs; returns
+/// those that do not answer.
+pub(super) fn ask_again(
+    gateway: &Gateway,
+    next_hops: &NextHops,
+    macs: &Macs,
+    workers: &ControlQueue,
+    stop: &AtomicBool,
+) -> Vec<IpAddr> {
     let sides = [(&gateway.left, macs[0].0), (&gateway.right, macs[1].0)];
     let open = SIDES.into_iter().zip(sides);
     let mut open: Vec<_> =
         open.filter_map(|(on, (side, mac))| next_hops.on(on).map(|n| (on, side, mac, n, n.heard()))).collect();
     for _ in 0..ATTEMPTS {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         for (on, side, mac, next_hop, _) in &open {
             // A broken port stops the gateway with its own error.
             let _ = workers.send(*on, request(*mac, side.address, next_hop.address()));
         }
         let end = Instant::now() + WAIT;
-        while !open.is_empty() && Instant::now() < end {
+        while !open.is_empty() && Instant::now() < end && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
             open.retain(|(.., next_hop, heard)| next_hop.heard() == *heard);
         }

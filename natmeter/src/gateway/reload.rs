@@ -12,16 +12,21 @@ use std::sync::Arc;
 impl Running<'_> {
     /// Reads the file again, and gives all workers the new configuration, or none. Returns the changes of the binding table, and
     /// the next hops that do not answer.
+    ///
+    /// # Errors
+    /// What is wrong with the file or its table, what cannot change, or that the gateway is stopping.
     pub(super) fn reload(&mut self) -> Result<String, String> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
         let table_file = TableFile::of(new.technology.as_ref())?;
-        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.workers);
+        let silent = next_hops::ask_again(&new, &self.next_hops, &self.macs, &self.workers, self.stop);
+        self.is_going_on()?;
         let macs = next_hops::known(&new, &self.next_hops, &self.macs);
         let built =
             build(&new.without_tables(), macs, new.workers, 0, self.live.as_ref()).map_err(|e| e.to_string())?;
         let (functions, table) = (built.functions.boxed(), built.table);
-        table_file.map_or(Ok(()), |file| file.is_unchanged())?;
+        self.is_going_on()?;
+        table_file.as_ref().map_or(Ok(()), TableFile::is_unchanged)?;
         let changes = self.changes(table.as_ref())?;
         self.workers.adopt(functions)?;
         if let (Some(live), Some(table)) = (&self.live, table) {

@@ -84,10 +84,8 @@ impl Word {
 impl Running<'_> {
     /// Returns the answer to a request.
     pub(super) fn answer(&mut self, words: &str) -> String {
-        if self.stop.load(Ordering::Relaxed) {
-            return "error: the gateway is stopping\n".into();
-        }
-        let result = Word::read(words).and_then(|word| match word {
+        let word = self.is_going_on().and_then(|()| Word::read(words));
+        let result = word.and_then(|word| match word {
             Word::Status => self.status().map(|s| s.json()),
             Word::Metrics => self.status().map(|s| s.open_metrics()),
             Word::Sessions(most) => self.sessions(most),
@@ -99,6 +97,12 @@ impl Running<'_> {
             }
         });
         result.unwrap_or_else(|why| format!("error: {why}\n"))
+    }
+
+    /// # Errors
+    /// If the gateway has been asked to stop.
+    pub(super) fn is_going_on(&self) -> Result<(), String> {
+        if self.stop.load(Ordering::Relaxed) { Err("the gateway is stopping".into()) } else { Ok(()) }
     }
 
     fn status(&self) -> Result<Status, String> {

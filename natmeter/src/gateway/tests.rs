@@ -90,11 +90,12 @@ pool = "2001:2:0:a::/126"
 udp-timeout = "1000 s"
 "#;
 
-/// The tester's ends of both links, and its frames.
+/// The tester's ends of both links, its frames, and the flag that asks the gateway to stop.
 struct Ends {
     left: LinkPort,
     right: LinkPort,
     pool: Pool,
+    stop: Arc<AtomicBool>,
 }
 
 impl Ends {
@@ -200,11 +201,11 @@ impl InProcess<'_> {
         };
         let (embedded, queue) = Embedded::start(clock, config, functions);
         embedded.rest();
-        let stop = AtomicBool::new(false);
+        let stop = Arc::new(AtomicBool::new(false));
         let next_hops = Arc::new(next_hops::learnt(gateway, &macs));
         queue.learn(&next_hops).unwrap();
         let gateway = gateway.clone();
-        let (other_vlan, embedded_, stop) = (OtherVlan::default(), &embedded, &stop);
+        let (other_vlan, embedded_) = (OtherVlan::default(), &embedded);
         let mut running = Running {
             gateway,
             file,
@@ -215,9 +216,9 @@ impl InProcess<'_> {
             clock,
             embedded: embedded_,
             workers: queue,
-            stop,
+            stop: &stop,
         };
-        let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool };
+        let mut ends = Ends { left: left.remove(0), right: right.remove(0), pool, stop: Arc::clone(&stop) };
         play(&mut ends, file, &mut |words| {
             running.tidy();
             running.answer(words)
@@ -514,6 +515,22 @@ fn a_binding_table_is_loaded_completely_or_not_at_all() {
         assert_eq!(say("reload"), "reloaded: 4 softwires, 2 added, 1 removed, 1 changed\n");
         assert!(ends.answered(outside));
         assert_eq!(say("reload"), "reloaded: 4 softwires, 0 added, 0 removed, 0 changed\n");
+    });
+}
+
+/// Regression: a gateway that was asked to stop still waited for next hops that do not answer.
+#[test]
+fn a_reload_does_not_outlast_the_gateway() {
+    let sides = SIDES.replace("\"02:00:00:00:01:02\"", "\"198.18.0.2\"");
+    running_at(&sides, XLAT464, 1, &mut |ends, _, say| {
+        let (began, stop) = (Instant::now(), Arc::clone(&ends.stop));
+        let stopping = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(say("reload"), "error: the gateway is stopping\n");
+        assert!(began.elapsed() < Duration::from_millis(900), "it waited {:?}", began.elapsed());
+        stopping.join().unwrap();
     });
 }
 
