@@ -42,7 +42,7 @@ mod table_file;
 mod tests;
 
 pub use ending::Ending;
-pub use running::Word;
+pub use running::{Removal, Word};
 
 use running::Running;
 

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   natmeter gateway --config gateway.toml
   natmeter gateway --config gateway.toml --pcap-in left=a.pcap,right=b.pcap --pcap-out left=c.pcap,right=d.pcap
-  natmeter gateway status")]
+  natmeter gateway status
+  natmeter gateway reload --allow-removal")]
 pub struct GatewayArgs {
     /// Request to a running gateway
     #[arg(value_enum)]
@@ -29,6 +30,9 @@ pub struct GatewayArgs {
     /// Time to simulate after the last packet, so that timeouts expire: 10s
     #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration, requires = "pcap_in")]
     pub linger: Option<method::Nanos>,
+    /// With reload: accept a binding table that lacks more than half of the softwires in use
+    #[arg(long, requires = "word")]
+    pub allow_removal: bool,
     /// Control socket of the running gateway
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
@@ -43,7 +47,7 @@ pub enum Word {
     Metrics,
     /// Entries of the state table, one JSON document a line
     Sessions,
-    /// Read the configuration file again, and apply what can change without losing state
+    /// Read the configuration file again, and apply what can change without losing state (--allow-removal)
     Reload,
     /// Delete all state
     Clear,

@@ -57,8 +57,13 @@ fn exit(error: &GatewayError) -> Exit {
 }
 
 fn ask(word: Word, args: &GatewayArgs) -> Exit {
+    if args.allow_removal && word != Word::Reload {
+        err(&format!("error: --allow-removal has no meaning for {}: use it with reload, or remove it\n", word.text()));
+        return Exit::Usage;
+    }
+    let option = if args.allow_removal { " allow-removal" } else { "" };
     let socket = args.socket.clone().unwrap_or_else(config::default_socket);
-    match control::ask(&socket, word.text()) {
+    match control::ask(&socket, &format!("{}{option}", word.text())) {
         Ok(answer) => {
             out(&answer);
             if answer.starts_with("error") { Exit::Failed } else { Exit::Done }

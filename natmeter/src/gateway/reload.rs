@@ -1,7 +1,7 @@
 //! Reloads the file of a running gateway: reads and builds the new configuration while packets flow, and gives it to all
 //! workers, or refuses it as a whole if something cannot change.
 
-use super::running::Running;
+use super::running::{Removal, Running};
 use super::table_file::{Changes, TableFile};
 use super::{build, next_hops, owns};
 use plane::lw4o6::Table;
@@ -15,7 +15,7 @@ impl Running<'_> {
     ///
     /// # Errors
     /// What is wrong with the file or its table, what cannot change, or that the gateway is stopping.
-    pub(super) fn reload(&mut self) -> Result<String, String> {
+    pub(super) fn reload(&mut self, removal: Removal) -> Result<String, String> {
         let new = scenario::gateway::read(self.file, tech::ALL).map_err(|e| e.to_string())?;
         self.gateway.can_become(&new)?;
         let table_file = TableFile::of(new.technology.as_ref())?;
@@ -28,6 +28,9 @@ impl Running<'_> {
         self.is_going_on()?;
         table_file.as_ref().map_or(Ok(()), TableFile::is_unchanged)?;
         let changes = self.changes(table.as_ref())?;
+        if let (Some(file), Some(changes), Removal::Few) = (&table_file, &changes, removal) {
+            file.keeps_most(changes)?;
+        }
         self.workers.adopt(functions)?;
         if let (Some(live), Some(table)) = (&self.live, table) {
             live.replace(table);

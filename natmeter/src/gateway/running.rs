@@ -52,11 +52,20 @@ pub enum Word {
     /// At most this many sessions.
     Sessions(usize),
     /// Read the file again.
-    Reload,
+    Reload(Removal),
     /// Delete all state.
     Clear,
     /// Stop.
     Stop,
+}
+
+/// How many softwires a reload may remove from a binding table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// Half of them at most.
+    Few,
+    /// Any number, but the new table must have a softwire.
+    Any,
 }
 
 impl Word {
@@ -73,10 +82,13 @@ impl Word {
                 Ok(n) if n <= MOST_SHOWN => Ok(Word::Sessions(n)),
                 _ => Err(format!("`{n}` is not a number of sessions up to {MOST_SHOWN}")),
             },
-            ("reload", "") => Ok(Word::Reload),
+            ("reload", "") => Ok(Word::Reload(Removal::Few)),
+            ("reload", "allow-removal") => Ok(Word::Reload(Removal::Any)),
             ("clear", "") => Ok(Word::Clear),
             ("stop", "") => Ok(Word::Stop),
-            _ => Err(format!("`{line}` is not a request: use status, metrics, sessions [MOST], reload, clear or stop")),
+            _ => Err(format!(
+                "`{line}` is not a request: use status, metrics, sessions [MOST], reload [allow-removal], clear or stop"
+            )),
         }
     }
 }
@@ -89,7 +101,7 @@ impl Running<'_> {
             Word::Status => self.status().map(|s| s.json()),
             Word::Metrics => self.status().map(|s| s.open_metrics()),
             Word::Sessions(most) => self.sessions(most),
-            Word::Reload => self.reload(),
+            Word::Reload(removal) => self.reload(removal),
             Word::Clear => self.embedded.clear().map(|()| "cleared\n".into()).map_err(|e| e.to_string()),
             Word::Stop => {
                 self.stop.store(true, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Table files of a running gateway. Another program may be writing a binding table or address maps while the gateway reloads
 //! them. The gateway refuses a file that is empty, ends within a line, or changes while it is read. It counts the changes of
-//! a new binding table.
+//! a new binding table, and refuses one that lacks most softwires of the old one: the file may be incomplete.
 
 use plane::lw4o6::{Softwire, Table};
 use std::cmp::Ordering;
@@ -28,8 +28,7 @@ impl TableFile {
     /// If the file is empty or ends within a line.
     pub(super) fn of(technology: &dyn Technology) -> Result<Option<TableFile>, String> {
         let Some((key, path)) = technology.file() else { return Ok(None) };
-        let refused =
-            |why: &dyn fmt::Display| format!("{key} = \"{}\": {why}; the gateway keeps the old table", path.display());
+        let refused = |why: &dyn fmt::Display| refused(key, path, why);
         let last = File::open(path).and_then(|file| last_octet(&file)).map_err(|e| refused(&e))?;
         match last {
             Some(b'\n') => {}
@@ -53,6 +52,25 @@ impl TableFile {
             "{key} = \"{path}\": the file changed while it was read; the gateway keeps the old table: reload again when the file is complete"
         ))
     }
+
+    /// # Errors
+    /// If the file removes more than half of the softwires.
+    pub(super) fn keeps_most(&self, changes: &Changes) -> Result<(), String> {
+        let Changes { before, all, removed, .. } = changes;
+        if *removed <= before / 2 {
+            return Ok(());
+        }
+        let why = format!("the file has {all} softwires, and lacks {removed} of the {before} in use");
+        Err(format!(
+            "{}; complete the file, or accept the removal with natmeter gateway reload --allow-removal",
+            refused(self.key, &self.path, &why)
+        ))
+    }
+}
+
+/// Why a table file is refused.
+fn refused(key: &str, path: &Path, why: &dyn fmt::Display) -> String {
+    format!("{key} = \"{}\": {why}; the gateway keeps the old table", path.display())
 }
 
 fn last_octet(mut file: &File) -> io::Result<Option<u8>> {
@@ -72,6 +90,9 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
 /// The changes of a new binding table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
+    /// Softwires of the old table.
+    before: u64,
+    /// Softwires of the new table.
     all: u64,
     added: u64,
     removed: u64,
@@ -83,7 +104,7 @@ impl Changes {
     /// Compares two tables, whose softwires are sorted by address and PSID.
     pub(super) fn between(old: &Table, new: &Table) -> Changes {
         let by = |s: &Softwire| (s.ipv4, s.ports.psid);
-        let mut changes = Changes { all: new.len(), ..Changes::default() };
+        let mut changes = Changes { before: old.len(), all: new.len(), ..Changes::default() };
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
         loop {
             let order = match (old.peek(), new.peek()) {
@@ -103,7 +124,7 @@ impl Changes {
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { all, added, removed, changed } = self;
+        let Changes { all, added, removed, changed, .. } = self;
         write!(f, "{all} softwires, {added} added, {removed} removed, {changed} changed")
     }
 }

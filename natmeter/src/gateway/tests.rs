@@ -518,6 +518,45 @@ fn a_binding_table_is_loaded_completely_or_not_at_all() {
     });
 }
 
+/// A file that was cut at the end of a line looks complete, but lacks most softwires.
+#[test]
+fn a_binding_table_that_lacks_most_softwires_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("softwires.txt");
+    let lw4o6 = format!("[technology.lw4o6]\nlwaftr = \"2001:2:0:100::2\"\nsoftwires = \"{}\"\n", table.display());
+    let whole = softwires(&[(1, 1), (2, 2), (3, 3), (5, 5)]);
+    std::fs::write(&table, &whole).unwrap();
+    let sides = SIDES.replace("\"dual\"", "\"pe\"").replace("\"198.18.0.1\"", "\"2001:2:0:100::2\"");
+    running_at(&sides, &lw4o6, 1, &mut |_, _, say| {
+        let first = softwires(&[(1, 1)]);
+        assert!(whole.starts_with(&first));
+        let refused = format!(
+            "error: softwires = \"{}\": the file has 1 softwires, and lacks 3 of the 4 in use; the gateway keeps the old table; \
+             complete the file, or accept the removal with natmeter gateway reload --allow-removal\n",
+            table.display()
+        );
+        for _ in 0..2 {
+            std::fs::write(&table, &first).unwrap();
+            assert_eq!(say("reload"), refused, "also a second time");
+        }
+        // As many others do not make up for them.
+        std::fs::write(&table, softwires(&[(1, 1), (4, 4), (6, 6), (7, 7)])).unwrap();
+        let said = say("reload");
+        assert!(said.contains("the file has 4 softwires, and lacks 3 of the 4 in use"), "{said}");
+
+        std::fs::write(&table, &whole).unwrap();
+        assert_eq!(say("reload"), "reloaded: 4 softwires, 0 added, 0 removed, 0 changed\n", "nothing was removed");
+        std::fs::write(&table, softwires(&[(1, 1), (2, 9)])).unwrap();
+        assert_eq!(say("reload"), "reloaded: 2 softwires, 0 added, 2 removed, 1 changed\n", "half of them");
+        std::fs::write(&table, &whole).unwrap();
+        assert_eq!(say("reload"), "reloaded: 4 softwires, 2 added, 0 removed, 1 changed\n");
+        std::fs::write(&table, &first).unwrap();
+        assert_eq!(say("reload allow-removal"), "reloaded: 1 softwires, 0 added, 3 removed, 0 changed\n");
+        std::fs::write(&table, "# nothing\n").unwrap();
+        assert!(say("reload allow-removal").contains("the new binding table has no softwire"));
+    });
+}
+
 /// Regression: a gateway that was asked to stop still waited for next hops that do not answer.
 #[test]
 fn a_reload_does_not_outlast_the_gateway() {

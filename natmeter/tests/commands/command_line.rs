@@ -324,6 +324,17 @@ fn completions_for_every_shell() {
     }
 }
 
+#[test]
+fn a_removal_is_accepted_with_reload_only() {
+    let output = natmeter(&["gateway", "status", "--allow-removal"]);
+    let said = "error: --allow-removal has no meaning for status: use it with reload, or remove it\n";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), said));
+    let output = natmeter(&["gateway", "--allow-removal"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let output = natmeter(&["gateway", "reload", "--allow-removal", "--socket", "/nowhere/g.sock"]);
+    assert!(stderr(&output).starts_with("error: no gateway answers at /nowhere/g.sock"), "{}", stderr(&output));
+}
+
 /// Regression: natmeter read a named pipe for ever, and suggested it in place of itself.
 #[test]
 fn a_named_pipe_is_neither_read_nor_suggested() {
