@@ -107,7 +107,7 @@ pub fn parse(name: &str, text: &str, technologies: Technologies) -> Result<Gatew
     let read = gateway(&mut sections, technologies);
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
-    let rules = read.iter().flat_map(versions).collect();
+    let rules = read.iter().flat_map(|gateway| [versions(gateway), unanswered(gateway)].concat()).collect();
     let complaints = Complaints::new(tree.sources.clone(), &spans, faults, rules);
     match read {
         Some(gateway) if complaints.is_empty() => Ok(gateway),
@@ -191,6 +191,22 @@ fn versions(gateway: &Gateway) -> Vec<Fault> {
         .collect()
 }
 
+/// Next hops whose Ethernet addresses the gateway would have to learn, although it does not receive their answers.
+fn unanswered(gateway: &Gateway) -> Vec<Fault> {
+    if gateway.answer || !matches!(gateway.io, Io::AfXdpGeneric | Io::AfXdpNative) {
+        return Vec::new();
+    }
+    let sides = [(&gateway.left, "gateway.left"), (&gateway.right, "gateway.right")];
+    let by_ip = sides.into_iter().filter(|(side, _)| matches!(side.next_hop, NextHop::Ip(_)));
+    let fault = |(_, path): (&Side, &str)| {
+        Fault::new(format!("the Ethernet address of the next hop of [{path}] cannot be resolved"))
+            .at(format!("{path}.next-hop"), "an IP address")
+            .at("gateway.answer", "with XDP, the kernel receives ARP and Neighbor Discovery")
+            .instead("write the Ethernet address of the next hop, or answer = true")
+    };
+    by_ip.map(fault).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +286,25 @@ pool = "198.51.100.10 - 198.51.100.13"
         assert!(wrong.contains("no IPv4 address can be embedded in the prefix of `pref64`"), "{wrong}");
         let many: Vec<String> = (0..17).map(|n| format!("\"2001:2:0:{n:x}::/96\"")).collect();
         assert!(told(&format!("[{}]", many.join(", "))).unwrap_err().contains("16 prefixes at most"));
+    }
+
+    #[test]
+    fn a_next_hop_that_cannot_be_resolved_is_refused() {
+        let with = |keys: &str| parse("gw.toml", &format!("[gateway]\n{keys}\n{GOOD}"), tech::ALL);
+        for io in ["af-xdp-generic", "af-xdp-native"] {
+            let error = with(&format!("io = \"{io}\"\nanswer = false")).unwrap_err().to_string();
+            assert!(
+                error.contains("the Ethernet address of the next hop of [gateway.left] cannot be resolved"),
+                "{error}"
+            );
+            assert!(error.contains("write the Ethernet address of the next hop, or answer = true"), "{error}");
+            assert!(!error.contains("[gateway.right]"), "it has an Ethernet address: {error}");
+            assert!(with(&format!("io = \"{io}\"")).is_ok());
+            let by_ethernet = GOOD.replace("\"10.0.0.2\"", "\"02:00:00:00:01:02\"");
+            let text = format!("[gateway]\nio = \"{io}\"\nanswer = false\n{by_ethernet}");
+            assert!(parse("gw.toml", &text, tech::ALL).is_ok());
+        }
+        assert!(with("io = \"af-packet\"\nanswer = false").is_ok(), "packet sockets receive the answers too");
     }
 
     #[test]
