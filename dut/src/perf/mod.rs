@@ -135,7 +135,10 @@ fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
         port::host::place(None).map_err(io::Error::other)?;
         command.spawn()
     };
-    std::thread::scope(|scope| scope.spawn(spawn).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    std::thread::scope(|scope| {
+        let spawned = port::host::spawn_in(scope, spawn).map_err(io::Error::other)?;
+        spawned.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Lets perf print the samples.

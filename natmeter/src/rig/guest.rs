@@ -109,11 +109,11 @@ fn beside_tester_threads<T: Send>(
     }
     // A process inherits cores and priority from the thread that starts it.
     std::thread::scope(|scope| {
-        let starts = scope.spawn(|| {
+        let starts = port::host::spawn_in(scope, || {
             port::host::keep_to(free)?;
             port::host::hurry();
             Ok(boot()?)
-        });
+        })?;
         starts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
