@@ -208,7 +208,8 @@ key::table! {
 }
 
 key::table! {
-    /// Test frames. The defaults suit stateful tests: one address a side (RFC 2544, appendix C.2.2), 40,000 × 100 ports.
+    /// Test frames. The defaults suit stateful tests: one address a side (RFC 2544, appendix C.2.2), and port ranges that follow
+    /// from the number of connections (RFC 9693, sections 4.4 and 5.1).
     pub struct Traffic {
         /// IPv4 frame size in octets, with FCS; with an IPv6 header frames are longer.
         frame_size: usize = "frame-size", frame_size(), or("64");
