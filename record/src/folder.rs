@@ -152,6 +152,25 @@ impl Facts {
     }
 }
 
+/// Version, commit, target CPU and flags of a build of natmeter, in one line.
+pub(crate) fn natmeter_in_words(version: &str, build: Option<&str>) -> String {
+    const CPU: &str = "target CPU ";
+    let mut words = format!("natmeter {version}");
+    if let Some(commit) = build.and_then(commit_of) {
+        words = words + ", commit " + commit;
+    }
+    if let Some((_, cpu)) = build.and_then(|build| build.split_once(CPU)) {
+        let flags = cpu.split(", profile ").next().unwrap_or_default();
+        words = words + ", " + CPU + flags;
+    }
+    words
+}
+
+/// The commit of a build. Earlier versions did not record it, and a build outside a repository has none.
+pub(crate) fn commit_of(build: &str) -> Option<&str> {
+    build.split(", ").find_map(|part| part.strip_prefix("commit ")).filter(|commit| *commit != "unknown")
+}
+
 impl SelfTestCheck {
     /// Its verdict in one word.
     pub fn verdict(&self) -> &'static str {

@@ -4,7 +4,7 @@
 use crate::compare::conditions::{self, Unlike};
 use crate::compare::difference::{Difference, is_bounded};
 use crate::compare::matching::{RunResult, groups};
-use crate::compare::text::difference_in_words;
+use crate::compare::text::{builds, difference_in_words};
 use crate::compare::{Run, RunInfo, run_info};
 use crate::report::number::{plural, significant};
 use crate::report::{in_short, place};
@@ -218,7 +218,7 @@ pub fn text(trend: &Trend) -> String {
          has one with a probability of {percent} %. A series of fewer than {least_runs} runs has none.",
         change::PERMUTATIONS
     );
-    text
+    text + "\n" + &builds(runs, |number| format!("run {number}"))
 }
 
 fn block(series: &Series, least_runs: usize) -> String {

@@ -2,6 +2,7 @@
 
 use super::difference::higher_is_better;
 use super::{ComparedPoint, ComparedValue, Comparison, Difference, Finding, RunInfo};
+use crate::folder::natmeter_in_words;
 use crate::report::number::{plural, significant};
 use std::fmt::Write;
 
@@ -28,7 +29,25 @@ pub fn text(comparison: &Comparison) -> String {
         missing(comparison, &mut text);
         summary(comparison, &mut text);
     }
-    text
+    text.push('\n');
+    text + &builds(&comparison.runs, name)
+}
+
+/// A line for each build of natmeter, with the runs that it measured if there are several.
+pub(crate) fn builds(runs: &[RunInfo], name: impl Fn(usize) -> String) -> String {
+    let mut builds: Vec<(String, Vec<String>)> = Vec::new();
+    for (run, number) in runs.iter().zip(1..) {
+        let words = natmeter_in_words(&run.natmeter, run.build.as_deref());
+        match builds.iter_mut().find(|(build, _)| *build == words) {
+            Some((_, names)) => names.push(name(number)),
+            None => builds.push((words, vec![name(number)])),
+        }
+    }
+    let is_one = builds.len() == 1;
+    let line = |(words, names): &(String, Vec<String>)| {
+        if is_one { format!("{words}\n") } else { format!("{}: {words}\n", names.join(", ")) }
+    };
+    builds.iter().map(line).collect()
 }
 
 /// The name of a run in the text.

@@ -5,6 +5,7 @@ use super::facts::{conditions, limits};
 use super::section::{self, Section};
 use super::table::{Bar, Row, Table, tables};
 use super::{Format, Report, brief, facts, published, terms};
+use crate::folder::natmeter_in_words;
 use std::fmt::Write;
 
 /// Plain text for a terminal or a mail.
@@ -128,6 +129,7 @@ impl Page {
             self.item("", sentence);
         }
         self.doubts(report);
+        self.item("", &natmeter_in_words(&report.header.version, report.facts.build()));
     }
 
     /// The tables of a section: models, and the published tables that the scenario names.

@@ -224,12 +224,38 @@ fn the_same_run_gives_the_same_bytes_in_every_format() {
 fn every_format_names_the_build() {
     let mut run = fixture::quickstart();
     let names = |run: &Run| {
-        let whole = |name: &str| if name == "text" { whole_text(run) } else { report(run).render(name).unwrap() };
-        KNOWN.iter().map(|f| whole(f.name).contains("0123456789ab")).collect::<Vec<_>>()
+        let report = report(run);
+        KNOWN.iter().map(|f| report.render(f.name).unwrap().contains("0123456789ab")).collect::<Vec<_>>()
     };
     assert_eq!(names(&run), vec![false; KNOWN.len()]);
     run.facts.tester.insert(BUILD.into(), "commit 0123456789ab, target CPU x86-64-v3".into());
     assert_eq!(names(&run), vec![true; KNOWN.len()]);
+    assert!(whole_text(&run).contains("0123456789ab"));
+}
+
+/// Of builds of earlier versions the last line has what they recorded.
+#[test]
+fn the_short_text_ends_with_version_commit_processor_and_flags() {
+    const BUILDS: [(&str, &str); 3] = [
+        (
+            "commit 0123456789ab, x86_64-unknown-linux-gnu, target CPU x86-64-v3, flags -Ctarget-cpu=x86-64-v3, \
+             profile release, rustc 1.95.0",
+            ", commit 0123456789ab, target CPU x86-64-v3, flags -Ctarget-cpu=x86-64-v3",
+        ),
+        ("x86_64-unknown-linux-gnu, target CPU native, flags none, profile release", ", target CPU native, flags none"),
+        ("commit unknown, x86_64-unknown-linux-gnu, target CPU x86-64", ", target CPU x86-64"),
+    ];
+    let mut run = fixture::quickstart();
+    let version = run.header.version.clone();
+    let end = |run: &Run| {
+        let text = report(run).text(Screen { columns: 200, verbose: false });
+        text.lines().last().unwrap().to_owned()
+    };
+    assert_eq!(end(&run), format!("natmeter {version}"));
+    for (build, words) in BUILDS {
+        run.facts.tester.insert(BUILD.into(), build.into());
+        assert_eq!(end(&run), format!("natmeter {version}{words}"));
+    }
 }
 
 #[test]
