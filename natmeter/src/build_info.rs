@@ -37,6 +37,11 @@ pub const BUILD: &str = concat!(
     env!("NATMETER_BUILD_RUSTC"),
 );
 
+/// The commit; `None` of a build outside a repository.
+pub fn commit() -> Option<String> {
+    Some(env!("NATMETER_BUILD_COMMIT").to_owned()).filter(|commit| commit != "unknown")
+}
+
 /// The error on a processor that lacks an instruction of this build.
 pub const WRONG_PROCESSOR: &str = concat!(
     "error: this processor lacks an instruction that this build of natmeter uses. It was built for ",

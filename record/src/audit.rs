@@ -11,7 +11,7 @@
 mod rules;
 mod structure;
 
-use crate::folder::Header;
+use crate::folder::{Header, commit_of, version_in_words};
 use crate::read::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,11 +78,11 @@ pub enum Refusal {
     /// Its record does not name its rules, and the rules of this natmeter give other verdicts or results.
     #[error(
         "run.json: the run does not name the version of its rules, and the rules of this natmeter give other verdicts or \
-         results; resume it with natmeter {natmeter}, or start a new run:{}",
+         results; resume it with the build that wrote it, natmeter {natmeter}, or start a new run:{}",
         listed(.findings)
     )]
     Unnamed {
-        /// The version that wrote it.
+        /// Version and commit of the natmeter that wrote it.
         natmeter: String,
         /// The differences.
         findings: Vec<Finding>,
@@ -90,24 +90,24 @@ pub enum Refusal {
     /// It has another version of the rules.
     #[error(
         "run.json: the run has version {rules} of the rules, but this natmeter has version {}; \
-         resume it with natmeter {natmeter}, or start a new run",
+         resume it with the build that wrote it, natmeter {natmeter}, or start a new run",
         method::RULES
     )]
     Rules {
         /// The version of its rules.
         rules: u32,
-        /// The version that wrote it.
+        /// Version and commit of the natmeter that wrote it.
         natmeter: String,
     },
     /// It has an order of trials that this natmeter does not know.
     #[error(
         "run.json: the order of trials `{order}` is unknown to this natmeter; \
-         resume it with natmeter {natmeter}, or start a new run"
+         resume it with the build that wrote it, natmeter {natmeter}, or start a new run"
     )]
     Order {
         /// The order.
         order: String,
-        /// The version that wrote it.
+        /// Version and commit of the natmeter that wrote it.
         natmeter: String,
     },
 }
@@ -134,8 +134,9 @@ pub fn audit(record: &Record) -> Audit {
 /// # Errors
 /// The reason why it cannot be resumed.
 pub fn check_resumable(record: &Record) -> Result<(), Refusal> {
-    let Header { version, rules, order, .. } = &record.header;
-    let natmeter = version.clone();
+    let Header { version, commit, rules, order, .. } = &record.header;
+    let commit = commit.as_deref().or_else(|| record.facts.build().and_then(commit_of));
+    let natmeter = version_in_words(version, commit);
     if let Some(rules) = rules.filter(|&rules| rules != method::RULES) {
         return Err(Refusal::Rules { rules, natmeter });
     }

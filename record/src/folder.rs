@@ -43,6 +43,9 @@ pub struct Header {
     pub record: u32,
     /// Version of natmeter.
     pub version: String,
+    /// Commit of natmeter; `None`: not recorded, or not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Version of the rules ([`method::RULES`]) by which trials were judged and results found; `None`: not recorded.
     pub rules: Option<u32>,
     /// Order of the trials: the name of a [`scenario::Sequence`] of measurements, each search without interruption by others.
@@ -58,11 +61,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a run that this natmeter starts.
+    /// The header of a run that this natmeter starts, without its commit, which only the program knows.
     pub fn new(started: String, scenario: Scenario, options: Options, plan: Plan) -> Header {
         Header {
             record: RECORD,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: None,
             rules: Some(method::RULES),
             order: plan.order.name().to_owned(),
             started,
@@ -164,6 +168,11 @@ pub(crate) fn natmeter_in_words(version: &str, build: Option<&str>) -> String {
         words = words + ", " + CPU + flags;
     }
     words
+}
+
+/// Version and commit of a natmeter, where builds of one version must be told apart.
+pub(crate) fn version_in_words(version: &str, commit: Option<&str>) -> String {
+    commit.map_or_else(|| version.to_owned(), |commit| format!("{version} (commit {commit})"))
 }
 
 /// The commit of a build. Earlier versions did not record it, and a build outside a repository has none.

@@ -9,7 +9,7 @@ mod version1;
 
 use crate::folder::{
     Calibration, CommandLine, Facts, Header, NullDevice, Outcome, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
-    default_ranges,
+    default_ranges, version_in_words,
 };
 use crate::plan::Plan;
 use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
@@ -35,7 +35,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Version of the folder.
         found: u32,
-        /// Version of the natmeter that wrote it.
+        /// Version and commit of the natmeter that wrote it.
         natmeter: String,
     },
     /// Its scenario is not valid.
@@ -124,6 +124,7 @@ struct Versions {
     #[serde(default = "without_version")]
     record: u32,
     version: String,
+    commit: Option<String>,
 }
 
 fn without_version() -> u32 {
@@ -136,6 +137,7 @@ struct Stored {
     #[serde(default = "without_version")]
     record: u32,
     version: String,
+    commit: Option<String>,
     rules: Option<u32>,
     order: Option<String>,
     started: String,
@@ -153,7 +155,8 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
     let missing = || StoreError::NotARun { path: folder.to_path_buf(), missing: store::HEADER };
     let versions: Versions = read_document(&path)?.ok_or_else(missing)?;
     if versions.record > RECORD {
-        return Err(RecordError::Later { path, found: versions.record, natmeter: versions.version });
+        let natmeter = version_in_words(&versions.version, versions.commit.as_deref());
+        return Err(RecordError::Later { path, found: versions.record, natmeter });
     }
     let stored: Stored = read_document(&path)?.ok_or_else(missing)?;
     let (scenario, options) = scenario_of(&folder.join(store::SCENARIO), &stored, technologies)?;
@@ -161,6 +164,7 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
     Ok(Header {
         record: stored.record,
         version: stored.version,
+        commit: stored.commit,
         rules: stored.rules,
         order: stored.order.unwrap_or_else(|| Sequence::PointByPoint.name().to_owned()),
         started: stored.started,

@@ -14,7 +14,7 @@ use crate::listing::RUNS;
 use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
-use crate::{did_you_mean, facts, priority, selftest};
+use crate::{build_info, did_you_mean, facts, priority, selftest};
 use record::enough::Enough;
 use record::folder::{Calibration, Header, Outcome, SELF_TEST_SKIPPED, SelfTest};
 use record::merge;
@@ -48,7 +48,8 @@ pub(super) fn run(file: Option<&Path>, options: &RunOptions, output: Output) -> 
     privilege(&loaded.scenario, &plan, &mut turn)?;
     tell(&advice::advice(&loaded, &plan, Machine::here()), output);
     let now = SystemTime::now();
-    let header = Header::new(rfc3339(now), loaded.scenario, loaded.options, plan);
+    let header =
+        Header { commit: build_info::commit(), ..Header::new(rfc3339(now), loaded.scenario, loaded.options, plan) };
     let mut listener = listener(output);
     let mut begin = || {
         // Before the folder exists: from then on a signal must end the run in order.

@@ -101,7 +101,8 @@ fn a_run_of_earlier_rules_is_not_resumed() {
         let (folder, _) = RunFolder::open_for_resume(&copy.path).unwrap();
         let mut listener = ();
         let refusal = Run::resume(&before.header, folder, Process::new(), &mut listener).err().unwrap().to_string();
-        assert!(refusal.contains("resume it with natmeter 0.1.0, or start a new run"), "{name}: {refusal}");
+        let advice = "resume it with the build that wrote it, natmeter 0.1.0, or start a new run";
+        assert!(refusal.contains(advice), "{name}: {refusal}");
     }
 }
 

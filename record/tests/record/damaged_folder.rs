@@ -1,6 +1,8 @@
 //! Reports of run folders that were cut off, lack a file, or come from a later version: the intact part is reported, what is wrong is
 //! named, and no file changes.
 
+use record::audit;
+use record::read::Record;
 use record::report::{KNOWN, Report};
 use record::store::{COMMANDS, EVENTS, FACTS, HEADER, RESULTS, SCENARIO, TRIALS};
 use std::path::{Path, PathBuf};
@@ -139,4 +141,31 @@ fn a_device_of_another_scenario_is_named_with_its_line() {
             assert!(why.starts_with(&begin) && why.ends_with("restore it from a copy"), "{file}: {why}");
         }
     }
+}
+
+/// Builds of one version may have other rules, so a refusal names the commit: that of the folder's header, or of its facts.
+#[test]
+fn a_refusal_to_resume_names_the_commit() {
+    let (_dir, path) = copy("rules2/simulated");
+    let refusal = |path: &Path| {
+        let record = Record::read(path, tech::ALL).unwrap();
+        audit::check_resumable(&record).unwrap_err().to_string()
+    };
+    let advice =
+        |natmeter: &str| format!("resume it with the build that wrote it, natmeter {natmeter}, or start a new run");
+    assert!(refusal(&path).ends_with(&advice("0.1.0")), "{}", refusal(&path));
+
+    let replace = |file: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(path.join(file)).unwrap();
+        assert!(text.contains(from), "{file}: {from}");
+        std::fs::write(path.join(file), text.replacen(from, to, 1)).unwrap();
+    };
+    replace(FACTS, "\"build\": \"", "\"build\": \"commit 0123456789ab, ");
+    assert!(refusal(&path).ends_with(&advice("0.1.0 (commit 0123456789ab)")), "{}", refusal(&path));
+    replace(HEADER, "\"version\": \"0.1.0\",", "\"version\": \"0.1.0\", \"commit\": \"ba9876543210\",");
+    assert!(refusal(&path).ends_with(&advice("0.1.0 (commit ba9876543210)")), "{}", refusal(&path));
+
+    replace(HEADER, "\"record\": 2", "\"record\": 99");
+    let later = read(&path).unwrap_err();
+    assert!(later.contains("use natmeter 0.1.0 (commit ba9876543210), which wrote it, or a later one"), "{later}");
 }
