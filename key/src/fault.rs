@@ -182,14 +182,19 @@ impl Complaints {
         self.shown.is_empty()
     }
 
+    /// Returns how many faults [`Complaints::render`] and [`Complaints::to_json`] leave out.
+    pub fn further(&self) -> usize {
+        self.shown.len().saturating_sub(MOST_SHOWN)
+    }
+
     /// As text for people; `styled` with colours.
     pub fn render(&self, styled: bool) -> String {
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
         let first = self.shown.iter().take(MOST_SHOWN);
         let mut text: String = first.map(|fault| renderer.render(&[self.group(fault)]) + "\n\n").collect();
         let count = self.shown.len();
-        if count > MOST_SHOWN {
-            let more = crate::quantity::show_grouped((count - MOST_SHOWN) as u64);
+        if self.further() > 0 {
+            let more = crate::quantity::show_grouped(self.further() as u64);
             text = text + "… and " + &more + " more\n\n";
         }
         let errors = if count == 1 {
@@ -200,7 +205,8 @@ impl Complaints {
         format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
     }
 
-    /// For machines: title, help, and the line and column (from 1, in characters) of every mark.
+    /// For machines: title, help, and the line and column (from 1, in characters) of every mark. [`Complaints::further`]
+    /// counts the faults that are left out.
     pub fn to_json(&self) -> serde_json::Value {
         let fault = |fault: &Shown| {
             let marks = fault.marks.iter().map(|(place, label)| {

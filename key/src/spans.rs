@@ -10,6 +10,8 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     root: TreeTable,
+    /// The places of lists with a range, so that a long list is searched for one only once.
+    with_ranges: HashSet<SourceSpan>,
     /// Paths whose values were refused. Rules that need such a value are skipped.
     wrong: HashSet<String>,
 }
@@ -17,7 +19,9 @@ pub struct Spans {
 impl Spans {
     /// Those of a tree.
     pub fn of(tree: &Tree) -> Spans {
-        Spans { root: tree.root.clone(), wrong: HashSet::new() }
+        let mut with_ranges = HashSet::new();
+        tree.root.entries().iter().for_each(|entry| note_ranges(&entry.node, &mut with_ranges));
+        Spans { root: tree.root.clone(), with_ranges, wrong: HashSet::new() }
     }
 
     /// The words of a value; none where a default holds. One value that stands for a list is item 0 of it.
@@ -70,7 +74,7 @@ impl Spans {
         let node = &self.entry(names)?.node;
         match (index, &node.value) {
             // A range stands for several values.
-            (Some(_), Value::List(items)) if items.iter().any(|item| is_range(&item.value)) => Some(node),
+            (Some(_), Value::List(_)) if self.with_ranges.contains(&node.place) => Some(node),
             (Some(_), one) if is_range(one) => Some(node),
             (Some(at), Value::List(items)) => items.get(at),
             // One value stands for a list of one.
@@ -98,6 +102,20 @@ impl Spans {
     }
 }
 
+/// Notes each list with a range: this value, and those below it.
+fn note_ranges(node: &Node, found: &mut HashSet<SourceSpan>) {
+    match &node.value {
+        Value::List(items) => {
+            if items.iter().any(|item| is_range(&item.value)) {
+                found.insert(node.place);
+            }
+            items.iter().for_each(|item| note_ranges(item, found));
+        }
+        Value::Table(table) => table.entries().iter().for_each(|entry| note_ranges(&entry.node, found)),
+        _ => {}
+    }
+}
+
 /// Whether a value is a range: `"1M..64M double"`.
 fn is_range(value: &Value) -> bool {
     matches!(value, Value::Text(text) if text.contains(".."))
@@ -118,6 +136,19 @@ fn split_index(name: &str) -> (&str, Option<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The items of a range have no words of their own.
+    #[test]
+    fn items_of_a_list_with_a_range_are_the_list() {
+        let text = "[t]\nranges = [\"1\", \"2..8 double\"]\nnumbers = [1, 2]\n[[t.rule]]\nlist = [\"1..2\"]\n";
+        let (tree, faults) = crate::tree::read("f", text);
+        assert!(faults.is_empty());
+        let spans = Spans::of(&tree);
+        let words = |path: &str| spans.value(path).map(|p| &text[p.start..p.end]);
+        assert_eq!((words("t.ranges[0]"), words("t.ranges[3]")), (words("t.ranges"), words("t.ranges")));
+        assert_eq!((words("t.numbers[1]"), words("t.numbers[2]")), (Some("2"), None));
+        assert_eq!(words("t.rule[0].list[1]"), Some("[\"1..2\"]"));
+    }
 
     #[test]
     fn paths_find_words() {

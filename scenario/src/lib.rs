@@ -19,6 +19,8 @@ mod foreground;
 mod frame_size;
 pub mod gateway;
 mod imix;
+#[cfg(test)]
+mod long_files;
 mod over_bed;
 mod overrides;
 mod point;

@@ -30,7 +30,7 @@ pub(crate) const METHODS: &[Choice<Method>] = &[
 const TRIES: u32 = 2;
 
 /// A goal as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WrittenGoal {
     /// The name of a preset.
     Preset(&'static str),

@@ -10,6 +10,9 @@ use serde_json::json;
 /// The most values of one range.
 const MOST: usize = 64;
 
+/// The most values of a list, ranges included: rules look at the port ranges, tables and buffers of each value.
+const MOST_OF_LIST: usize = 1_000;
+
 /// How the next value of a range follows from the last one.
 const RULES: [(&str, u64); 3] = [("double", 2), ("fourfold", 4), ("tenfold", 10)];
 
@@ -51,6 +54,12 @@ impl<T> Series<T> {
         values.into_iter().map(|n| self.0.parse(&Value::Integer(n.to_string()))).collect()
     }
 
+    /// Why a list with this number of values is refused; `None` if it is short enough.
+    fn too_many(count: usize) -> Option<Wrong> {
+        let [values, most] = [count, MOST_OF_LIST].map(|n| quantity::show_grouped(n as u64));
+        (count > MOST_OF_LIST).then(|| Wrong::new(format!("{values} values"), format!("write at most {most} values")))
+    }
+
     fn items(value: &Value) -> Option<&[Node]> {
         if let Value::List(nodes) = value { Some(nodes) } else { None }
     }
@@ -87,7 +96,8 @@ impl<T> Kind for Series<T> {
         let Shape { words, json: number, .. } = self.0.shape();
         let range = json!({ "type": "string", "pattern": r"^[^.]+\.\. ?[^ ]+ (double|fourfold|tenfold|step .+)$" });
         let item = json!({ "anyOf": [number, range] });
-        let json = json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 1 }] });
+        let json =
+            json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": 1, "maxItems": MOST_OF_LIST }] });
         Shape { is_list: true, ..Shape::one(format!("list of {words}, or of ranges"), json) }
     }
 
@@ -101,13 +111,22 @@ impl<T> Kind for Series<T> {
             refuse(path, node.place, Wrong::new("an empty list", "give at least one value, or remove the key"));
             return None;
         }
+        if let Some(wrong) = Self::too_many(nodes.len()) {
+            refuse(path, node.place, wrong);
+            return None;
+        }
         let item = |(at, node): (usize, &Node)| {
             self.values(&node.value).map_err(|wrong| refuse(&format!("{path}[{at}]"), node.place, wrong)).ok()
         };
         // Read all items, so that every refused one is reported.
         let items: Vec<Option<Vec<T>>> = nodes.iter().enumerate().map(item).collect();
         let items: Option<Vec<Vec<T>>> = items.into_iter().collect();
-        Some(items?.into_iter().flatten().collect())
+        let values: Vec<T> = items?.into_iter().flatten().collect();
+        match Self::too_many(values.len()) {
+            Some(wrong) => refuse(path, node.place, wrong),
+            None => return Some(values),
+        }
+        None
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn fits(scenario: &Scenario, plan: &Plan, output: Output) -> Result<(
 fn refuse(refused: &str, output: Output) -> Exit {
     if output.json {
         let errors = json!([{ "title": refused, "marks": [], "help": [] }]);
-        term::json(&json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors }));
+        term::json(&refusal(&errors, 0));
     } else {
         err_lines(&format!("error: {refused}"));
     }
@@ -121,19 +121,37 @@ pub(super) fn tell(advice: &[String], output: Output) {
 
 /// A refused scenario as a JSON event.
 fn error_event(error: &ScenarioError) -> serde_json::Value {
-    let errors = match error {
+    let (errors, further) = match error {
         ScenarioError::Unreadable { path, .. } => {
             let help: Vec<String> = did_you_mean::scenario(path).into_iter().collect();
-            json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }])
+            (json!([{ "title": error.to_string(), "marks": [{ "source": path }], "help": help }]), 0)
         }
-        ScenarioError::Wrong(complaints) => complaints.to_json(),
+        ScenarioError::Wrong(complaints) => (complaints.to_json(), complaints.further()),
     };
-    json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors })
+    refusal(&errors, further)
+}
+
+/// The event of a refusal, with the number of errors that it leaves out.
+fn refusal(errors: &serde_json::Value, further: usize) -> serde_json::Value {
+    json!({ "event": "refused", "exit": Exit::Usage.name(), "errors": errors, "further_errors": further })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_that_the_event_leaves_out_are_counted() {
+        let event = |keys: u32| {
+            let text: String = (0..keys).map(|n| format!("unknown-{n} = 1\n")).collect();
+            let text = text + "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n";
+            let error = scenario::parse("x.toml", &text, &scenario::Options::default(), tech::ALL).err().unwrap();
+            let event = error_event(&ScenarioError::Wrong(error));
+            (event["errors"].as_array().unwrap().len(), event["further_errors"].clone())
+        };
+        assert_eq!(event(1), (1, json!(0)));
+        assert_eq!(event(25), (20, json!(5)));
+    }
 
     #[test]
     fn the_built_in_quickstart_is_valid() {

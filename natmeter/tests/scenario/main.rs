@@ -8,4 +8,5 @@ mod files;
 mod reproduce;
 mod software;
 mod technologies;
+mod unreadable;
 mod wrong;

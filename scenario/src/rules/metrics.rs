@@ -15,7 +15,10 @@ use method::{Direction, Nanos, Precision, Rate, ResponderTable};
 impl Check<'_> {
     pub(super) fn metrics(&mut self) {
         let (path, metrics) = (self.measure("metrics"), &self.scenario.measure.metrics);
-        self.twice(&path, metrics, |key| format!("`{key}`"));
+        // The advice of further faults lists the metrics.
+        if self.twice(&path, metrics, |key| format!("`{key}`")) {
+            return;
+        }
         if self.dns() {
             self.search();
             self.search_keys();

@@ -32,6 +32,8 @@ use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
 use method::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_phase1, is_of_queries};
 use method::{Count, Direction};
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// A scenario while rules look at it.
 pub(crate) struct Check<'a> {
@@ -123,10 +125,12 @@ impl Check<'_> {
         self.direction_at(|direction| direction == Direction::Reverse).filter(|_| is_reverse)
     }
 
-    /// Refuses a value that a list has twice.
-    fn twice<T: PartialEq>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) {
+    /// Refuses a value that a list has twice. Returns whether there is one.
+    fn twice<T: Eq + Hash>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) -> bool {
+        let mut seen = HashMap::new();
         for (at, value) in values.iter().enumerate() {
-            if let Some(first) = values[..at].iter().position(|other| other == value) {
+            let first = *seen.entry(value).or_insert(at);
+            if first != at {
                 self.fault(
                     Fault::new(format!("{} is listed twice", show(value)))
                         .at(format!("{path}[{at}]"), "again")
@@ -135,6 +139,7 @@ impl Check<'_> {
                 );
             }
         }
+        seen.len() < values.len()
     }
 }
 
