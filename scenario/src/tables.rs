@@ -4,6 +4,7 @@
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
 use crate::exclude::{Exclusion, Exclusions};
+use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
 use crate::procedure::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
@@ -244,7 +245,11 @@ fn frame_size() -> impl Kind<Out = usize> {
     fn parse(value: &Value) -> Result<usize, Wrong> {
         number(0..=u64::MAX).parse(value)
     }
-    own(parse, "count, 64 to 1518; with a device in this process to 9216", || json!({ "type": ["integer", "string"] }))
+    own(
+        parse,
+        "count, 64 to 1518; with a device in this process to 9216",
+        || json!({ "anyOf": [{ "type": "integer", "minimum": 64, "maximum": LARGEST }, { "type": "string" }] }),
+    )
 }
 
 key::table! {
