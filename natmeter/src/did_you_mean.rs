@@ -215,7 +215,7 @@ mod tests {
         File::create(at("long.toml")).unwrap().set_len(LONGEST_FILE + 1).unwrap();
         write(at("secret.toml"), NAT44).unwrap();
         symlink("secret.toml", at("secrets.toml")).unwrap();
-        set_permissions(at("secret.toml"), Permissions::from_mode(0)).unwrap();
+        set_permissions(at("secret.toml"), Permissions::from_mode(0o000)).unwrap();
         for name in ["pipe.toml", "long.toml", "secret.toml", "first.toml"] {
             assert_eq!(meant(&folder, name), None, "{name}");
         }
@@ -226,7 +226,7 @@ mod tests {
         let folder = folder();
         let secret = folder.path().join("secret.toml");
         write(&secret, NAT44).unwrap();
-        set_permissions(&secret, Permissions::from_mode(0)).unwrap();
+        set_permissions(&secret, Permissions::from_mode(0o000)).unwrap();
         // Root reads files of every mode.
         let readable = File::open(&secret).is_ok();
         let expected = readable.then_some("did you mean secret.toml?");

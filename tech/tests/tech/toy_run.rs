@@ -4,12 +4,13 @@ use crate::toy::{SCENARIO, TOYS};
 use method::simulated::{SimulatedDut, Truth};
 use method::{Criteria, Direction, Rate, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, judge};
 use record::audit::{self, Basis};
-use record::folder::{Calibration, Ceiling, Facts, Header, Outcome, Over};
+use record::folder::{Calibration, Ceiling, Facts, Figures, Header, Outcome, Over};
 use record::plan::Plan;
 use record::read::Record;
 use record::report::{KNOWN, Report};
 use record::search::Search;
 use record::store::{CALIBRATION, FACTS, RunFolder, write_whole};
+use scenario::axis::AxisValues;
 use scenario::{Options, Scenario, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -43,7 +44,7 @@ impl Trials for Recorded<'_> {
 fn calibration(header: &Header) -> Calibration {
     let ceiling = |connections| Ceiling {
         connections,
-        axes: Default::default(),
+        axes: AxisValues::default(),
         frame: None,
         over: Over::of(&header.scenario.link),
         workers: header.scenario.tester.workers,
@@ -91,7 +92,7 @@ fn record_run(parent: &Path) -> PathBuf {
             shares_core: false,
             attempt: None,
             visit: None,
-            figures: Default::default(),
+            figures: Figures::new(),
             after_s: None,
             cost: None,
             result,
