@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn errors_that_the_event_leaves_out_are_counted() {
         let event = |keys: u32| {
-            let text: String = (0..keys).map(|n| format!("unknown-{n} = 1\n")).collect();
-            let text = text + "name = \"x\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n";
+            let unknown: Vec<String> = (0..keys).map(|n| format!("unknown-{n} = 1\n")).collect();
+            let text = unknown.concat() + "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"100k\"\n";
             let error = scenario::parse("x.toml", &text, &scenario::Options::default(), tech::ALL).err().unwrap();
             let event = error_event(&ScenarioError::Wrong(error));
             (event["errors"].as_array().unwrap().len(), event["further_errors"].clone())
