@@ -215,6 +215,11 @@ mod tests {
         scenario
     }
 
+    /// The first of a few measurements that succeeds.
+    fn undisturbed<T>(mut measure: impl FnMut() -> Result<Option<T>, TrialError>) -> T {
+        (0..20).find_map(|_| measure().ok()).flatten().expect("host noise disturbed every measurement")
+    }
+
     /// Null device and device take turns on one rig, and trials after them lose nothing.
     fn takes_turns(device: &str) {
         let (scenario, process) = (scenario(device), Process::new());
@@ -223,10 +228,11 @@ mod tests {
         let mut rig = Rig::build(&scenario, &point, &process).unwrap();
         let phase1_rate = stateful.then_some(Rate(100_000));
         let own = offered(&scenario, &point, stateful).unwrap();
-        let rates = rig.measure_null(&own, (2, 1), SHORT).unwrap().unwrap();
+        // After a stall, frames of the device can arrive in a window of the null device: the measurement fails.
+        let rates = undisturbed(|| rig.measure_null(&own, (2, 1), SHORT));
         assert!(rates.frames.0 > 0 && rates.set_up.is_some() == stateful, "{rates:?}");
         let plain = offered(&scenario, &point, false).unwrap();
-        let pairs = rig.measure_pairs(&plain, phase1_rate, 2, SHORT).unwrap().unwrap();
+        let pairs = undisturbed(|| rig.measure_pairs(&plain, phase1_rate, 2, SHORT));
         assert!(pairs.ratios.len() == 2 && pairs.ratios.iter().chain(&pairs.nanos).all(|n| *n > 0.0), "{pairs:?}");
         let spec = TrialSpec {
             kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },

@@ -2,7 +2,7 @@
 //! on one thread, so that no queue overflows when other programs run.
 
 use crate::values::{Ended, Injected, finds};
-use method::{Fault, TrialRecord, Verdict};
+use method::{Fault, TrialOutcome, TrialRecord, Verdict};
 
 /// A scenario of a device of known truth.
 fn scenario(device: &str, metrics: &str, measure: &str) -> String {
@@ -21,9 +21,12 @@ fn every_fault_is_counted_in_the_frame_loss_rate() {
     let device = "spares = 4000\nloss = \"2 %\"\nduplicated = \"0.11 %\"\nmisrouted = \"0.5 %\"\ncorrupted = \"0.3 %\"\n\
         reordered = \"0.23 %\"";
     let run = Ended::of(&scenario(device, "\"frame_loss_rate\"", LOAD));
-    let valid = |trial: &&TrialRecord| !matches!(trial.verdict, Verdict::Invalid(_)) && trial.outcome.reverse.sent > 0;
+    let sent_all = |trial: &&TrialRecord| {
+        let TrialOutcome { forward, reverse, .. } = &trial.outcome;
+        !matches!(trial.verdict, Verdict::Invalid(_)) && [forward, reverse].iter().all(|leg| leg.sent == leg.planned)
+    };
     let trials = run.trials();
-    let outcome = &trials.iter().find(valid).unwrap_or_else(|| panic!("{trials:?}")).outcome;
+    let outcome = &trials.iter().find(sent_all).unwrap_or_else(|| panic!("{trials:?}")).outcome;
     let both = |count: fn(&method::Leg) -> u64| count(&outcome.forward) + count(&outcome.reverse);
     // 160 are lost, and so 7,840 are forwarded: of these, every 909th, 200th, 333rd and 435th.
     let counted = [

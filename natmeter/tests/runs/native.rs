@@ -82,8 +82,8 @@ fn a_report_has_the_loss_of_each_kind() {
         assert!(page.contains(words), "no {words}: {said}");
     }
     let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
-    let lost: Vec<[u64; 2]> = trials.iter().filter_map(|trial| trial.outcome.forward.lost_by_kind()).collect();
-    // 5,000 frames of each kind at most, of which a tenth is lost.
-    let most = lost.iter().max_by_key(|lost| lost[0] + lost[1]).expect("trials of both kinds");
-    assert!(most.iter().all(|lost| (400..600).contains(lost)), "{lost:?}");
+    // 5,000 frames of each kind, of which a tenth is lost, unless the host loses some, too.
+    let largest = trials.iter().filter(|trial| trial.outcome.forward.sent == 10_000);
+    let lost: Vec<[u64; 2]> = largest.filter_map(|trial| trial.outcome.forward.lost_by_kind()).collect();
+    assert!(lost.iter().any(|kinds| kinds.iter().all(|lost| (400..600).contains(lost))), "{lost:?}");
 }
