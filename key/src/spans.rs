@@ -20,7 +20,9 @@ impl Spans {
     /// Those of a tree.
     pub fn of(tree: &Tree) -> Spans {
         let mut with_ranges = HashSet::new();
-        tree.root.entries().iter().for_each(|entry| note_ranges(&entry.node, &mut with_ranges));
+        for entry in tree.root.entries() {
+            note_ranges(&entry.node, &mut with_ranges);
+        }
         Spans { root: tree.root.clone(), with_ranges, wrong: HashSet::new() }
     }
 
@@ -109,9 +111,15 @@ fn note_ranges(node: &Node, found: &mut HashSet<SourceSpan>) {
             if items.iter().any(|item| is_range(&item.value)) {
                 found.insert(node.place);
             }
-            items.iter().for_each(|item| note_ranges(item, found));
+            for item in items {
+                note_ranges(item, found);
+            }
         }
-        Value::Table(table) => table.entries().iter().for_each(|entry| note_ranges(&entry.node, found)),
+        Value::Table(table) => {
+            for entry in table.entries() {
+                note_ranges(&entry.node, found);
+            }
+        }
         _ => {}
     }
 }
