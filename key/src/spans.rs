@@ -145,13 +145,17 @@ fn split_index(name: &str) -> (&str, Option<usize>) {
 mod tests {
     use super::*;
 
+    fn spans_of(text: &str) -> Spans {
+        let (tree, faults) = crate::tree::read("f", text);
+        assert!(faults.is_empty());
+        Spans::of(&tree)
+    }
+
     /// The items of a range have no words of their own.
     #[test]
     fn items_of_a_list_with_a_range_are_the_list() {
         let text = "[t]\nranges = [\"1\", \"2..8 double\"]\nnumbers = [1, 2]\n[[t.rule]]\nlist = [\"1..2\"]\n";
-        let (tree, faults) = crate::tree::read("f", text);
-        assert!(faults.is_empty());
-        let spans = Spans::of(&tree);
+        let spans = spans_of(text);
         let words = |path: &str| spans.value(path).map(|p| &text[p.start..p.end]);
         assert_eq!((words("t.ranges[0]"), words("t.ranges[3]")), (words("t.ranges"), words("t.ranges")));
         assert_eq!((words("t.numbers[1]"), words("t.numbers[2]")), (Some("2"), None));
@@ -161,9 +165,7 @@ mod tests {
     #[test]
     fn paths_find_words() {
         let text = "a = 1\n[t]\nlist = [\"x\", \"y\"]\none = 7\n[[t.rule]]\nk = 2\n[[t.rule]]\nk = 3\n";
-        let (tree, faults) = crate::tree::read("f", text);
-        assert!(faults.is_empty());
-        let spans = Spans::of(&tree);
+        let spans = spans_of(text);
         let words = |path: &str| spans.value(path).map(|p| &text[p.start..p.end]);
         assert_eq!(words("a"), Some("1"));
         assert_eq!(words("t.list[1]"), Some("\"y\""));
