@@ -318,7 +318,7 @@ impl Head6 {
     }
 }
 
-/// An option because of which the destination must drop the packet.
+/// An option that makes the destination drop the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadOption {
     /// Longer than its header.

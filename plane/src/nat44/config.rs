@@ -174,7 +174,7 @@ pub struct Config {
     /// same for all their values.
     pub aliases: u32,
     /// Set if remote end points have numbers too, because they have no IPv4 address (NAT66): the prefix of these
-    /// numbers, of which the NAT keeps track as it does of `numbered`.
+    /// numbers. The NAT keeps track of those that have sessions, as for `numbered`.
     pub numbered_remotes: Option<Prefix4>,
     /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
     /// segment restarts the timer only as the state machine of section 3.5.2 says.
