@@ -21,6 +21,10 @@ pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
 /// Maximum number of trials of one probe.
 const PROBES: u32 = 5;
+/// Valid trials without an answer before the DUT is dead. In the first, a router may drop every frame: if a neighbor
+/// solicitation of its own was lost between two trials, it resolves the tester's address again only a second later
+/// (RFC 4861, section 10, RETRANS_TIMER).
+const DEAD_PROBES: u32 = 2;
 
 // How often an invalid trial is repeated. These are constants, not settings, because they are part of the definition of
 // a result.
@@ -141,18 +145,21 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes at least in part. A trial without an answer is repeated
-    /// while host noise or the tester explains that, so that they do not make a working DUT appear dead.
+    /// Probes the DUT with a load that every working DUT passes at least in part. It is dead after [`DEAD_PROBES`] valid
+    /// trials without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a working
+    /// DUT appear dead.
     ///
     /// # Errors
     /// As [`Trials::run`].
     pub fn probe(&mut self, spec: &TrialSpec, answers: impl Fn(&TrialOutcome) -> bool) -> Result<Life, TrialError> {
+        let mut unanswered = 0;
         for _ in 0..PROBES {
             let outcome = self.trials.run(spec)?;
             if answers(&outcome) {
                 return Ok(Life::Alive);
             }
-            if !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_)) {
+            let is_valid = !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_));
+            if is_valid && more(&mut unanswered) == DEAD_PROBES {
                 return Ok(Life::Dead(Box::new(outcome)));
             }
         }

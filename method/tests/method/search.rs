@@ -269,7 +269,21 @@ fn a_dead_dut_is_an_error_and_not_a_low_rate() {
 fn a_dead_dut_is_noticed_at_once() {
     let mut dut = SimulatedDut::new(Truth::dead(), 1);
     throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap_err();
-    assert_eq!(dut.trials(), 2);
+    assert_eq!(dut.trials(), 3, "one trial and its probe of two");
+}
+
+/// As a router that resolves the tester's address only at the end of the first probe.
+#[test]
+fn a_dut_that_answers_the_second_trial_of_a_probe_is_not_dead() {
+    let mut dut = altered(self::dut(), |n, _, outcome| {
+        if n <= 2 {
+            for leg in legs(outcome) {
+                leg.received = 0;
+            }
+        }
+    });
+    recovers(&throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap(), CAPACITY);
+    assert_eq!(dut.specs[2].frames(), 1_000, "the second trial of the probe");
 }
 
 #[test]
@@ -291,7 +305,7 @@ fn a_dut_that_dies_before_a_phase_1_is_dead_and_not_slow() {
     let mut dut = SimulatedDut::new(Truth { dies_at: Some(6), ..truth() }, 1);
     let error = throughput::measure(&mut dut, &settings(), Some(phase2(178_800)), &mut |_| ()).unwrap_err();
     assert!(matches!(&error, TrialError::DutDead(text) if text.starts_with("phase 1:")), "{error}");
-    assert_eq!(dut.trials(), 7, "one trial, one probe");
+    assert_eq!(dut.trials(), 8, "one trial and its probe of two");
 }
 
 #[test]
