@@ -1,6 +1,6 @@
 //! Notes on how a valid scenario will run on this machine, such as too few cores, printed before the run.
 
-use crate::rig::embedded::{are_too_few, testers};
+use crate::rig::cores::{are_too_few, testers};
 use crate::rig::kernel::device_config;
 use record::plan::Plan;
 use scenario::{Dut, Loaded, Point, Scenario};

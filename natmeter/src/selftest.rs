@@ -14,7 +14,8 @@ mod rate;
 pub use kept::in_words;
 
 use crate::event::{Event, Listener};
-use crate::rig::embedded::{self, Cores};
+use crate::rig::cores::Cores;
+use crate::rig::embedded;
 use crate::rig::{Process, Rig, RigError, mac};
 use crate::until::is_over;
 use engine::Settings;

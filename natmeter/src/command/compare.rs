@@ -40,7 +40,7 @@ pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, E
 /// # Errors
 /// The exit code, after printing the error.
 pub(super) fn read(path: &Path) -> Result<Run, Exit> {
-    super::run::is_run(path)?;
+    super::load::is_run(path)?;
     Run::read(path, tech::ALL).map_err(failed)
 }
 

@@ -4,7 +4,7 @@
 use super::load;
 use crate::cli::{Changes, DoctorArgs, Output};
 use crate::exit::Exit;
-use crate::rig::boxes;
+use crate::rig::files;
 use crate::term::{self, err, folded, out};
 use dut::doctor::{self, FILES, Finding, Port, Verdict};
 use dut::host::{Here, Ssh};
@@ -122,7 +122,7 @@ fn others(bed: &Bed) -> impl Iterator<Item = (&str, &BoxKeys)> {
 
 fn reached(bed: &Bed, keys: &BoxKeys) -> Result<Ssh, DutError> {
     let to = if let On::Ssh(to) = &keys.on { to } else { "" };
-    Ok(Ssh::to(to, &RunDir::of_this_user())?.with_config(boxes::ssh_config(bed, keys)))
+    Ok(Ssh::to(to, &RunDir::of_this_user())?.with_config(files::ssh_config(bed, keys)))
 }
 
 /// Looks at a box that is another machine.

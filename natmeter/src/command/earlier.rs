@@ -1,10 +1,13 @@
-//! `natmeter run --continue`: the run that is continued.
+//! `natmeter run --continue`: the run that is continued, and what a run lacks.
 
-use super::run::missing;
 use crate::cli::Folder;
+use record::enough::Enough;
+use record::folder::{Header, Outcome};
+use record::plan::Measurement;
 use record::read::Record;
 use record::store;
-use scenario::Loaded;
+use scenario::{Loaded, Point};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,4 +33,18 @@ fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     let (record, run) = same.max_by(|(a, _), (b, _)| a.header.started.cmp(&b.header.started))?;
     let (values, repetitions) = missing(&record.header, &record.outcomes);
     Some(if values.is_empty() && repetitions.is_empty() { Earlier::Complete(run) } else { Earlier::Begun(run) })
+}
+
+/// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
+/// repetition is missing, because the scenario allows natmeter to skip it.
+pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
+    let enough = Enough::of(&header.scenario, outcomes);
+    let made: HashSet<&Measurement> = outcomes.iter().map(|o| &o.measurement).collect();
+    let known: HashSet<(&Point, &str)> = made.iter().map(|m| (&m.point, m.metric.as_str())).collect();
+    let has_result = |m: &Measurement| known.contains(&(&m.point, m.metric.as_str()));
+    let measurements = &header.plan.measurements;
+    let values = measurements.iter().filter(|m| m.repetition <= 1 && !has_result(m)).map(Measurement::value_key);
+    let is_needed = |m: &Measurement| !made.contains(m) && !enough.is_enough(m);
+    let is_due = |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && is_needed(m);
+    (values.collect(), measurements.iter().filter(is_due).map(Measurement::key).collect())
 }

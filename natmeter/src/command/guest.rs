@@ -21,13 +21,16 @@ pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
         GuestCommand::Build { kind, perf, guests } => build(*kind, *perf, guests, output),
         GuestCommand::List { guests } => list(guests, output),
         GuestCommand::Shell { kind, command, hardware, guests } => shell(*kind, *hardware, command.as_deref(), guests),
-        GuestCommand::Run(args) => guest_run::run(args, output).map(|()| Exit::Done),
+        GuestCommand::Run(args) => {
+            cache(&args.guests).and_then(|cache| guest_run::run(args, &cache, output)).map(|()| Exit::Done)
+        }
         GuestCommand::Clean { guests } => clean(guests),
     };
     done.unwrap_or_else(failed)
 }
 
-pub(super) fn cache(guests: &Guests) -> Result<Cache, DutError> {
+/// The folder of the guests.
+fn cache(guests: &Guests) -> Result<Cache, DutError> {
     guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
 }
 

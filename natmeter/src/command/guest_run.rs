@@ -1,12 +1,11 @@
 //! `natmeter guest run`: boots a guest whose interfaces are those of this namespace, and waits for its end. It is a box like a
 //! machine of its own, which takes commands by ssh.
 
-use super::guest::cache;
 use crate::cli::{GuestRun, Hardware, Output};
 use crate::rig::machine;
 use crate::term::{self, err, out};
 use dut::DutError;
-use dut::guest::{Guest, GuestConfig, Kind, Nic, sshd};
+use dut::guest::{Cache, Guest, GuestConfig, Kind, Nic, sshd};
 use dut::links::ENDS;
 use port::interface::{Interface, Interfaces};
 use port::{Mute, Netns, handover};
@@ -15,8 +14,8 @@ use std::fs;
 use std::path::Path;
 
 /// `natmeter guest run …`. It returns when the guest has ended.
-pub(super) fn run(args: &GuestRun, output: Output) -> Result<(), DutError> {
-    let image = cache(&args.guests)?.latest(args.kind)?;
+pub(super) fn run(args: &GuestRun, cache: &Cache, output: Output) -> Result<(), DutError> {
+    let image = cache.latest(args.kind)?;
     let keys = args.control.as_ref().map(|control| public_keys(&control.ssh_key)).transpose()?;
     let mut cables = vec![(ENDS[0], &args.left), (ENDS[1], &args.right)];
     cables.extend(args.control.as_ref().map(|control| (sshd::CONTROL, &control.interface)));

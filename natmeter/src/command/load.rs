@@ -1,4 +1,4 @@
-//! Reads the scenario that the command line names, and prints its errors as text or JSON.
+//! Reads the scenario, or finds the run folder, that the command line names, and prints errors as text or JSON.
 
 use crate::cli::{Changes, Output};
 use crate::did_you_mean;
@@ -6,9 +6,11 @@ use crate::exit::Exit;
 use crate::facts;
 use crate::forecast;
 use crate::installed::{self, QUICKSTART, QUICKSTART_WORD};
+use crate::listing::RUNS;
 use crate::rig;
 use crate::term::{self, err, err_lines};
 use record::plan::Plan;
+use record::{merge, store};
 use scenario::{Loaded, Options, Scenario, ScenarioError};
 use serde_json::json;
 use std::path::Path;
@@ -117,6 +119,28 @@ pub(super) fn tell(advice: &[String], output: Output) {
             err_lines(&format!("note: {note}"));
         }
     }
+}
+
+/// Checks that a path is a run folder.
+///
+/// # Errors
+/// The exit code, after printing the error and the runs that are probably meant.
+pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
+    if path.join(store::HEADER).is_file() || merge::is_merged(path) {
+        return Ok(());
+    }
+    let what = if path.is_dir() {
+        format!("is not a run folder: it has no {}", store::HEADER)
+    } else if path.exists() {
+        "is not a folder".to_owned()
+    } else {
+        "does not exist".to_owned()
+    };
+    let instead = did_you_mean::run(path).unwrap_or_else(|| {
+        format!("name the folder that `natmeter run` printed, below `{RUNS}` unless --runs was given")
+    });
+    err(&format!("error: {} {what}; {instead}\n", path.display()));
+    Err(Exit::Usage)
 }
 
 /// A refused scenario as a JSON event.

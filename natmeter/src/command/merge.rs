@@ -9,7 +9,7 @@ use record::merge;
 /// `natmeter merge INTO RUN RUN …`.
 pub(super) fn merge(args: &MergeArgs, output: Output) -> Result<Exit, Exit> {
     for run in &args.runs {
-        super::run::is_run(run)?;
+        super::load::is_run(run)?;
     }
     merge::merge(&args.runs, args.alike, &args.into, tech::ALL).map_err(|error| {
         err(&format!("error: {error}\n"));

@@ -88,9 +88,9 @@ fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), 
         return Ok(());
     }
     let points: Vec<_> = plan.measurements.iter().map(|m| m.point.clone()).collect();
-    rig::kernel::check_tools(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
+    rig::checks::check_tools(scenario, &points).map_err(|e| fail(&RunError::Rig(e)))?;
     let root = rustix::process::geteuid().is_root();
-    rig::kernel::check_devices(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
+    rig::checks::check_devices(scenario, &points, root).map_err(|e| fail(&RunError::Rig(e)))?;
     // A run with `--beside` may use the test bed.
     turn.wait_for(|| dut::lock::see_that_bed_is_free(&RunDir::of_this_user()))?;
     if root {

@@ -16,7 +16,7 @@ pub(super) fn screen(verbose: bool) -> Screen {
 
 /// `natmeter report RUN --format FORMAT`.
 pub(super) fn report(args: &ReportArgs, format: &str) -> Result<Exit, Exit> {
-    super::run::is_run(&args.run)?;
+    super::load::is_run(&args.run)?;
     let imported = import::read(&args.compare_with)?;
     let mut report = Report::from_folder(&args.run, tech::ALL).map_err(failed)?;
     report.imported = imported;

@@ -1,7 +1,7 @@
 //! `natmeter run` and `natmeter resume`: from a scenario to a run folder with a report.
 
-use super::earlier::{Earlier, earlier};
-use super::load::{fits, load, planned, tell};
+use super::earlier::{Earlier, earlier, missing};
+use super::load::{fits, is_run, load, planned, tell};
 use super::selftest::deciding;
 use super::turn::MyTurn;
 use super::{fail, failed, privilege, report};
@@ -10,12 +10,10 @@ use crate::cli::{Output, ResumeArgs, RunOptions, Turn};
 use crate::console::{Console, JsonLines};
 use crate::event::{Event, Listener};
 use crate::exit::Exit;
-use crate::listing::RUNS;
 use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
-use crate::{build_info, did_you_mean, facts, priority, selftest};
-use record::enough::Enough;
+use crate::{build_info, facts, priority, selftest};
 use record::folder::{Calibration, Header, Outcome, SELF_TEST_SKIPPED, SelfTest};
 use record::merge;
 use record::plan::Measurement;
@@ -24,8 +22,6 @@ use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
 use record::store::{self, RunFolder};
-use scenario::Point;
-use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -99,28 +95,6 @@ fn go_on(path: &Path, turn: Turn, skip_self_test: bool, output: Output) -> Resul
         Err(error) => Err(error),
     };
     conclude(ended, output, listener)
-}
-
-/// Checks that a path is a run folder.
-///
-/// # Errors
-/// The exit code, after printing the error and the runs that are probably meant.
-pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
-    if path.join(store::HEADER).is_file() || merge::is_merged(path) {
-        return Ok(());
-    }
-    let what = if path.is_dir() {
-        format!("is not a run folder: it has no {}", store::HEADER)
-    } else if path.exists() {
-        "is not a folder".to_owned()
-    } else {
-        "does not exist".to_owned()
-    };
-    let instead = did_you_mean::run(path).unwrap_or_else(|| {
-        format!("name the folder that `natmeter run` printed, below `{RUNS}` unless --runs was given")
-    });
-    err(&format!("error: {} {what}; {instead}\n", path.display()));
-    Err(Exit::Usage)
 }
 
 /// How the self-test affects a run.
@@ -225,18 +199,4 @@ fn conclude(
         let max_rate = here.and_then(|here| here.max_rate());
         is_upper_end_the_testers(max_rate, ceiling)
     }))
-}
-
-/// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
-/// repetition is missing, because the scenario allows natmeter to skip it.
-pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
-    let enough = Enough::of(&header.scenario, outcomes);
-    let made: HashSet<&Measurement> = outcomes.iter().map(|o| &o.measurement).collect();
-    let known: HashSet<(&Point, &str)> = made.iter().map(|m| (&m.point, m.metric.as_str())).collect();
-    let has_result = |m: &Measurement| known.contains(&(&m.point, m.metric.as_str()));
-    let measurements = &header.plan.measurements;
-    let values = measurements.iter().filter(|m| m.repetition <= 1 && !has_result(m)).map(Measurement::value_key);
-    let is_needed = |m: &Measurement| !made.contains(m) && !enough.is_enough(m);
-    let is_due = |m: &&Measurement| header.scenario.time_limit.is_none() && has_result(m) && is_needed(m);
-    (values.collect(), measurements.iter().filter(is_due).map(Measurement::key).collect())
 }

@@ -16,7 +16,7 @@ pub(super) fn size(args: &SizeArgs, output: Output) -> Result<Exit, Exit> {
     let demand = demand(args)?;
     let mut reports = Vec::new();
     for run in &args.runs {
-        super::run::is_run(run)?;
+        super::load::is_run(run)?;
         reports.push(Report::from_folder(run, tech::ALL).map_err(failed)?);
     }
     let usual = if output.json { "json" } else { "text" };

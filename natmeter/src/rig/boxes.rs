@@ -6,8 +6,8 @@ mod profile;
 mod spread;
 
 use super::cpu::OfCores;
-use super::files::open;
-use super::place::Place;
+use super::files::{open, ssh_config};
+use super::place::{Place, named};
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed, guest, ports};
 use cores::{core_mask, cores_here, cores_of_boxes, shares_core, steered};
@@ -24,7 +24,6 @@ use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Dut, Point, Scenario, show_range};
 use spread::Received;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::PortRange;
@@ -93,11 +92,6 @@ pub fn prepare(
     }
     boxes.facts.extend(cores_of_boxes(scenario, bed));
     Ok(boxes)
-}
-
-/// The name of a fact about one of several boxes.
-pub(super) fn named(role: &str, name: &str) -> String {
-    if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }
 
 /// The configuration of one box. `device` is the namespace or guest that natmeter made for it, if any.
@@ -183,16 +177,6 @@ fn joined(of_software: Hooks, own: Hooks) -> Hooks {
         reset: own.reset.or(of_software.reset),
         failover: own.failover.or(of_software.failover),
     }
-}
-
-/// The folder of the bed file.
-pub fn folder(bed: &Bed) -> PathBuf {
-    if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
-}
-
-/// The file with which ssh is configured, if the bed names one.
-pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
-    keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }
 
 /// The required state of a box at a point.

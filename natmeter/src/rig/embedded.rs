@@ -1,5 +1,6 @@
 //! The embedded gateway as device: in-process links, one core for each worker, isolated cores for the tester.
 
+use super::cores::Cores;
 use super::cpu::OfWorkers;
 use super::null::NullPath;
 use super::wires::Wires;
@@ -14,7 +15,6 @@ use plane::{Beside, Boxed, Steering, Wrapper};
 use port::link::{LinkPort, link};
 use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::Figures;
-use scenario::{Point, Scenario};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -180,96 +180,6 @@ fn plain(inside: AddrRange, pool: AddrRange, ports: PortRange) -> Config {
     let mut config = Config::new(side(1, gateway), side(2, pool.first), vec![prefix], vec![pool]);
     config.ports = ports;
     config
-}
-
-/// The cores of the threads of a rig.
-pub struct Cores {
-    /// The core of each of the tester's threads.
-    testers: Vec<Option<usize>>,
-    workers: Vec<Option<usize>>,
-    shared: bool,
-    only_one: bool,
-    /// Requested workers of the tester.
-    wanted: usize,
-}
-
-/// Whether workers of tester and gateway must share these cores.
-pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
-    cores < testers + workers
-}
-
-/// Returns the number of the tester's workers on a machine with these cores. On one core, one thread runs tester and gateway.
-pub fn testers(scenario: &Scenario, cores: usize) -> usize {
-    testers_of(scenario.tester.workers as usize, cores)
-}
-
-fn testers_of(wanted: usize, cores: usize) -> usize {
-    if cores <= 1 { 1 } else { wanted }
-}
-
-/// Returns the cores of the tester's threads during calibration: the first cores, or no pinning if there are too few.
-pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
-    let all = port::host::cores();
-    let testers = testers(scenario, all.len());
-    (0..testers).map(|i| all.get(i).copied().filter(|_| all.len() >= testers)).collect()
-}
-
-impl Cores {
-    /// Returns the cores for a point of a scenario.
-    pub fn at(scenario: &Scenario, point: &Point) -> Cores {
-        Cores::assign(scenario.tester.workers as usize, point.cores as usize)
-    }
-
-    /// Assigns the first cores to the tester's threads and the next to the gateway's workers; without pinning if there are too
-    /// few cores.
-    pub fn assign(wanted: usize, workers: usize) -> Cores {
-        let all = port::host::cores();
-        let testers = testers_of(wanted, all.len());
-        let shared = are_too_few(all.len(), testers, workers);
-        let pin = |i: usize| if shared { None } else { all.get(i).copied() };
-        Cores {
-            testers: (0..testers).map(pin).collect(),
-            workers: (testers..testers + workers).map(pin).collect(),
-            shared,
-            only_one: all.len() == 1,
-            wanted,
-        }
-    }
-
-    /// The core of each thread.
-    fn in_words(&self) -> String {
-        let list = |cores: &[Option<usize>]| {
-            let each = cores.iter().map(|core| core.map_or_else(|| "not pinned".to_owned(), |core| core.to_string()));
-            each.collect::<Vec<_>>().join(", ")
-        };
-        format!("tester {}; workers {}", list(&self.testers), list(&self.workers))
-    }
-
-    /// Returns a doubt if the tester has fewer workers than requested.
-    fn doubt(&self) -> Option<String> {
-        let Cores { testers, wanted, .. } = self;
-        (testers.len() < *wanted).then(|| {
-            format!(
-                "The tester used 1 worker instead of {wanted}: this machine has one core, so tester and device share one thread."
-            )
-        })
-    }
-
-    /// Keeps this thread, and threads that it starts, off the workers' cores. A thread that starts on the core of a polling
-    /// worker waits for the scheduler and then preempts the worker.
-    fn keep_off_workers(&self) -> Result<(), port::PortError> {
-        if self.shared {
-            return Ok(());
-        }
-        let own: Vec<usize> = port::host::cores().into_iter().filter(|c| !self.workers.contains(&Some(*c))).collect();
-        port::host::keep_to(&own)
-    }
-
-    /// Puts everything on one thread, as on a machine with one core, so that host noise cannot overflow a queue.
-    pub fn one_thread(workers: usize) -> Cores {
-        let first = port::host::cores().first().copied();
-        Cores { testers: vec![first], workers: vec![first; workers], shared: true, only_one: true, wanted: 1 }
-    }
 }
 
 fn boxed(ports: Vec<LinkPort>) -> impl Iterator<Item = Box<dyn Port>> {

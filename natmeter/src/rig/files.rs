@@ -1,10 +1,11 @@
-//! The files that a scenario names. They are checked before any change, so that `check` finds errors that a run would find
-//! much later.
+//! The files that a scenario names, and those of a bed. Those of a scenario are checked before any change, so that `check`
+//! finds errors that a run would find much later.
 
+use scenario::bed::{Bed, BoxKeys};
 use scenario::{Complaints, Loaded};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a file for a technology.
 ///
@@ -36,4 +37,14 @@ pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
         }
     }
     Ok(())
+}
+
+/// The folder of the bed file.
+pub fn folder(bed: &Bed) -> PathBuf {
+    if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
+}
+
+/// The file with which ssh is configured, if the bed names one.
+pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
+    keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }

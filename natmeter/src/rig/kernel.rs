@@ -1,20 +1,19 @@
 //! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and
 //! tears it down; this module connects its ports to the engine.
 
+use super::cores::shared_out;
 use super::cpu::OfCores;
 use super::null::NullPath;
 use super::wires::Wires;
 use super::{
-    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, dns, failed, flow_space, settings,
+    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings,
     technology, with_traffic,
 };
 use dut::bed::{LEFT, RIGHT};
-use dut::dns::Between;
 use dut::null::{Done, Work};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
-use method::metric::LOCK_WAIT;
 use method::trial::{Buckets, Profiler};
 use method::{Loop, Nanos, TrialError};
 use plane::Hop;
@@ -79,14 +78,6 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
     DeviceConfig { software: software.to_owned(), config, bed }
 }
 
-/// Returns cores for `of_tester` threads of the tester, and `of_device` cores for packets of the kernel: the tester
-/// gets the last cores.
-pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
-    let cores = port::host::cores();
-    let (tester, others) = cores.split_at(of_tester.min(cores.len()));
-    [tester.to_vec(), others.iter().chain(tester).copied().take(of_device).collect()]
-}
-
 /// Returns the test bed of a kernel device at a point, if it uses cables: the tester can be calibrated over a cable of the same
 /// kind, without the device.
 pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
@@ -96,61 +87,6 @@ pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> 
     }
     let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
     bed.back_end.has_cables().then_some(bed)
-}
-
-/// Checks that the programs of a scenario's kernel devices are installed.
-///
-/// # Errors
-/// The missing programs.
-pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
-    let config = |p: &Point| match &scenario.duts[p.dut] {
-        Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
-        _ => None,
-    };
-    if scenario.sends_queries() && scenario.bed.is_some() {
-        dut::dns::see_that_tools_are_there(&Between::Nothing)?;
-    }
-    let beds = points.iter().filter_map(|point| dns::between(scenario, point));
-    beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
-    let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
-    let configs: Vec<DeviceConfig> = of_frames.filter_map(config).collect();
-    Ok(dut::see_that_tools_are_there(&configs)?)
-}
-
-/// Checks, before any change, that this machine supports all kernel devices of a scenario, for root or another user. Otherwise
-/// a run could fail after it has measured other devices.
-///
-/// # Errors
-/// The first unsupported device, and the remedy.
-pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
-    if scenario.measures(LOCK_WAIT.key) && is_profiled_here(scenario) {
-        dut::perf::see_that_it_works(root)?;
-    }
-    for point in points {
-        let scenario = &*point.of(scenario);
-        if let Some(between) = dns::between(scenario, point) {
-            dut::dns::plan(&between)?;
-        }
-        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
-        let config = device_config(scenario, software, nat44.as_ref(), point);
-        if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {
-            return Err(refused.into());
-        }
-        dut::plan(&config)?;
-    }
-    Ok(())
-}
-
-/// Whether a device runs on the kernel of this machine, which this machine's perf profiles. On a box over ssh, natmeter
-/// checks for perf before the trials.
-fn is_profiled_here(scenario: &Scenario) -> bool {
-    let boxes = |dut: &Dut| {
-        scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.has_kernel_of_tester()))
-    };
-    scenario.duts.iter().any(|dut| match dut {
-        Dut::External { .. } => boxes(dut),
-        other => other.can_be_profiled(),
-    })
 }
 
 /// Builds the rig.
@@ -361,21 +297,5 @@ impl Device for Kernel {
         let buckets = table.map(|table| Buckets { count: table.buckets, bytes: table.bytes });
         let source = dut::memory::SOURCE.to_owned();
         Ok(used.map(|used| MemoryNow { used, reserved_for: None, buckets, source }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::plan::Plan;
-    use scenario::{Options, parse};
-
-    #[test]
-    fn an_unsupported_later_device_is_refused_before_the_first() {
-        let text = include_str!("../../../scenarios/kernel-nat44-xdp.toml");
-        let scenario = parse("x.toml", text, &Options::default(), tech::ALL).unwrap().scenario;
-        let points: Vec<Point> = Plan::new(&scenario).measurements.into_iter().map(|m| m.point).collect();
-        let refused = check_devices(&scenario, &points, false).unwrap_err().to_string();
-        assert!(refused.contains("AF_XDP needs root"), "{refused}");
     }
 }

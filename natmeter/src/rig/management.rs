@@ -1,7 +1,7 @@
 //! The route from this machine to the boxes that ssh reaches: it must not lead through a port of the bed, because this
 //! machine's kernel neither sends nor receives there while natmeter measures.
 
-use super::boxes::ssh_config;
+use super::files::ssh_config;
 use super::machine::{Found, way_to};
 use dut::host::ssh::first_host;
 use scenario::bed::{Bed, On};

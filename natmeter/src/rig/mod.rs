@@ -3,10 +3,14 @@
 
 mod backlog;
 pub mod boxes;
+pub mod ceiling;
+pub mod checks;
 mod commands;
+pub mod cores;
 mod cpu;
 pub mod dns;
 pub mod embedded;
+mod external;
 pub mod files;
 pub mod guest;
 pub mod kernel;
@@ -242,7 +246,7 @@ impl Rig {
                 if scenario.sends_queries() {
                     return dns::build_over(scenario, bed, point, process);
                 }
-                ports::build(scenario, bed, point, process)
+                external::build(scenario, bed, point, process)
             }
             Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
             Dut::Resolver => unreachable!("it answers queries only"),

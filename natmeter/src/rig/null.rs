@@ -108,7 +108,7 @@ impl Rig {
     /// On an interrupt, or if a port fails.
     pub fn measure_sent(&mut self, cable: &Offered) -> Result<Rate, TrialError> {
         let Bed::Engine(engine) = &mut self.bed else { return Ok(Rate(0)) };
-        let sent = super::ports::most_sent(engine, cable);
+        let sent = super::ceiling::most_sent(engine, cable);
         engine.forget();
         sent
     }

@@ -2,7 +2,8 @@
 //! and namespaces.
 
 use super::backlog::Backlog;
-use super::{Process, RigError, boxes, guest, kernel, machine, management};
+use super::cores::shared_out;
+use super::{Process, RigError, files, guest, machine, management};
 use dut::links::{self, Connection, End, Links};
 use dut::{On, RunDir, Step, started::Started};
 use port::Netns;
@@ -114,7 +115,7 @@ impl Place {
     pub fn facts(&self, bed: &Bed) -> FactTable {
         let of_guest = |(at, guest): &(usize, guest::Booted)| {
             let role = bed.boxes[*at].0;
-            guest.facts.clone().into_iter().map(move |(name, words)| (boxes::named(role, &name), words))
+            guest.facts.clone().into_iter().map(move |(name, words)| (named(role, &name), words))
         };
         let of_machine = self.backlog.as_ref().and_then(Backlog::fact);
         self.guests.iter().flat_map(of_guest).chain(of_machine).collect()
@@ -158,7 +159,7 @@ impl Place {
             let mut values = values(role);
             values.extend(links::ENDS.map(|end| (end.to_owned(), end.to_owned())));
             let sink = process.commands.sink(role);
-            self.programs.push(Started::spawn(line, &values, namespace, &boxes::folder(bed), &sink)?);
+            self.programs.push(Started::spawn(line, &values, namespace, &files::folder(bed), &sink)?);
         }
         Ok(())
     }
@@ -169,6 +170,11 @@ impl Place {
     }
 }
 
+/// The name of a fact about one of several boxes.
+pub(super) fn named(role: &str, name: &str) -> String {
+    if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
+}
+
 /// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: these cores must not
 /// deliver the packets to the tester, too.
 fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
@@ -177,7 +183,7 @@ fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> V
     }
     let interfaces = bed.ports().into_iter().filter(|(_, port)| port.io != PortIo::Tap);
     let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
-    let [tester, _] = kernel::shared_out(bed.lanes() as usize, 0);
+    let [tester, _] = shared_out(bed.lanes() as usize, 0);
     links::delivery(&interfaces, bed.lanes(), &tester)
 }
 

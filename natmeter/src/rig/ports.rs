@@ -1,35 +1,27 @@
-//! Two ports of a test bed as those of the tester, and the box between them as device. Here natmeter sets up only its
-//! own sockets; the hooks of the bed file change the box.
+//! Two ports of a test bed as those of the tester: opened, with the Ethernet addresses of the box between them.
 
 use super::place::Place;
-use super::uncleared::Uncleared;
 use super::wires::Wires;
-use super::{
-    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, embedded, flow_space, settings, with_traffic,
-};
-use super::{boxes, loops, silence, technology};
+use super::{Process, RigError};
 use dut::links;
-use engine::overload::Offered;
-use engine::{Device, Engine, Lane, NoDevice};
+use engine::Lane;
 use gateway::neighbour::resolve;
 use gateway::{Own, Owns};
-use method::{Loop, Nanos, Rate, TrialError};
 use plane::Hop;
-use plane::view;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
 use port::backend::af_xdp::{AfXdpConfig, AfXdpPort, Copying, Select, XdpMode};
 use port::backend::tap::{TapConfig, TapPort};
 use port::interface::{Interfaces, LinkFacts};
 use port::middleware::vlan::{Tag, Vlan};
 use port::{Clock, Mute, Netns, Pool, PoolConfig, Port, PortError};
-use record::folder::{FactTable, Figures};
+use record::folder::FactTable;
+use scenario::Scenario;
 use scenario::bed::{Bed, PortIo, PortKeys, ZeroCopy};
 use scenario::gateway::NextHop;
-use scenario::{Dut, Point, Scenario};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use wire::{AddrRange, Mac, Prefix6, View};
+use wire::{AddrRange, Mac, Prefix6};
 
 /// Frames of the pool of each lane.
 pub const FRAMES: usize = 16_384;
@@ -42,10 +34,10 @@ pub struct Opened {
     left: Vec<Box<dyn Port>>,
     right: Vec<Box<dyn Port>>,
     /// Ethernet addresses: the tester's, and the box's, left and right.
-    hops: [Hop; 2],
+    pub(super) hops: [Hop; 2],
     owns: Owns,
     /// What a report says about the ports.
-    facts: FactTable,
+    pub(super) facts: FactTable,
     /// Keep this machine's kernel from using both ports.
     mutes: Vec<Mute>,
 }
@@ -374,7 +366,7 @@ impl Opened {
     }
 
     /// The lanes of the engine, and the objects that must live as long.
-    fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
+    pub(super) fn lanes(self, wires: &mut Wires, cores: &[Option<usize>]) -> (Vec<Lane>, Vec<Mute>) {
         let Opened { pools, left, right, owns, mutes, .. } = self;
         let (mut left, mut right) = (left.into_iter(), right.into_iter());
         let lane = |(number, pool)| Lane {
@@ -401,141 +393,3 @@ fn service(owns: Owns) -> engine::Service {
         },
     )
 }
-
-/// Windows of the send ceiling, and the length of each.
-const WINDOWS: usize = 5;
-const WINDOW: Nanos = Nanos::from_millis(30);
-
-/// Measures T0: both ports are cabled to each other, and frames of a plain cable pass from one to the other under overload.
-/// Returns the frames per second and direction that arrived.
-///
-/// # Errors
-/// If the ports cannot be opened or fail, or if no frame arrives.
-pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
-    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
-    let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
-    rates.sort_unstable();
-    Ok(rates[WINDOWS / 2])
-}
-
-/// Objects that must live as long as the ports.
-type Held = (Vec<Mute>, Place);
-
-/// An engine on the ports alone, without a box.
-fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
-    let place = Place::of(bed, process)?;
-    let opened = open(scenario, bed, &place, process)?;
-    let mut wires = Wires::bare(process.clock);
-    let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
-    let (view, settings) = (Arc::clone(&cable.view), settings(scenario, Loop::Open));
-    let interrupted = Arc::clone(&process.interrupted);
-    Ok((Engine::new(process.clock, lanes, view, Box::new(NoDevice), settings, interrupted)?, (mutes, place)))
-}
-
-/// Measures how many frames per second and direction the tester can send over these ports: the highest of several
-/// windows. The frames have the sending port's own address as destination, so that no box accepts them.
-///
-/// # Errors
-/// If the ports cannot be opened or fail.
-pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
-    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
-    Ok(most_sent(&mut engine, cable)?)
-}
-
-/// The highest of several windows in which no frame has to come back.
-///
-/// # Errors
-/// On an interrupt, or if a port fails.
-pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, TrialError> {
-    let rates: Vec<Rate> = (0..WINDOWS).map(|_| engine.send_only(cable, WINDOW)).collect::<Result<_, _>>()?;
-    Ok(rates.into_iter().max().unwrap_or_default())
-}
-
-/// Builds the rig.
-///
-/// # Errors
-/// If the ports cannot be opened, or a hook fails; then the box has been restored.
-pub fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<Rig, RigError> {
-    let mut place = Place::of(bed, process)?;
-    if !bed.keys.allow_addresses.is_empty() {
-        silence::require(&mut open(scenario, bed, &place, process)?, bed.keys.silence.into(), process)?;
-    }
-    place.boot(scenario, bed, point, process)?;
-    let boxes = boxes::prepare(scenario, bed, point, &place, process)?;
-    // A TAP has a carrier only while the tester has it open.
-    let mut opened = open(scenario, bed, &place, process)?;
-    place.start(bed, |role| boxes::values(scenario, role, point), process)?;
-    opened.resolve(bed, &place, process).map_err(|error| match place.ended() {
-        Some(ended) => RigError::Ended(ended),
-        None => error,
-    })?;
-    loops::refuse(&mut opened, bed.knows(loops::BRIDGE), process)?;
-    let view = Arc::new(view_of(scenario, opened.hops, point)?);
-    let mut wires = Wires::of(scenario, process.clock);
-    let mut facts = opened.facts.clone();
-    facts.extend(boxes.facts());
-    facts.extend(place.facts(bed));
-    facts.insert("cabling".to_owned(), bed.keys.cabling.clone());
-    facts.insert("test bed".to_owned(), bed.keys.name.clone());
-    if !bed.keys.allow_addresses.is_empty() {
-        facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
-    }
-    let uncleared = Uncleared::of(scenario, &scenario.duts[point.dut], &view, opened.hops[0].next, process)?;
-    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).chain(place.doubts()).collect();
-    let (lanes, mutes) = opened.lanes(&mut wires, &embedded::tester_cores(scenario));
-    let shares_core = boxes.shares_core;
-    let (device, restore, afterwards) = boxes.running(uncleared);
-    let engine = Engine::new(
-        process.clock,
-        lanes,
-        view,
-        device as Box<dyn Device>,
-        settings(scenario, Loop::Open),
-        Arc::clone(&process.interrupted),
-    )?;
-    Ok(Rig {
-        bed: TestBed::Engine(Box::new(engine)),
-        null: None,
-        buffered: 0,
-        facts,
-        figures: Figures::new(),
-        doubts,
-        shares_core,
-        price: None,
-        afterwards: Some(afterwards),
-        captures: wires.into_captures(),
-        teardown: Some(Box::new(move || {
-            let ended = place.ended().map(|ended| format!("the program that was started as the device {ended}"));
-            let left: Vec<String> = restore().into_iter().chain(ended).collect();
-            drop((mutes, place));
-            left
-        })),
-    })
-}
-
-/// The view: what both sides send and expect.
-fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
-    let Dut::External { plays, technology, .. } = &scenario.duts[point.dut] else {
-        unreachable!("over a bed, the device is external")
-    };
-    let view = if let Some(technology) = technology {
-        technology::view_between(hops, scenario, *plays, technology.as_ref(), point)?
-    } else {
-        let flows = flow_space(scenario)?;
-        view::forwarding(&view::Bed {
-            left: hops[0],
-            right: hops[1],
-            frame_size: scenario.traffic.frame_size,
-            ttl: scenario.traffic.ttl,
-            connections: connections(&flows, point),
-            flows,
-            seed: scenario.traffic.seed,
-        })
-    };
-    let view = with_traffic(view, hops, scenario)?;
-    check_frames_fit(&view, MTU)?;
-    Ok(view)
-}
-
-/// MTU of the links of a bed.
-const MTU: usize = 1500;

@@ -1,7 +1,8 @@
 //! The embedded gateway with any technology, on an in-process link. In a dual DUT set-up the tester sends IPv4 on both
 //! sides. In a single DUT set-up it plays the other edge; if that is the customer edge, for many subscribers.
 
-use super::embedded::{Cores, MTU, Path, wired};
+use super::cores::Cores;
+use super::embedded::{MTU, Path, wired};
 use super::files::open;
 use super::known_truth;
 use super::wires::Wires;

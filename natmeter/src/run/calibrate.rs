@@ -2,7 +2,7 @@
 //! than the caches halves the ceiling; and with the point's back-end, over veth with a cable of the same kind.
 
 use super::RunError;
-use crate::rig::{self, Process, RigError, embedded, kernel, ports};
+use crate::rig::{self, Process, RigError, ceiling, cores, kernel, ports};
 use dut::{BedConfig, Cable, RunDir};
 use engine::calibrate::{self, CalibrateError, Ends, How};
 use engine::overload::Offered;
@@ -50,7 +50,7 @@ fn measured(
 ) -> Result<Ceiling, RunError> {
     // Calibrates with the threads of the point.
     let clock = process.clock;
-    let workers = embedded::tester_cores(scenario).len() as u32;
+    let workers = cores::tester_cores(scenario).len() as u32;
     let view = cable(scenario, point, point.connections > 0)?;
     if known.clock.is_empty() {
         let basics = calibrate::basics(clock, port::host::cores().first().copied(), &view)?;
@@ -114,7 +114,7 @@ pub fn send_ceiling(
     point: &Point,
     process: &Process,
 ) -> Result<Rate, RunError> {
-    Ok(ports::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
+    Ok(ceiling::send_ceiling(scenario, bed, &addressed_to_sender(scenario, bed, point)?, process)?)
 }
 
 /// Frames over a bed that no box accepts and no switch forwards: to the port that sends them.
@@ -149,7 +149,7 @@ pub fn over_ports(
     let [left, right] = ports::macs(bed)?;
     let hops = [Hop { own: left, next: right }, Hop { own: right, next: left }];
     let across = offered(scenario, cable_between(hops, scenario, point, false)?);
-    let arrived = ports::over_cable(scenario, bed, &across, process)?;
+    let arrived = ceiling::over_cable(scenario, bed, &across, process)?;
     Ok([arrived, send_ceiling(scenario, bed, point, process)?])
 }
 
@@ -163,7 +163,7 @@ fn how(scenario: &Scenario, process: &Process) -> How {
     let traffic = &scenario.traffic;
     How {
         clock: process.clock,
-        cores: embedded::tester_cores(scenario),
+        cores: cores::tester_cores(scenario),
         direction: traffic.direction,
         responder_order: traffic.responder_order,
         responder_table: traffic.responder_table,

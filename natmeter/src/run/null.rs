@@ -4,7 +4,7 @@
 use super::calibrate::{addressed_to_sender, cable};
 use super::{Run, RunError};
 use crate::event::Event;
-use crate::rig::embedded::Cores;
+use crate::rig::cores::Cores;
 use crate::rig::null::{ALONE, FILLS, LONG, NullRates, PAIRS, WINDOW, WINDOWS, is_plain};
 use crate::rig::{Process, Rig, technology};
 use engine::overload::Offered;

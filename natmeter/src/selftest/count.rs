@@ -3,7 +3,7 @@
 
 use super::kept::Kept;
 use super::{LARGER, NO_TIME, SMALLEST, TRIES, Tester};
-use crate::rig::embedded::Cores;
+use crate::rig::cores::Cores;
 use crate::until::is_over;
 use gateway::TruthConfig;
 use method::{Direction, Fault, FaultCounts, Leg, Load, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};

@@ -11,7 +11,7 @@
 use super::kept::{Keeping, Kept};
 use super::{NO_TIME, SMALLEST, TRIES, Tester};
 use crate::rig::RigError;
-use crate::rig::embedded::Cores;
+use crate::rig::cores::Cores;
 use crate::until::{Until, is_over};
 use gateway::TruthConfig;
 use method::judged::{Judged, Patience};

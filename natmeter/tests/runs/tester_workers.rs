@@ -3,7 +3,7 @@
 //! so that a busy machine loses none.
 
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::{Process, Rig, embedded};
+use natmeter::rig::{Process, Rig, cores};
 use natmeter::run::calibrate;
 use record::plan::Plan;
 use scenario::{Link, Options, Point, Scenario, parse};
@@ -66,7 +66,7 @@ fn passes(device: &str, traffic: &str, testers: u32, cores: u32) {
     let point = Plan::new(&scenario).measurements[0].point.clone();
     let process = Process::new();
     let mut rig = Rig::build(&scenario, &point, &process).unwrap();
-    let testers = embedded::testers(&scenario, port::host::cores().len());
+    let testers = cores::testers(&scenario, port::host::cores().len());
     assert_eq!(rig.facts["tester workers"], testers.to_string());
     assert_eq!(rig.buffered, N * testers as u64 * u64::from(cores));
     let stateful = point.connections > 0;
@@ -125,6 +125,6 @@ fn the_tester_is_measured_with_its_workers() {
     let point = Plan::new(&scenario).measurements[0].point.clone();
     let mut known = record::folder::Calibration::default();
     let ceiling = calibrate(&mut known, &scenario, &point, &Process::new()).unwrap().unwrap();
-    assert_eq!(ceiling.workers as usize, embedded::testers(&scenario, port::host::cores().len()));
+    assert_eq!(ceiling.workers as usize, cores::testers(&scenario, port::host::cores().len()));
     assert!(ceiling.frames.0 > 0 && ceiling.set_up.is_some_and(|rate| rate.0 > 0), "{ceiling:?}");
 }

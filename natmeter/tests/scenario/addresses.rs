@@ -3,7 +3,8 @@
 //! records the addresses, and can misdirect frames.
 
 use method::{Direction, Fault, Load, Loop, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::embedded::{Cores, assemble};
+use natmeter::rig::cores::Cores;
+use natmeter::rig::embedded::assemble;
 use natmeter::rig::files::open;
 use natmeter::rig::{Process, Rig, mac, settings, technology};
 use plane::{DynFunction, Packet, Side, Side4, Side6, Spare, Verdict, Wrapper};

@@ -3,7 +3,7 @@
 //! must receive every connection of a stateful device.
 
 use method::{Direction, Load, Nanos, Order, PhaseKind, Rate, TrialOutcome, TrialSpec, Trials};
-use natmeter::rig::embedded::Cores;
+use natmeter::rig::cores::Cores;
 use natmeter::rig::{Process, technology};
 use record::plan::Plan;
 use scenario::{Options, parse};

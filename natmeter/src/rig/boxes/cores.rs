@@ -1,9 +1,9 @@
 //! The cores of the boxes: those of this machine that forward packets of boxes in namespaces, and what a report says
 //! about all.
 
-use super::named;
 use crate::rig::RigError;
-use crate::rig::kernel::shared_out;
+use crate::rig::cores::shared_out;
+use crate::rig::place::named;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};

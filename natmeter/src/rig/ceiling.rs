@@ -1,0 +1,63 @@
+//! The tester's own limits over the ports of a bed: its send ceiling, and T0 over a cable.
+
+use super::cores::tester_cores;
+use super::place::Place;
+use super::ports::open;
+use super::wires::Wires;
+use super::{Process, RigError, settings};
+use engine::overload::Offered;
+use engine::{Engine, NoDevice};
+use method::{Loop, Nanos, Rate, TrialError};
+use port::Mute;
+use scenario::Scenario;
+use scenario::bed::Bed;
+use std::sync::Arc;
+
+/// Windows of the send ceiling, and the length of each.
+const WINDOWS: usize = 5;
+const WINDOW: Nanos = Nanos::from_millis(30);
+
+/// Measures T0: both ports are cabled to each other, and frames of a plain cable pass from one to the other under overload.
+/// Returns the frames per second and direction that arrived.
+///
+/// # Errors
+/// If the ports cannot be opened or fail, or if no frame arrives.
+pub fn over_cable(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
+    let mut rates = (0..WINDOWS).map(|_| engine.overload(cable, WINDOW)).collect::<Result<Vec<Rate>, TrialError>>()?;
+    rates.sort_unstable();
+    Ok(rates[WINDOWS / 2])
+}
+
+/// Objects that must live as long as the ports.
+type Held = (Vec<Mute>, Place);
+
+/// An engine on the ports alone, without a box.
+fn engine(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<(Engine, Held), RigError> {
+    let place = Place::of(bed, process)?;
+    let opened = open(scenario, bed, &place, process)?;
+    let mut wires = Wires::bare(process.clock);
+    let (lanes, mutes) = opened.lanes(&mut wires, &tester_cores(scenario));
+    let (view, settings) = (Arc::clone(&cable.view), settings(scenario, Loop::Open));
+    let interrupted = Arc::clone(&process.interrupted);
+    Ok((Engine::new(process.clock, lanes, view, Box::new(NoDevice), settings, interrupted)?, (mutes, place)))
+}
+
+/// Measures how many frames per second and direction the tester can send over these ports: the highest of several
+/// windows. The frames have the sending port's own address as destination, so that no box accepts them.
+///
+/// # Errors
+/// If the ports cannot be opened or fail.
+pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &Process) -> Result<Rate, RigError> {
+    let (mut engine, _mutes) = engine(scenario, bed, cable, process)?;
+    Ok(most_sent(&mut engine, cable)?)
+}
+
+/// The highest of several windows in which no frame has to come back.
+///
+/// # Errors
+/// On an interrupt, or if a port fails.
+pub(super) fn most_sent(engine: &mut Engine, cable: &Offered) -> Result<Rate, TrialError> {
+    let rates: Vec<Rate> = (0..WINDOWS).map(|_| engine.send_only(cable, WINDOW)).collect::<Result<_, _>>()?;
+    Ok(rates.into_iter().max().unwrap_or_default())
+}
