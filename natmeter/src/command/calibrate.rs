@@ -5,7 +5,6 @@ use super::turn::MyTurn;
 use super::{fail, privilege};
 use crate::cli::{CalibrateArgs, Output};
 use crate::exit::Exit;
-use crate::priority;
 use crate::run::{RunError, calibrate as measure};
 use crate::term::{self, err, out};
 use engine::calibrate::CalibrateError;
@@ -30,7 +29,6 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<Exit, Ex
         privilege(&loaded.scenario, &plan, &mut turn)?;
     }
     let mut calibration = Calibration::default();
-    let _raised = priority::raise();
     let found = turn.process().map_err(RunError::Signals).and_then(|process| {
         let each = |m: &Measurement| measure(&mut calibration, &loaded.scenario, &m.point, &process).map(drop);
         let measured = plan.measurements.iter().try_for_each(each);

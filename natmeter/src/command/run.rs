@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::rig::Process;
 use crate::run::{Run, RunError};
 use crate::term::{err, out};
-use crate::{build_info, facts, priority, selftest};
+use crate::{build_info, facts, selftest};
 use record::folder::{Calibration, Header, Outcome, SELF_TEST_SKIPPED, SelfTest};
 use record::merge;
 use record::plan::Measurement;
@@ -125,8 +125,6 @@ fn carry_out(
     testing: SelfTesting,
     process: &Process,
 ) -> Result<Vec<Outcome>, RunError> {
-    // Raised for the self-test, too.
-    let _raised = priority::raise();
     let mut facts = facts::of_this_machine();
     facts.doubts.extend(beside);
     let tested = if !run.sends_frames() || run.is_tested_on(&facts)? {

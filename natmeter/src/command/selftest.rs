@@ -5,7 +5,6 @@ use super::turn::MyTurn;
 use crate::cli::{Output, SelftestArgs};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::priority;
 use crate::selftest::{self, Tested};
 use crate::term::{self, err, out};
 use record::folder::{SelfTest, SelfTestCheck};
@@ -18,7 +17,6 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
         err(&format!("{beside}\n"));
     }
     let process = turn.process().map_err(|error| failed(format_args!("signals cannot be handled: {error}")))?;
-    let _raised = priority::raise();
     // Progress goes to stderr, and only to a terminal; stdout has the verdict only.
     let mut console = Console::new(output.quiet);
     let tested =

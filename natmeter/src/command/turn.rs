@@ -3,6 +3,7 @@
 use super::fail;
 use crate::cli::Turn;
 use crate::exit::Exit;
+use crate::priority::{self, Raised};
 use crate::rig::Process;
 use crate::run::RunError;
 use crate::signals;
@@ -24,6 +25,8 @@ pub(super) struct MyTurn {
     _lock: Option<MachineLock>,
     /// The interfaces of a bed.
     ports: Vec<Lock>,
+    /// The priority of this session while the command measures.
+    raised: Option<Raised>,
     /// A doubt, if another process measures at the same time.
     pub(super) beside: Option<String>,
 }
@@ -56,7 +59,7 @@ impl MyTurn {
                 Some(holder) if turn.wait => waits.once_for(&holder, "measures on this machine")?,
                 holder => {
                     let beside = holder.map(|h| format!("{h} measured on this machine at the same time"));
-                    return Ok(MyTurn { waits, _lock: lock, ports: Vec::new(), beside });
+                    return Ok(MyTurn { waits, _lock: lock, ports: Vec::new(), raised: None, beside });
                 }
             }
         }
@@ -82,7 +85,7 @@ impl MyTurn {
         }
     }
 
-    /// Takes the interfaces of the scenario's bed, until this is dropped. Those that natmeter makes itself belong to nobody else.
+    /// Takes the interfaces of the scenario's bed, until this is dropped. No other process uses those that natmeter makes.
     ///
     /// # Errors
     /// As [`MyTurn::wait_for`].
@@ -97,7 +100,8 @@ impl MyTurn {
         Ok(())
     }
 
-    /// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once.
+    /// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once. From here on the
+    /// session has the priority of a measurement.
     ///
     /// # Errors
     /// If signals cannot be handled.
@@ -108,6 +112,7 @@ impl MyTurn {
         if self.waits.is_interrupted() {
             process.interrupted.store(true, Ordering::Relaxed);
         }
+        self.raised.get_or_insert_with(priority::raise);
         Ok(process)
     }
 }

@@ -69,9 +69,13 @@ fn ports_in_use_by_another_process() {
     let bed = Bed::nat44();
     let check = ["bed", "check", "bed.toml"];
     bed.file("silence = \"10 min\"", "", "clear = \"true\"");
+    // The nice value of this session, if the kernel groups tasks by session (sched(7)).
+    let priority = || std::fs::read_to_string("/proc/self/autogroup").ok();
+    let before = priority();
     let mut first = begun(&bed, &[&check[..], &["--beside"]].concat());
     let mut lines = BufReader::new(first.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("right port")), "the first one listens");
+    assert!(priority().is_none_or(|now| now.trim_end().ends_with("nice -20")), "{:?}", priority());
     let words = format!("is in use by process {} (", first.id());
     let scenario = super::beds::scenarios().join("kernel-nat44.toml");
     for command in [&check[..], &["bed", "t0", "bed.toml"], &["run", scenario.to_str().unwrap(), "--bed", "bed.toml"]] {
@@ -91,6 +95,7 @@ fn ports_in_use_by_another_process() {
     first.wait().unwrap();
     let output = waiting.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(priority(), before, "the check has restored the session's priority");
 }
 
 /// With `--wait`, a process waits for the interfaces also if the machine is free.
