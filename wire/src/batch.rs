@@ -1,7 +1,7 @@
 //! The values of many flows: one array for each value instead of one structure for each flow, so that the arithmetic of
 //! a whole burst becomes vector code. A separate file, because sender and judge share it.
 
-use crate::fields::{Fields, Source, Values};
+use crate::fields::{Fields, FrameWords, SUBSCRIBER, Source, Values};
 use crate::flow::FlowSpace;
 use crate::layout::{Address6, Ends6, Row};
 
@@ -11,9 +11,6 @@ pub const BATCH: usize = 32;
 /// [`Values`] of [`BATCH`] flows: by [`Source`], then their subscribers.
 #[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 7]);
-
-/// Index of the subscribers in [`Batch`] and [`Values`].
-pub(crate) const SUBSCRIBER: usize = 6;
 
 /// The variable header words of [`BATCH`] frames, as they lie in memory. Words that a layout does not have are
 /// meaningless.
@@ -27,15 +24,6 @@ pub struct Words {
     pub(crate) ends: [[Row; 2]; BATCH],
     /// Sums of both, of 35 bits.
     pub(crate) end_sums: [u64; BATCH],
-}
-
-/// The variable header words of one frame.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FrameWords {
-    pub(crate) addresses: u64,
-    pub(crate) ports: u32,
-    pub(crate) ends: [Row; 2],
-    pub(crate) end_sum: u64,
 }
 
 impl Words {

@@ -1,9 +1,8 @@
-//! The fields in which the frames of a stream differ: where each value comes from, and the values of a flow. Apart from
-//! the template that they are filled into, because expectations use the same fields.
+//! The fields in which the frames of a stream differ: where each value comes from, the values of a flow, and the header
+//! words that hold them. Apart from the template that they are filled into, because expectations use the same fields.
 
-use crate::batch::{FrameWords, SUBSCRIBER};
 use crate::flow::Flow;
-use crate::layout::Layout;
+use crate::layout::{Layout, Row};
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +66,22 @@ impl Fields {
     }
 }
 
+/// The variable header words of one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameWords {
+    pub(crate) addresses: u64,
+    pub(crate) ports: u32,
+    pub(crate) ends: [Row; 2],
+    pub(crate) end_sum: u64,
+}
+
 /// The values that fields are filled from: those of the flow, and those learned about it. Indexed by [`Source`], so
 /// that filling a field is a load without a branch; the subscriber is last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Values([u32; 7]);
+
+/// Index of the subscriber in [`Values`], and of the subscribers in a batch of them.
+pub(crate) const SUBSCRIBER: usize = 6;
 
 impl Values {
     /// The values of a flow, without learned ones.

@@ -2,9 +2,9 @@
 //! compensation so that the template's UDP checksum stays valid. The templates are made before the trial; for each
 //! frame the sender does no more than [`Template::write`].
 
-use crate::batch::{BATCH, Batch, FrameWords, Words};
+use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
-use crate::fields::{Fields, Values, place};
+use crate::fields::{Fields, FrameWords, Values, place};
 use crate::header::{self, put16};
 use crate::layout::{At, ENDS6, Layout, by_head};
 use crate::tag::Tag;

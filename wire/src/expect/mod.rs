@@ -6,9 +6,9 @@ mod row;
 mod tcp;
 
 use crate::addr::AddrRange;
-use crate::batch::{BATCH, Batch, FrameWords, Words};
+use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::pseudo_v4;
-use crate::fields::{Fields, Values, place};
+use crate::fields::{Fields, FrameWords, Values, place};
 use crate::header::{self, be16, be32, half, word};
 use crate::layout::{At, Layout, by_head};
 use crate::port_set::PortSet;

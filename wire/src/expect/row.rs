@@ -1,9 +1,8 @@
 //! The path of a correct frame: compares everything that the frame must contain, without a branch. Apart from the code
 //! that determines why a frame is wrong, because the receiver spends its time here.
 
-use crate::batch::FrameWords;
 use crate::checksum::Sum;
-use crate::fields::place;
+use crate::fields::{FrameWords, place};
 use crate::header::{half, word};
 use crate::layout::{At, ENDS6};
 

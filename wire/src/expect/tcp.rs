@@ -4,8 +4,8 @@
 
 use super::Expect;
 use super::Mismatch;
-use crate::batch::FrameWords;
 use crate::checksum::{Sum, pseudo_v4};
+use crate::fields::FrameWords;
 use crate::header::{self, be16, be32, half, word};
 use crate::layout::{At, ENDS6, by_head};
 use crate::tcp::{Ends, HEADER, WINDOW, Wanted};

@@ -3,8 +3,9 @@
 //! not pay for it.
 
 use super::{HEADER, WINDOW};
-use crate::batch::{FrameWords, Words};
+use crate::batch::Words;
 use crate::checksum::{Sum, pseudo_v4};
+use crate::fields::FrameWords;
 use crate::header::{self, Mac, put16, put32};
 use crate::layout::{ENDS6, Layout};
 use crate::template::Template;
