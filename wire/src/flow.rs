@@ -3,7 +3,8 @@
 
 use crate::addr::AddrRange;
 use crate::divisor::Divisor;
-use crate::port_set::{PortSet, PortSetError};
+use crate::flow_error::FlowError;
+use crate::port_set::PortSet;
 use crate::range::PortRange;
 use crate::subscribers::{Inside, List, alike};
 pub use crate::subscribers::{Listed, SharedPorts};
@@ -24,40 +25,6 @@ pub struct Flow {
     pub remote_port: u16,
     /// Number of the Initiator's subscriber.
     pub subscriber: u32,
-}
-
-/// Why a flow space cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FlowError {
-    /// A range is empty or exceeds the last number.
-    #[error("{0} is empty or does not fit its number space: give a first value and at least one value")]
-    Range(&'static str),
-    /// More connections than a connection index can number.
-    #[error("the ranges span {0} flows; a flow space holds 1 to 4,294,967,296: narrow a range")]
-    TooMany(u128),
-    /// More connections than the ranges have flows.
-    #[error("{wanted} connections were asked for, but the ranges give only {have} flows: widen a range")]
-    TooFew {
-        /// Requested connections.
-        wanted: u64,
-        /// Available flows.
-        have: u64,
-    },
-    /// There is no such port set.
-    #[error(transparent)]
-    PortSet(#[from] PortSetError),
-    /// The port set of a subscriber does not contain the source ports.
-    #[error(
-        "a subscriber's port set has {have} ports, but its source ports are to be numbers {first} to {last} of it: use fewer, or a shorter PSID"
-    )]
-    SetTooSmall {
-        /// First place in the set.
-        first: u32,
-        /// Last place.
-        last: u64,
-        /// Ports of the set.
-        have: u32,
-    },
 }
 
 /// All flows of a measurement: which header values flow number f has, f in [0, `size`).
@@ -543,7 +510,7 @@ mod tests {
         let sharing =
             |subscribers, first: [u8; 4], p| FlowSpace::sharing(subscribers, first.into(), p, r, d).unwrap_err();
         let all = [192, 0, 2, 1];
-        assert_eq!(sharing(1, all, shared(9, 8, 0, 1)), FlowError::PortSet(PortSetError::Bits(9, 8)));
+        assert_eq!(sharing(1, all, shared(9, 8, 0, 1)), FlowError::PortSet(crate::PortSetError::Bits(9, 8)));
         let small = FlowError::SetTooSmall { first: 1, last: 8192, have: 8192 };
         assert_eq!(sharing(1, all, shared(0, 3, 1, 8192)), small);
         assert!(matches!(sharing(1, all, shared(0, 3, 1, 0)), FlowError::Range(_)));

@@ -2,7 +2,7 @@
 //! only needs the address and ports of a number.
 
 use crate::addr::AddrRange;
-use crate::flow::FlowError;
+use crate::flow_error::FlowError;
 use crate::port_set::PortSet;
 use crate::range::PortRange;
 use std::net::Ipv4Addr;
