@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod addr;
-pub mod background;
 pub mod batch;
 pub mod checksum;
 mod divisor;
@@ -14,6 +13,7 @@ pub mod expect;
 pub mod fields;
 pub mod flow;
 mod flow_error;
+pub mod foreground;
 pub mod header;
 pub mod layout;
 pub mod mix;
@@ -28,12 +28,12 @@ pub mod template;
 pub mod view;
 
 pub use addr::{AddrRange, Prefix4, Prefix6};
-pub use background::{Background, Foreground};
 pub use batch::{BATCH, Batch, Words};
 pub use expect::{Expect, Hops, Mismatch, OuterRange};
 pub use fields::{Fields, Source, Values};
 pub use flow::{Flow, FlowSpace, Listed, SharedPorts};
 pub use flow_error::FlowError;
+pub use foreground::Foreground;
 pub use header::Mac;
 pub use layout::{Address6, Ends6, Layout, Row, Rows};
 pub use mix::{MOST_SIZES, Mix, Sizes};
@@ -42,4 +42,4 @@ pub use port_set::{PortSet, PortSetError};
 pub use range::PortRange;
 pub use tag::{Kind, StreamId, Tag};
 pub use template::{Prepared, Template};
-pub use view::View;
+pub use view::{Background, View};

@@ -4,7 +4,6 @@
 
 use crate::expect::Expect;
 use crate::template::Template;
-use crate::view::View;
 
 /// One `T` for each size, in the order of a sequence that repeats.
 #[derive(Clone, Debug)]
@@ -37,14 +36,14 @@ impl<T> Sizes<T> {
     }
 
     /// The same sequence of other values.
-    fn map<U>(&self, f: impl FnMut(&T) -> U) -> Sizes<U> {
+    pub(crate) fn map<U>(&self, f: impl FnMut(&T) -> U) -> Sizes<U> {
         Sizes { sequence: self.sequence.clone(), kinds: self.kinds.iter().map(f).collect() }
     }
 }
 
 impl Sizes<usize> {
     /// The sequence of these sizes.
-    fn new(all: &[usize]) -> Sizes<usize> {
+    pub(crate) fn new(all: &[usize]) -> Sizes<usize> {
         let mut kinds: Vec<usize> = Vec::new();
         let mut sequence = Vec::with_capacity(all.len());
         for &size in all {
@@ -56,25 +55,5 @@ impl Sizes<usize> {
         }
         assert!(kinds.len() <= MOST_SIZES, "{} different frame sizes", kinds.len());
         Sizes { sequence, kinds }
-    }
-}
-
-impl View {
-    /// The same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without sizes.
-    /// Its own templates must be those of the largest size.
-    ///
-    /// # Panics
-    /// When there are more than [`MOST_SIZES`] different sizes, or a size cannot hold headers and tag.
-    #[must_use]
-    pub fn of_sizes(self, sizes: &[usize]) -> View {
-        if sizes.is_empty() {
-            return self;
-        }
-        let sizes = Sizes::new(sizes);
-        let sent = |template: &Template| sizes.map(|&size| template.resized(size));
-        let (left, right) = (sent(&self.left), sent(&self.right));
-        let expect_right = left.map(|sent| self.expect_right.of_sent(sent));
-        let expect_left = right.map(|sent| self.expect_left.of_sent(sent));
-        View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
     }
 }

@@ -2,7 +2,7 @@
 //! it, so that the engine is independent of technologies.
 
 use crate::header::Mac;
-use crate::{Background, Expect, FlowSpace, Mix, Permutation, PortRange, Template};
+use crate::{Expect, FlowSpace, Foreground, Mix, Permutation, PortRange, Sizes, Template};
 use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
@@ -34,6 +34,15 @@ pub struct View {
     pub background: Option<Background>,
 }
 
+/// What both sides send and expect as background, and how it is mixed with the foreground.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// The native frames. It keeps no connections.
+    pub view: Box<View>,
+    /// Which frames are foreground.
+    pub foreground: Foreground,
+}
+
 impl View {
     /// Connections (N).
     pub fn connections(&self) -> u64 {
@@ -58,6 +67,34 @@ impl View {
         }
         let [left, right] = [1, 2].map(|port| source_macs(port, n, seed));
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
+    }
+
+    /// The same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without sizes.
+    /// Its own templates must be those of the largest size.
+    ///
+    /// # Panics
+    /// When there are more than [`MOST_SIZES`](crate::MOST_SIZES) different sizes, or a size cannot hold headers and tag.
+    #[must_use]
+    pub fn of_sizes(self, sizes: &[usize]) -> View {
+        if sizes.is_empty() {
+            return self;
+        }
+        let sizes = Sizes::new(sizes);
+        let sent = |template: &Template| sizes.map(|&size| template.resized(size));
+        let (left, right) = (sent(&self.left), sent(&self.right));
+        let expect_right = left.map(|sent| self.expect_right.of_sent(sent));
+        let expect_left = right.map(|sent| self.expect_left.of_sent(sent));
+        View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
+    }
+
+    /// The same with native frames in addition to its own.
+    #[must_use]
+    pub fn beside(self, background: Option<Background>) -> View {
+        let mut view = View { background, ..self };
+        let native = view.background.iter().flat_map(|background| &background.view.magic_at);
+        let more: Vec<usize> = native.filter(|at| !view.magic_at.contains(at)).copied().collect();
+        view.magic_at.extend(more);
+        view
     }
 
     /// Length of the longest frame that either side sends or receives, without FCS: the size for which pools are made.

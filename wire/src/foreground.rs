@@ -1,21 +1,11 @@
-//! Native IPv6 frames in addition to those that the DUT translates or tunnels (RFC 8219, section 5.3).
-
-use crate::view::View;
+//! Which frames of a sender are foreground (the DUT translates or tunnels them) and which are native IPv6 (RFC 8219, section
+//! 5.3).
 
 /// Which frames of a sender are foreground frames: the frame with sequence number i is one if i mod n < m.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreground {
     m: u64,
     n: u64,
-}
-
-/// What both sides send and expect as background, and how it is mixed with the foreground.
-#[derive(Clone, Debug)]
-pub struct Background {
-    /// The native frames. It keeps no connections.
-    pub view: Box<View>,
-    /// Which frames are foreground.
-    pub foreground: Foreground,
 }
 
 impl Foreground {
@@ -46,18 +36,6 @@ const MILLION: u32 = 1_000_000;
 /// Greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
-}
-
-impl View {
-    /// The same with native frames in addition to its own.
-    #[must_use]
-    pub fn beside(self, background: Option<Background>) -> View {
-        let mut view = View { background, ..self };
-        let native = view.background.iter().flat_map(|background| &background.view.magic_at);
-        let more: Vec<usize> = native.filter(|at| !view.magic_at.contains(at)).copied().collect();
-        view.magic_at.extend(more);
-        view
-    }
 }
 
 #[cfg(test)]
