@@ -2,8 +2,8 @@
 //! addresses.
 
 use crate::axis::Fit;
+use crate::outside::{Outside, PortPool, Ports};
 use crate::parts::Plays;
-use crate::technology::{Outside, PortPool, Ports};
 use key::kind::{Kind, List, Maybe, Simple, addresses, ip6, list, maybe, own, ports, prefix4, prefix6, text_of};
 use key::{Value, Wrong, computed, needed, or};
 use plane::nat44::config::{Config, Inside as Host, StaticMapping};

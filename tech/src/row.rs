@@ -1,6 +1,5 @@
 //! The customers of a technology as rows with which a device under test is configured.
 
-use crate::gateway::why;
 use crate::tester::Flows;
 use plane::map::{Psid, Rule};
 use plane::translate::Pref64;
@@ -85,7 +84,7 @@ impl fmt::Display for RuleRow {
 /// # Errors
 /// When the prefix cannot embed them.
 pub(crate) fn embedded(flows: &Flows, provider: Prefix6, prefix: Prefix6) -> Result<Vec<CustomerRow>, String> {
-    let pref64 = Pref64::new(prefix, true).map_err(why)?;
+    let pref64 = Pref64::new(prefix, true).map_err(|e| e.to_string())?;
     let row = |ipv4: Prefix4| {
         let addr = Ipv6Addr::from_bits(pref64.to_ipv6(ipv4.addr.to_bits()).map_err(|e| format!("{e:?}"))?);
         let ipv6 = Prefix6 { addr, len: 96 + ipv4.len };
