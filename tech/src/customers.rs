@@ -1,6 +1,6 @@
 //! The customers of a MAP domain by number: all that exist, rule after rule in the order of their EA bits. They are
 //! counted in one place, which determines which customer a CE is, which ones the tester plays, and how many there are.
-use crate::map::{Map, MapRule};
+
 use plane::map::{Customer, Mapping, Rule, RuleError};
 use wire::PortSet;
 
@@ -25,11 +25,7 @@ impl Customers {
     ///
     /// # Errors
     /// The first invalid rule.
-    pub(crate) fn of(map: &Map) -> Result<Customers, RuleError> {
-        Customers::of_rules(&map.written().map(MapRule::rule).collect::<Vec<_>>())
-    }
-
-    fn of_rules(rules: &[Rule]) -> Result<Customers, RuleError> {
+    pub(crate) fn of(rules: &[Rule]) -> Result<Customers, RuleError> {
         let mappings: Vec<Mapping> = rules.iter().map(Rule::prepare).collect::<Result<_, _>>()?;
         let runs = (0..rules.len()).flat_map(|i| runs(rules, i)).collect();
         Ok(Customers { mappings, runs })
@@ -62,12 +58,6 @@ impl Customers {
         let sets = self.runs.iter().map(|run| self.mappings[run.rule].nth(run.first).ports);
         sets.min_by_key(|set| set.count())
     }
-}
-
-/// The ports that the tester uses for a listed subscriber: if the address is not shared, no system ports.
-pub(crate) fn used_ports(set: PortSet) -> PortSet {
-    // All ports except those below 2^(16-6).
-    if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }
 
 /// The customers that rule number `i` has among the others.
@@ -122,7 +112,7 @@ mod tests {
     /// Every customer that is counted, and no other, has its addresses and ports according to the domain's own
     /// look-ups.
     fn agree(rules: &[Rule]) -> Customers {
-        let (domain, customers) = (Domain::new(rules.to_vec()).unwrap(), Customers::of_rules(rules).unwrap());
+        let (domain, customers) = (Domain::new(rules.to_vec()).unwrap(), Customers::of(rules).unwrap());
         assert_eq!(customers.iter().count() as u64, customers.count());
         for (n, c) in (0..).zip(customers.iter()) {
             assert_eq!(customers.nth(n), Some(c));

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address_sharing;
 mod axis;
 mod axis_kind;
 mod customers;

@@ -1,8 +1,8 @@
 //! Lightweight 4over6 (RFC 7596): the lwB4 at the customer's edge, the lwAFTR at the provider's.
 
 use crate::Functions;
+use crate::address_sharing::{listed, seen, sharing};
 use crate::axis::{ALL_SUBSCRIBERS, Fit};
-use crate::customers::used_ports;
 use crate::ds_lite::grows_out;
 use crate::gateway::{Answers, Built, Job, TableLoad, why};
 use crate::laboratory::is_for_laboratories;
@@ -14,7 +14,6 @@ use crate::table::{Open, in_file};
 use crate::outside::{Outside, Ports};
 use crate::technology::{Entry, Technology, steering_of_edge};
 use crate::tester::{Flows, Setting};
-use arena::Array;
 use key::kind::{any_number, ip6, maybe, number, path, prefix4};
 use key::quantity::show_grouped;
 use key::{At, Chapter, Fault, Section, Table, computed, needed, or};
@@ -23,12 +22,11 @@ use plane::nat44::Nat44;
 use plane::tunnel::{OneTunnel, Tunnel};
 use plane::view::{self, Bed, Subscriber6, Tunnelled, ce, pe};
 use plane::{Chain, Steering};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::flow::SharedPorts;
-use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet, Prefix4, View};
+use wire::{AddrRange, PortSet, Prefix4, View};
 
 key::table! {
     /// Lightweight 4over6: the lwB4 is a NAT44 with the ports of a set in front of a tunnel, the lwAFTR keeps a binding table and
@@ -375,28 +373,4 @@ impl Technology for Lw4o6 {
     fn table_octets(&self) -> u64 {
         self.row().map_or(0, |row| 16 * row.count() + (264 << 10))
     }
-}
-
-/// The outside addresses and ports of a customer edge with this address range and port set, as the Responder may see
-/// them.
-pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
-    let first = if set == PortSet::ALL { 1024 } else { 1 };
-    view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
-}
-
-/// The flows of subscribers that share addresses from `first` on by port sets.
-pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
-    // The first ports of the set; a subscriber with all ports uses those of the scenario.
-    let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };
-    let ports = SharedPorts { offset, len, first: place, count: f.source_ports.count() };
-    FlowSpace::sharing(f.subscribers, first, ports, f.remote, f.destination_ports).map_err(why)
-}
-
-/// The flows of subscribers with these addresses and port sets.
-pub(crate) fn listed(f: &Flows, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, String> {
-    let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
-    for (row, (addr, set)) in rows.iter_mut().zip(each) {
-        *row = Listed { addr: addr.to_bits(), set: used_ports(set) };
-    }
-    FlowSpace::listed(rows, f.source_ports.count(), f.remote, f.destination_ports).map_err(why)
 }

@@ -1,11 +1,11 @@
 //! A MAP domain (RFC 7597, RFC 7599): its rules (one in the technology's own table, or several with a table each), the
 //! customer that a CE is, and the common code of MAP-E and MAP-T.
 
+use crate::address_sharing::{listed, seen, sharing, used_ports};
 use crate::axis::Fit;
-use crate::customers::{Customers, used_ports};
+use crate::customers::Customers;
 use crate::gateway::{TableLoad, why};
 use crate::laboratory::overlap;
-use crate::lw4o6::{listed, seen, sharing};
 use crate::outside::{Outside, Ports};
 use crate::parts::Plays;
 use crate::row::{CustomerRow, RuleRow};
@@ -50,7 +50,7 @@ key::table! {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct MapRule {
+struct MapRule {
     keys: RuleKeys,
     /// The path of its table, from the technology's: empty, or `.rule[2]`.
     path: String,
@@ -76,7 +76,7 @@ pub(crate) fn chapters<T: Table>(path: &str) -> Vec<Chapter> {
 }
 
 impl MapRule {
-    pub(crate) fn rule(&self) -> Rule {
+    fn rule(&self) -> Rule {
         let RuleKeys { ipv6, ipv4, ea_bits, psid_offset, .. } = self.keys;
         let psid = self.keys.psid_len.zip(self.keys.psid).map(|(len, value)| Psid { len, value });
         Rule { offset: psid_offset, psid, ..Rule::new(ipv6, ipv4, ea_bits) }
@@ -149,7 +149,7 @@ impl Map {
                 .at(rule.at("ipv6-prefix"), "the rule's prefix");
             return vec![fault.instead(format!("choose a `{key}` outside of all rules"))];
         }
-        let room = Customers::of(self).map_or(0, |customers| customers.count());
+        let room = self.all_customers().map_or(0, |customers| customers.count());
         if self.ce < room {
             return Vec::new();
         }
@@ -184,7 +184,7 @@ impl Map {
         }
     }
 
-    pub(crate) fn written(&self) -> impl Iterator<Item = &MapRule> {
+    fn written(&self) -> impl Iterator<Item = &MapRule> {
         self.written.iter()
     }
 
@@ -198,15 +198,20 @@ impl Map {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
 
+    /// All customers of the rules as written.
+    fn all_customers(&self) -> Result<Customers, RuleError> {
+        Customers::of(&self.written().map(MapRule::rule).collect::<Vec<_>>())
+    }
+
     pub(crate) fn customer(&self) -> Result<Customer, String> {
-        let all = Customers::of(self).map_err(why)?;
+        let all = self.all_customers().map_err(why)?;
         let room = || format!("the rules have room for {} customers; ce = {} is none", all.count(), self.ce);
         all.nth(self.ce).ok_or_else(room)
     }
 
     /// The first customers of the domain.
     fn customers(&self, n: u32) -> Result<Vec<Customer>, String> {
-        let all = Customers::of(self).map_err(why)?;
+        let all = self.all_customers().map_err(why)?;
         let found: Vec<Customer> = all.iter().take(n as usize).collect();
         if found.len() < n as usize {
             return Err(format!("{n} subscribers, but the rules have room for {} customers", all.count()));
@@ -291,7 +296,7 @@ impl Map {
     /// Addresses and ports of the customer that the CE is; for a provider edge the addresses of all customers, and the
     /// smallest port set.
     pub(crate) fn outside(&self, plays: Plays) -> Option<Outside> {
-        let all = Customers::of(self).ok()?;
+        let all = self.all_customers().ok()?;
         let (pool, set) = if plays == Plays::Pe {
             let range = |rule: &MapRule| (path(rule), all_of(rule.keys.ipv4));
             let set = all.smallest_set()?;
@@ -324,7 +329,7 @@ impl Map {
                 "give a shorter `ipv4-prefix` and more `ea-bits`",
             ),
             ("subscribers", _) => {
-                let room = Customers::of(self).map_or(0, |all| all.count());
+                let room = self.all_customers().map_or(0, |all| all.count());
                 Fit::UpTo(room, "as many as the EA bits tell apart", "give more `ea-bits`")
             }
             _ => Fit::Lacks,
@@ -335,7 +340,7 @@ impl Map {
         flows.subscribers = value as u32;
         if axis == "rules" {
             self.rules = value;
-            flows.subscribers = Customers::of(self).map_or(0, |all| all.count()) as u32;
+            flows.subscribers = self.all_customers().map_or(0, |all| all.count()) as u32;
         }
     }
 
@@ -347,7 +352,7 @@ impl Map {
     /// Faults of traffic that a CE, alone or in front of its relay, would not send to the tester's remote hosts, and of
     /// a CE that the tester cannot measure.
     pub(crate) fn faults_in_test(&self, plays: Plays, flows: &Flows) -> Vec<Fault> {
-        let own = Customers::of(self).ok().and_then(|all| all.nth(self.ce));
+        let own = self.all_customers().ok().and_then(|all| all.nth(self.ce));
         let Some(own) = own.filter(|_| plays != Plays::Pe) else { return Vec::new() };
         let mut faults = Vec::new();
         if own.ipv4.len < 16 {
