@@ -5,8 +5,7 @@ use crate::declare::{Key, Table};
 use crate::did_you_mean::did_you_mean;
 use crate::fault::Fault;
 use crate::section::join;
-use crate::tree::{Entry, Tree, TreeTable};
-use crate::value::Value;
+use crate::tree::{Entry, Tree, TreeTable, Value};
 
 /// One table of a file.
 pub struct Chapter {

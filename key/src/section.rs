@@ -4,10 +4,11 @@
 use crate::declare::{Absent, Default, Table};
 use crate::fault::{At, Fault};
 use crate::kind::Kind;
+use crate::read::default_value;
 use crate::source::SourceSpan;
 use crate::spans::Spans;
-use crate::tree::{Node, Tree, TreeTable, default_value};
-use crate::value::{Value, Wrong};
+use crate::tree::{Node, Tree, TreeTable, Value};
+use crate::wrong::Wrong;
 
 /// A tree while it is read.
 pub struct Sections<'a> {

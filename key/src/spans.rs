@@ -2,8 +2,7 @@
 //! `technology.map-e.rule[1].ea-bits`.
 
 use crate::source::SourceSpan;
-use crate::tree::{Entry, Node, Tree, TreeTable};
-use crate::value::Value;
+use crate::tree::{Entry, Node, Tree, TreeTable, Value};
 use std::collections::HashSet;
 
 /// The spans of a file by the paths of its keys.
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
 
     fn spans_of(text: &str) -> Spans {
-        let (tree, faults) = crate::tree::read("f", text);
+        let (tree, faults) = crate::read("f", text);
         assert!(faults.is_empty());
         Spans::of(&tree)
     }

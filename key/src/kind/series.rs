@@ -3,8 +3,8 @@
 use super::{Kind, Number, Parsed, Shape};
 use crate::quantity;
 use crate::section::Refuse;
-use crate::tree::Node;
-use crate::value::{Value, Wrong};
+use crate::tree::{Node, Value};
+use crate::wrong::Wrong;
 use serde_json::json;
 
 /// The most values of one range.
