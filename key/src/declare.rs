@@ -1,7 +1,8 @@
 //! The declaration of a table: its keys, and the macro that turns them into a struct, a reader and a description.
 
+use crate::default::Default;
 use crate::kind::{Kind, Shape};
-use crate::section::Section;
+use crate::section::{Section, Sections};
 
 /// The declaration of a key: one row of the reference page.
 pub struct Key {
@@ -13,56 +14,6 @@ pub struct Key {
     pub default: Default,
     /// The form of its value.
     pub shape: fn() -> Shape,
-}
-
-/// What holds where a file does not have a key: a value, words, or an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Default {
-    pub(crate) absent: Absent,
-    /// Whether the value decides if a run conforms to the RFCs: `--full` does not use the value of the quick run.
-    pub conforming: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Absent {
-    /// This value, as written in a file.
-    Written(&'static str),
-    /// No value, or one computed from other values, as this text says.
-    Computed(&'static str),
-    /// An error; this is an example of a value.
-    Needed(&'static str),
-}
-
-/// The default is this value, as it would be written in the file.
-pub const fn or(written: &'static str) -> Default {
-    Default { absent: Absent::Written(written), conforming: false }
-}
-
-/// Without the key there is no value; these words say what holds then.
-pub const fn computed(words: &'static str) -> Default {
-    Default { absent: Absent::Computed(words), conforming: false }
-}
-
-/// The key must be there; an example as it would be written.
-pub const fn needed(example: &'static str) -> Default {
-    Default { absent: Absent::Needed(example), conforming: false }
-}
-
-impl Default {
-    /// Marks a key whose value decides whether a run conforms to the RFCs.
-    #[must_use]
-    pub const fn conforms(self) -> Default {
-        Default { conforming: true, ..self }
-    }
-
-    /// As the reference page shows it.
-    pub(crate) fn shown(&self) -> String {
-        match self.absent {
-            Absent::Written(text) => format!("`{}`", crate::section::as_toml(text)),
-            Absent::Computed(words) => words.to_owned(),
-            Absent::Needed(_) => "must be given".to_owned(),
-        }
-    }
 }
 
 impl Key {
@@ -80,6 +31,13 @@ pub trait Table: Sized {
     fn keys() -> Vec<&'static Key>;
     /// Reads it; faults go to the section. None where a value is missing or refused and has no default.
     fn read(section: &mut Section<'_>) -> Option<Self>;
+}
+
+impl Sections<'_> {
+    /// Reads the table at a dotted path; an absent one has its defaults.
+    pub fn table<T: Table>(&mut self, path: &str) -> Option<T> {
+        T::read(&mut self.section(path))
+    }
 }
 
 /// Checks that a kind has the type of its field.

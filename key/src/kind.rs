@@ -6,7 +6,7 @@ pub use series::{Series, series};
 
 use crate::did_you_mean::did_you_mean;
 use crate::quantity::{self, WrittenRate};
-use crate::section::Refuse;
+use crate::source::SourceSpan;
 use crate::tree::{Node, Value};
 use crate::wrong::Wrong;
 use method::{Count, Nanos};
@@ -57,6 +57,9 @@ pub trait Kind {
         self.parse(&node.value).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }
 }
+
+/// What a kind calls for every part of a value that it refuses: path, words, and why.
+pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
 
 /// A kind that is no more than a function and a description.
 pub struct Simple<T> {

@@ -10,6 +10,7 @@
 mod book;
 #[doc(hidden)]
 pub mod declare;
+mod default;
 mod did_you_mean;
 mod fault;
 pub mod kind;
@@ -24,12 +25,13 @@ mod tree;
 mod wrong;
 
 pub use book::{Book, Chapter, Slip, Variants};
-pub use declare::{Default, Key, Table, computed, needed, or};
+pub use declare::{Key, Table};
+pub use default::{Default, computed, needed, or};
 pub use did_you_mean::did_you_mean;
 pub use fault::{At, Complaints, Fault};
-pub use kind::{Kind, Shape};
+pub use kind::{Kind, Refuse, Shape};
 pub use read::{override_value, read};
-pub use section::{Refuse, Section, Sections, Several};
+pub use section::{Section, Sections, Several};
 pub use source::{Source, SourceSpan};
 pub use spans::Spans;
 pub use tree::{Entry, Node, Tree, TreeTable, Value};

@@ -1,8 +1,7 @@
 //! The JSON Schema of a kind of file, from which editors complete and check TOML.
 
 use crate::book::{Book, Chapter};
-use crate::declare::Absent;
-use crate::section::as_toml;
+use crate::default::{Absent, as_toml};
 use serde_json::{Map, Value as Json, json};
 
 impl Book {

@@ -1,14 +1,13 @@
 //! Reads the tables of a tree. A refused value becomes a fault and reading continues, so that all errors are shown at
 //! once.
 
-use crate::declare::{Absent, Default, Table};
+use crate::default::{Absent, Default};
 use crate::fault::{At, Fault};
 use crate::kind::Kind;
 use crate::read::default_value;
 use crate::source::SourceSpan;
 use crate::spans::Spans;
 use crate::tree::{Node, Tree, TreeTable, Value};
-use crate::wrong::Wrong;
 
 /// A tree while it is read.
 pub struct Sections<'a> {
@@ -28,11 +27,6 @@ impl<'a> Sections<'a> {
     /// Begins to read a tree.
     pub fn of(tree: &'a Tree) -> Sections<'a> {
         Sections { tree, spans: Spans::of(tree), faults: Vec::new(), several: None }
-    }
-
-    /// Reads the table at a dotted path; an absent one has its defaults.
-    pub fn table<T: Table>(&mut self, path: &str) -> Option<T> {
-        T::read(&mut self.section(path))
     }
 
     /// The table at a dotted path; an absent one reads as empty.
@@ -177,14 +171,6 @@ fn default_of<T, K: Kind<Out = T>>(kind: &K, default: Default) -> Option<T> {
     }
 }
 
-/// A value as TOML has it: bare words get quotes.
-pub(crate) fn as_toml(text: &str) -> String {
-    match default_value(text).value {
-        Value::Text(words) if !text.starts_with('"') => format!("\"{words}\""),
-        _ => text.to_owned(),
-    }
-}
-
 /// A table as its heading has it; of an array of tables without the number.
 fn heading(path: &str) -> String {
     path.rsplit_once('[').map_or_else(|| format!("[{path}]"), |(array, _)| format!("[[{array}]]"))
@@ -194,6 +180,3 @@ fn heading(path: &str) -> String {
 pub(crate) fn join(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
-
-/// What a kind calls for every part of a value that it refuses: path, words, and why.
-pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;

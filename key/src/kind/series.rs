@@ -1,8 +1,7 @@
 //! Values of an axis: numbers, and ranges of several values: `"1M..64M double"`.
 
-use super::{Kind, Number, Parsed, Shape};
+use super::{Kind, Number, Parsed, Refuse, Shape};
 use crate::quantity;
-use crate::section::Refuse;
 use crate::tree::{Node, Value};
 use crate::wrong::Wrong;
 use serde_json::json;

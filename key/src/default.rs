@@ -1,0 +1,62 @@
+//! Defaults of keys: what holds where a file does not have a key.
+
+use crate::read::default_value;
+use crate::tree::Value;
+
+/// What holds where a file does not have a key: a value, words, or an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Default {
+    pub(crate) absent: Absent,
+    /// Whether the value decides if a run conforms to the RFCs: `--full` does not use the value of the quick run.
+    pub conforming: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// This value, as written in a file.
+    Written(&'static str),
+    /// No value, or one computed from other values, as this text says.
+    Computed(&'static str),
+    /// An error; this is an example of a value.
+    Needed(&'static str),
+}
+
+/// The default is this value, as it would be written in the file.
+pub const fn or(written: &'static str) -> Default {
+    Default { absent: Absent::Written(written), conforming: false }
+}
+
+/// Without the key there is no value; these words say what holds then.
+pub const fn computed(words: &'static str) -> Default {
+    Default { absent: Absent::Computed(words), conforming: false }
+}
+
+/// The key must be there; an example as it would be written.
+pub const fn needed(example: &'static str) -> Default {
+    Default { absent: Absent::Needed(example), conforming: false }
+}
+
+impl Default {
+    /// Marks a key whose value decides whether a run conforms to the RFCs.
+    #[must_use]
+    pub const fn conforms(self) -> Default {
+        Default { conforming: true, ..self }
+    }
+
+    /// As the reference page shows it.
+    pub(crate) fn shown(&self) -> String {
+        match self.absent {
+            Absent::Written(text) => format!("`{}`", as_toml(text)),
+            Absent::Computed(words) => words.to_owned(),
+            Absent::Needed(_) => "must be given".to_owned(),
+        }
+    }
+}
+
+/// A value as TOML has it: bare words get quotes.
+pub(crate) fn as_toml(text: &str) -> String {
+    match default_value(text).value {
+        Value::Text(words) if !text.starts_with('"') => format!("\"{words}\""),
+        _ => text.to_owned(),
+    }
+}
