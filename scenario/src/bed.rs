@@ -10,9 +10,9 @@ pub use place::{GuestKind, On};
 pub use software::{Asked, Forwards, Software};
 pub use t0::{T0, read_t0, t0_file};
 
-use crate::reader::text_of;
+use crate::Dut;
+use crate::file::{ScenarioError, text_of};
 use crate::tables::NextHop;
-use crate::{Dut, ScenarioError};
 use key::kind::{
     Choice, choice, duration, ip, ip6, list, mac, maybe, number, or_word, own, path, rate, text, text_of as words,
     yes_or_no,

@@ -1,9 +1,9 @@
 //! The file of `natmeter gateway`: interfaces, addresses and one technology, in the tables that scenarios have
 //! too. Read like a scenario, so that mistakes are shown in the same way.
 
-use crate::reader::text_of;
+use crate::Technologies;
+use crate::file::{ScenarioError, text_of};
 use crate::tables::{GatewayKeys, SideKeys, book};
-use crate::{ScenarioError, Technologies};
 use key::{At, Complaints, Fault, Sections, Spans};
 use std::path::{Path, PathBuf};
 use tech::{Plays, Technology};

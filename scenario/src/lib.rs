@@ -15,6 +15,7 @@ mod cell;
 mod conformance;
 mod cores;
 pub mod exclude;
+mod file;
 mod foreground;
 mod frame_size;
 pub mod gateway;
@@ -43,6 +44,7 @@ mod words;
 pub use cell::Cell;
 pub use conformance::{TestBed, conformance, label};
 pub use cores::{BoxCores, Cores};
+pub use file::{LONGEST_FILE, ScenarioError};
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
@@ -51,7 +53,7 @@ pub use procedure::{
     OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
-pub use reader::{LONGEST_FILE, Loaded, Options, ScenarioError, about, parse, parse_recorded, read};
+pub use reader::{Loaded, Options, about, parse, parse_recorded, read};
 pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;

@@ -4,6 +4,7 @@
 
 use crate::axis::Swept;
 use crate::bed::{self, Bed, BedText};
+use crate::file::{ScenarioError, text_of};
 use crate::over_bed;
 use crate::overrides;
 use crate::procedure::{self, Procedures};
@@ -28,7 +29,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use tech::{AXES, FRAME_SIZE, Plays, RFC_8219, Technology};
 
@@ -85,49 +85,12 @@ impl Loaded {
     }
 }
 
-/// Why there is no scenario.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The file cannot be read.
-    #[error("reading {}: {why}; name a file that you may read, such as scenarios/quickstart.toml", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// The text has mistakes.
-    #[error(transparent)]
-    Wrong(#[from] Complaints),
-}
-
 /// What a scenario's text says about itself.
 pub fn about(text: &str) -> Option<String> {
     let (tree, _) = key::read("", text);
     tree.root
         .get("about")
         .and_then(|entry| if let Value::Text(about) = &entry.node.value { Some(about.clone()) } else { None })
-}
-
-/// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
-/// their own.
-pub const LONGEST_FILE: u64 = 1 << 20;
-
-/// The text of a scenario or of a gateway's file.
-pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
-    let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
-    let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;
-    // Reading a pipe could block for ever.
-    if !metadata.is_file() {
-        return Err(unreadable("this is not a regular file".to_owned()));
-    }
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
-    file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
-    if text.len() as u64 > LONGEST_FILE {
-        return Err(unreadable("the file is longer than 1 MiB".to_owned()));
-    }
-    Ok(text)
 }
 
 /// Reads and checks a scenario file.

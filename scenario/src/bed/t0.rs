@@ -1,8 +1,7 @@
 //! T0: what the tester's ports can do, cabled to each other. A file beside the bed file keeps it.
 
 use super::Bed;
-use crate::ScenarioError;
-use crate::reader::text_of;
+use crate::file::{ScenarioError, text_of};
 use crate::tables::Traffic;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,42 @@
+//! Reads the text of a file (scenario, test bed, gateway); the error of a file that cannot be used.
+
+use key::Complaints;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Why there is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("reading {}: {why}; name a file that you may read, such as scenarios/quickstart.toml", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The text has mistakes.
+    #[error(transparent)]
+    Wrong(#[from] Complaints),
+}
+
+/// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
+/// their own.
+pub const LONGEST_FILE: u64 = 1 << 20;
+
+/// The text of a file.
+pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
+    let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
+    let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;
+    // Reading a pipe could block for ever.
+    if !metadata.is_file() {
+        return Err(unreadable("this is not a regular file".to_owned()));
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
+    file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
+    if text.len() as u64 > LONGEST_FILE {
+        return Err(unreadable("the file is longer than 1 MiB".to_owned()));
+    }
+    Ok(text)
+}
