@@ -60,10 +60,10 @@ pub use search_error::SearchError;
 pub use search_keys::{Alpha, WarmStart};
 pub use settle::SLACK;
 pub use summary::{Summary, impair_in_words, show_ends, show_range, technologies};
-pub use tables::{Capture, Impair, KernelNat44, Measure, Sequence, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
+pub use tables::{Capture, Impair, KernelNat44, Measure, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
 pub use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Plays, Technology};
 pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
-pub use uncleared::WithoutClear;
+pub use words::{Sequence, WithoutClear};
 
 pub use imix::Imix;
 use method::metric::CONN_TABLE_CAPACITY;

@@ -12,8 +12,7 @@ use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
-use crate::uncleared::{WITHOUT_CLEAR, WithoutClear};
-use crate::words::{ORDERS, Popularities, SEQUENCES, TABLES};
+use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
     series, share, share_or_none, text, yes_or_no,
@@ -28,27 +27,6 @@ use std::path::PathBuf;
 use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, PLAYS, Plays};
 use wire::view::MOST_SOURCE_MACS;
 use wire::{AddrRange, Mac, PortRange};
-
-/// Order in which the measurements of a run are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sequence {
-    /// The points in order; at each point every metric with all repetitions.
-    #[default]
-    PointByPoint,
-    /// Each metric at all points, then its next repetition: 1, 2, 3, 1, 2, 3, …
-    Interleaved,
-}
-
-impl Sequence {
-    /// Returns its name in scenarios and run folders.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sequence::PointByPoint => "point-by-point",
-            Sequence::Interleaved => "interleaved",
-        }
-    }
-}
 
 /// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,31 +2,11 @@
 //! either the connections of earlier ones have timed out, or the new ones have source ports that are not in the table.
 
 use crate::bed::Asked;
+use crate::words::WithoutClear;
 use crate::{Dut, Scenario};
-use key::kind::Choice;
 use method::{Count, Nanos};
 use tech::{Flows, Plays};
 use wire::PortRange;
-
-/// What happens before each phase 1 on a box without the hook `clear`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WithoutClear {
-    /// A wait until all earlier connections have timed out.
-    #[default]
-    Wait,
-    /// Source ports whose connections have timed out.
-    FreshPorts,
-}
-
-/// The words for [`WithoutClear`].
-pub(crate) const WITHOUT_CLEAR: &[Choice<WithoutClear>] = &[
-    ("wait", WithoutClear::Wait, "natmeter waits until the connections of all earlier phases 1 have timed out"),
-    (
-        "fresh-ports",
-        WithoutClear::FreshPorts,
-        "source ports that no phase 1 used whose connections may still be in the table",
-    ),
-];
 
 /// Number of parts of the source ports in a scenario without port ranges.
 pub(crate) const PARTS: Count = 16;

@@ -1,6 +1,5 @@
-//! The words that the keys of `[traffic]` and `[measure]` take.
+//! The words that the keys of `[traffic]` and `[measure]` take, and what they stand for.
 
-use crate::tables::Sequence;
 use key::kind::{Choice, Kind, Shape, choice};
 use key::{Value, Wrong};
 use method::simulated::WhenFull;
@@ -44,7 +43,28 @@ pub(crate) const TABLES: &[Choice<ResponderTable>] = &[
     ("update", ResponderTable::Update, "every right frame overwrites the four-tuple of its connection"),
 ];
 
-/// Orders of the measurements.
+/// Order in which the measurements of a run are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sequence {
+    /// The points in order; at each point every metric with all repetitions.
+    #[default]
+    PointByPoint,
+    /// Each metric at all points, then its next repetition: 1, 2, 3, 1, 2, 3, …
+    Interleaved,
+}
+
+impl Sequence {
+    /// Returns its name in scenarios and run folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sequence::PointByPoint => "point-by-point",
+            Sequence::Interleaved => "interleaved",
+        }
+    }
+}
+
+/// The words for [`Sequence`].
 pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
     (
         "interleaved",
@@ -52,4 +72,24 @@ pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
         "repetitions alternate between the points, so that host noise spreads over all",
     ),
     ("point-by-point", Sequence::PointByPoint, "all repetitions of a point in a row"),
+];
+
+/// What happens before each phase 1 on a box without the hook `clear`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WithoutClear {
+    /// A wait until all earlier connections have timed out.
+    #[default]
+    Wait,
+    /// Source ports whose connections have timed out.
+    FreshPorts,
+}
+
+/// The words for [`WithoutClear`].
+pub(crate) const WITHOUT_CLEAR: &[Choice<WithoutClear>] = &[
+    ("wait", WithoutClear::Wait, "natmeter waits until the connections of all earlier phases 1 have timed out"),
+    (
+        "fresh-ports",
+        WithoutClear::FreshPorts,
+        "source ports that no phase 1 used whose connections may still be in the table",
+    ),
 ];
