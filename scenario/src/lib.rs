@@ -22,6 +22,7 @@ pub mod gateway;
 mod imix;
 #[cfg(test)]
 mod long_files;
+mod nat;
 mod over_bed;
 mod overrides;
 mod point;

@@ -2,7 +2,7 @@
 //! all combinations of the ranges (RFC 9693, section 4.4). The range of source ports is large and, if possible, the same
 //! for every N; the range of destination ports varies (RFC 9693, section 5.1).
 
-use crate::rules::{Nat, usable};
+use crate::nat::{Nat, usable};
 use crate::uncleared::PARTS;
 use crate::{Dut, Scenario};
 use method::Count;

@@ -1,12 +1,10 @@
 //! Keys by which searches save time: warm starts, one phase 1 for many trials, a known policy of a full table; and the share of
 //! the rate at which connections are validated.
 
-use crate::rules::Nat;
-use crate::{Dut, Scenario};
+use crate::Scenario;
 use key::kind::{Choice, Kind, Shape, share, words_of};
 use key::quantity::count;
 use key::{Value, Wrong};
-use method::Nanos;
 use method::procedure::capacity_known::Policy;
 use serde_json::json;
 
@@ -93,13 +91,6 @@ impl Kind for Policies {
             words,
             json!({ "type": "string", "pattern": "^(refuse-new|drop-oldest|collect-[0-9][0-9_]*[kKMG]?)$" }),
         )
-    }
-}
-
-impl Dut {
-    /// Time after which it forgets a connection without frames; `None` if it is not known.
-    pub fn udp_timeout(&self) -> Option<Nanos> {
-        Some(Nat::of(self)?.state?.udp_timeout())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which connections are held and which come and go in measurements of the churn rate.
 
+use crate::nat::Nat;
 use crate::quantity::show_grouped;
-use crate::rules::Nat;
 use crate::{Dut, Scenario};
 use key::kind::{maybe, number, rate, seconds_from, share};
 use key::quantity::WrittenRate;

@@ -1,8 +1,8 @@
 //! Rules about addresses: only laboratory addresses (RFC 6815), in three disjoint networks.
 
-use super::nat::Nat;
-use super::{Check, technology_path};
+use super::Check;
 use crate::Dut;
+use crate::nat::{Nat, technology_path};
 use crate::summary::show_range;
 use key::Fault;
 use std::net::Ipv4Addr;

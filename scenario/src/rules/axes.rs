@@ -1,9 +1,9 @@
 //! Axes of `[sweep]`: each is of a device of the scenario, has room for its values, and leaves the ports that are needed at
 //! every point.
 
-use super::nat::outside_ports;
 use super::{Check, quoted};
 use crate::axis::Swept;
+use crate::nat::outside_ports;
 use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
 use key::Fault;

@@ -1,7 +1,8 @@
 //! The link, the tester and the frames fit the devices.
 
-use super::{Check, dut_at, technology_path};
+use super::{Check, dut_at};
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
+use crate::nat::technology_path;
 use crate::quantity::show_time;
 use crate::{Dut, Impair, Link};
 use key::{At, Fault};

@@ -1,9 +1,10 @@
 //! What a scenario asks of the box between two ports, and which hook serves it.
 
-use super::{Check, dut_at, technology_path};
+use super::{Check, dut_at};
 use crate::Dut;
 use crate::bed::software::{self, Asked, Part};
 use crate::bed::{Bed, BoxKeys};
+use crate::nat::technology_path;
 use crate::quantity::show_time;
 use key::{At, Fault};
 use method::Nanos;

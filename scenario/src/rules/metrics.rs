@@ -1,8 +1,8 @@
 //! Metrics: each is known, can be measured, applies to a device, and comes after what it needs; and its trials end before
 //! connections or sequence numbers do.
 
-use super::nat::Nat;
 use super::{Check, dut_at};
+use crate::nat::Nat;
 use crate::procedure::is_of_tcp;
 use crate::quantity::{show_grouped, show_time};
 use crate::search::show;

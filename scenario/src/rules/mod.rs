@@ -14,7 +14,6 @@ mod flows;
 mod foreground;
 mod imix;
 mod metrics;
-mod nat;
 mod networks;
 mod overload;
 mod popularity;
@@ -23,9 +22,7 @@ mod search_keys;
 mod shares;
 mod tcp;
 
-pub(crate) use nat::Nat;
-pub(crate) use ports::usable;
-
+use crate::nat::technology_path;
 use crate::procedure::is_of_tcp;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
@@ -152,11 +149,6 @@ pub(crate) fn sends_data(metric: &str) -> bool {
 /// Where the table of a device stands.
 fn dut_at(dut: &Dut) -> At {
     At::key(format!("dut.{}", dut.kind()))
-}
-
-/// The path of a technology's table.
-fn technology_path(technology: &dyn tech::Technology) -> String {
-    format!("technology.{}", technology.name())
 }
 
 /// A count as it is written.

@@ -1,7 +1,8 @@
 //! Rules about several networks on each side: only a router has routes to them (RFC 2544, section 12).
 
-use super::{Check, dut_at, technology_path};
+use super::{Check, dut_at};
 use crate::Dut;
+use crate::nat::technology_path;
 use key::{At, Fault};
 use tech::is_laboratory_prefix;
 use wire::Prefix6;

@@ -1,8 +1,8 @@
 //! A NAT's ports: each inside address and port finds an outside one, and what a customer with a port set sends fits the set.
 
-use super::nat::Nat;
 use super::shares::ports_in_use;
 use super::{Check, dut_at};
+use crate::nat::{Nat, usable};
 use crate::quantity::show_grouped;
 use crate::{Dut, Scenario};
 use key::{At, Fault};
@@ -145,11 +145,6 @@ impl Check<'_> {
             format!("write source-ports = \"{least}-{last}\", half of the set, and more destination ports; or a shorter PSID")
         }));
     }
-}
-
-/// Ports of a set that a customer edge assigns: never port 0, and of a complete address no well-known port.
-pub(crate) fn usable(set: PortSet) -> u64 {
-    if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }
 
 /// Warns of a customer edge whose port set is more than half in use. An edge that searches for a free port takes longer

@@ -2,8 +2,8 @@
 //! worker, quotas, port blocks. Without these rules natmeter would report a failure of a device that rightly refuses
 //! connections.
 
-use super::nat::Nat;
-use super::{Check, dut_at, technology_path};
+use super::{Check, dut_at};
+use crate::nat::{Nat, technology_path};
 use crate::quantity::{show_count, show_grouped};
 use crate::settle::{SLACK, fullest};
 use crate::{Dut, Plays, Scenario, Technology};

@@ -1,11 +1,11 @@
-//! What the rules know of a device's NAT, whatever the device is.
+//! A device's NAT, whatever the device is: its outside addresses and ports, and how it keeps state.
 
-use super::technology_path;
 use crate::{Dut, KernelNat44};
 use method::{Count, Nanos};
-use tech::{Mapping, Outside, Ports};
+use tech::{Mapping, Outside, Ports, Technology};
+use wire::PortSet;
 
-/// A NAT, or what shares addresses by ports without state, as rules see it.
+/// A NAT, or what shares addresses by ports without state, as rules and port ranges see it.
 pub(crate) struct Nat {
     /// Its outside addresses and ports, with whole paths.
     pub(crate) outside: Outside,
@@ -16,20 +16,16 @@ pub(crate) struct Nat {
 /// How a NAT keeps state.
 pub(crate) struct NatState {
     table_path: String,
-    pub(super) mapping: Mapping,
+    pub(crate) mapping: Mapping,
     /// Sessions that its table holds; none where it is made as large as needed.
-    pub(super) sessions: Option<Count>,
+    pub(crate) sessions: Option<Count>,
+    /// Time after which it forgets a connection without frames.
     pub(crate) udp_timeout: Nanos,
 }
 
 impl NatState {
-    /// Time after which it forgets a connection without frames.
-    pub(crate) fn udp_timeout(&self) -> Nanos {
-        self.udp_timeout
-    }
-
     /// The path of one of its keys.
-    pub(super) fn path(&self, key: &str) -> String {
+    pub(crate) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.table_path)
     }
 }
@@ -76,8 +72,15 @@ impl Nat {
     }
 }
 
+impl Dut {
+    /// Time after which it forgets a connection without frames; `None` if it is not known.
+    pub fn udp_timeout(&self) -> Option<Nanos> {
+        Some(Nat::of(self)?.state?.udp_timeout)
+    }
+}
+
 /// Outside ports of an address of a device's pool.
-pub(super) fn outside_ports(dut: &Dut) -> Option<u64> {
+pub(crate) fn outside_ports(dut: &Dut) -> Option<u64> {
     match dut {
         Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
             technology.port_pool().map(|pool| pool.ports)
@@ -85,4 +88,14 @@ pub(super) fn outside_ports(dut: &Dut) -> Option<u64> {
         Dut::Kernel { nat44, .. } => nat44.as_ref().map(|nat44| nat44.pool_ports.count().into()),
         Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => None,
     }
+}
+
+/// Ports of a set that a customer edge assigns: never port 0, and of a complete address no well-known port.
+pub(crate) fn usable(set: PortSet) -> u64 {
+    if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
+}
+
+/// The path of a technology's table.
+pub(crate) fn technology_path(technology: &dyn Technology) -> String {
+    format!("technology.{}", technology.name())
 }
