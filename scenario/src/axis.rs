@@ -7,17 +7,8 @@ use method::{Count, Direction};
 use std::borrow::Cow;
 use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, OF_TRAFFIC, TABLE};
 
-pub use crate::axis_values::AxisValues;
+pub use crate::axis_values::{AxisValues, Swept};
 pub use tech::{AXES, Axis, Fit};
-
-/// An axis with the values that are measured, as a scenario has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
-    /// Name of the axis, as in [`AXES`].
-    pub axis: String,
-    /// Its values, in the order written.
-    pub values: Vec<Count>,
-}
 
 /// The axes that a point has, with their values, in the order of [`AXES`].
 pub fn in_order(values: &AxisValues) -> impl Iterator<Item = (&'static Axis, Count)> {

@@ -1,4 +1,5 @@
-//! The values of a point's axes, and how files write them: numbers, and words where an axis has words.
+//! Axes with the values that a scenario measures, the values of a point's axes, and how files write these: numbers, and
+//! words where an axis has words.
 
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,6 +11,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tech::Axis;
+
+/// An axis with the values that are measured, as a scenario has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Name of the axis, as in [`AXES`](tech::AXES).
+    pub axis: String,
+    /// Its values, in the order written.
+    pub values: Vec<Count>,
+}
 
 /// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! The mix of foreground frames, which the device translates or tunnels, and native IPv6 (RFC 8219, section 5.3): one for the
 //! scenario, or those that it sweeps.
 
-use crate::axis::Swept;
+use crate::axis_values::Swept;
 use crate::quantity::show_share;
 use crate::{Dut, Scenario, Traffic};
 use method::Count;

@@ -1,6 +1,6 @@
 //! Frame sizes: one for the scenario, or those that it sweeps; and how long frames a link carries.
 
-use crate::axis::Swept;
+use crate::axis_values::Swept;
 use crate::{Dut, Scenario};
 use tech::{FRAME_SIZE, Fit};
 

@@ -110,7 +110,7 @@ pub struct Scenario {
     /// Connections (N; one entry 0 for stateless scenarios) and cores of the DUT.
     pub sweep: Sweep,
     /// Further axes with their values, in the order of `tech::AXES`.
-    pub axes: Vec<axis::Swept>,
+    pub axes: Vec<axis_values::Swept>,
     /// What is measured and how.
     pub measure: Measure,
     /// Parameters of single procedures.

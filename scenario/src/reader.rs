@@ -2,7 +2,7 @@
 
 #![allow(clippy::option_option, reason = "none where a value was refused; `Some(None)` where the file has none")]
 
-use crate::axis::Swept;
+use crate::axis_values::Swept;
 use crate::bed::{self, Bed, BedText};
 use crate::file::{ScenarioError, text_of};
 use crate::over_bed;

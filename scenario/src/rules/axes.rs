@@ -2,7 +2,7 @@
 //! every point.
 
 use super::{Check, quoted};
-use crate::axis::Swept;
+use crate::axis_values::Swept;
 use crate::nat::outside_ports;
 use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
