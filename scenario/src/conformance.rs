@@ -4,7 +4,6 @@
 
 use crate::quantity::{show_duration, show_share};
 use crate::rules::sends_data;
-use crate::summary::{impair_in_words, subsets_in_words};
 use crate::{Dut, Scenario, WarmStart};
 use method::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
 use method::procedure::mlr::Goal;
@@ -145,7 +144,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
         departures.push(format!("repetitions are skipped if {} do not suffice for all", show_duration(limit)));
     }
     if let Some(impair) = &scenario.impair {
-        departures.push(format!("frames are impaired on purpose: {}", impair_in_words(impair)));
+        departures.push(format!("frames are impaired on purpose: {}", impair.in_words()));
     }
     let directions = scenario.directions();
     // RFC 9693, section 4.7, has one direction as one of three cases.
@@ -217,7 +216,7 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
     if !scenario.duts.iter().any(Dut::is_stateful) {
         return departures;
     }
-    if let Some(words) = subsets_in_words(&scenario.subsets()) {
+    if let Some(words) = scenario.subsets_in_words() {
         departures.push(format!(
             "the connections are a part of the flows that the ranges give: {words} (RFC 9693, section 4.4 enumerates all)"
         ));

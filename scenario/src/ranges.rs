@@ -3,6 +3,7 @@
 //! for every N; the range of destination ports varies (RFC 9693, section 5.1).
 
 use crate::nat::{Nat, usable};
+use crate::quantity::show_grouped;
 use crate::uncleared::PARTS;
 use crate::{Dut, Scenario};
 use method::Count;
@@ -178,6 +179,16 @@ impl Scenario {
             }
         }
         found
+    }
+
+    /// `250,000 of 4,000,000` for each number of connections that is a part of the flows; none where there is none.
+    pub(crate) fn subsets_in_words(&self) -> Option<String> {
+        const SHOWN: usize = 4;
+        let subsets = self.subsets();
+        let all = |flows: u128| show_grouped(u64::try_from(flows).unwrap_or(u64::MAX));
+        let each = subsets.iter().take(SHOWN).map(|&(n, flows)| format!("{} of {}", show_grouped(n), all(flows)));
+        let more = if subsets.len() > SHOWN { " and more" } else { "" };
+        (!subsets.is_empty()).then(|| each.collect::<Vec<_>>().join(" and ") + more)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::axis::{Axis, Fit};
 use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped};
-use crate::{Dut, Impair, Link, Method, Plays, Scenario, VethIo};
+use crate::{Dut, Link, Method, Plays, Scenario, VethIo};
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, Serializer};
@@ -37,7 +37,7 @@ impl Summary {
         ];
         rows.splice(1..1, technologies(scenario));
         rows.push(("flows", flows(scenario)));
-        rows.extend(scenario.impair.as_ref().map(|impair| ("IMPAIRED", impair_in_words(impair))));
+        rows.extend(scenario.impair.as_ref().map(|impair| ("IMPAIRED", impair.in_words())));
         rows.extend(
             scenario
                 .capture
@@ -129,22 +129,6 @@ fn link(link: &Link) -> String {
     }
 }
 
-/// What is done to frames on purpose.
-pub fn impair_in_words(impair: &Impair) -> String {
-    let shares = [
-        (impair.loss_ppm, "lost"),
-        (impair.duplicate_ppm, "duplicated"),
-        (impair.reorder_ppm, "reordered"),
-        (impair.corrupt_ppm, "corrupted"),
-    ];
-    let mut parts: Vec<String> =
-        shares.iter().filter(|(ppm, _)| *ppm > 0).map(|(ppm, what)| format!("{ppm} in a million {what}")).collect();
-    if impair.delay.0 > 0 {
-        parts.push(format!("each held for {}", show_duration(impair.delay)));
-    }
-    format!("{} (seed {}), on both sides of the tester", parts.join(", "), impair.seed)
-}
-
 /// Frames as IPv4, and where they are longest; and their direction.
 fn frames(scenario: &Scenario) -> String {
     let traffic = &scenario.traffic;
@@ -225,20 +209,11 @@ fn flows_of_connections(scenario: &Scenario) -> String {
     ports.truncate(SHOWN);
     let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
     let from = if of_subscribers { "each subscriber's address".to_owned() } else { show_range(t.inside) };
-    let subsets = match subsets_in_words(&scenario.subsets()) {
+    let subsets = match scenario.subsets_in_words() {
         Some(words) => format!("{words} flows"),
         None => "each flow is a connection".to_owned(),
     };
     format!("{from} to {}, ports {}{more}: {subsets}", show_range(t.remote), ports.join(", "))
-}
-
-/// `250,000 of 4,000,000` for each number of connections that is a part of the flows; none where there is none.
-pub(crate) fn subsets_in_words(subsets: &[(Count, u128)]) -> Option<String> {
-    const SHOWN: usize = 4;
-    let all = |flows: u128| show_grouped(u64::try_from(flows).unwrap_or(u64::MAX));
-    let each = subsets.iter().take(SHOWN).map(|&(n, flows)| format!("{} of {}", show_grouped(n), all(flows)));
-    let more = if subsets.len() > SHOWN { " and more" } else { "" };
-    (!subsets.is_empty()).then(|| each.collect::<Vec<_>>().join(" and ") + more)
 }
 
 /// A provider edge, whose subscribers the tester plays.

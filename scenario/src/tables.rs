@@ -1,11 +1,12 @@
-//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The technologies declare
-//! their own (`tech`).
+//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. Technologies (`tech`),
+//! procedures, impairments and devices of known truth have tables in files of their own.
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
 use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
+use crate::impair::Impair;
 use crate::procedure::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
@@ -15,7 +16,7 @@ use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
-    series, share, share_or_none, text, yes_or_no,
+    series, share, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
@@ -146,24 +147,6 @@ key::table! {
     pub struct Veth {
         /// Back-end of the tester's ends.
         io: VethIo = "io", choice(VETH_IO), or("af-packet");
-    }
-}
-
-key::table! {
-    /// Impairs frames on their way to the tester, on both sides: for teaching, and to check that a set-up notices.
-    pub struct Impair {
-        /// Frames lost, in parts per million.
-        loss_ppm: u32 = "loss", share_or_none(), or("0");
-        /// Frames duplicated.
-        duplicate_ppm: u32 = "duplicate", share_or_none(), or("0");
-        /// Frames reordered: a later one comes first.
-        reorder_ppm: u32 = "reorder", share_or_none(), or("0");
-        /// Frames with one bit inverted behind the Ethernet header.
-        corrupt_ppm: u32 = "corrupt", share_or_none(), or("0");
-        /// How long every frame is held.
-        delay: Nanos = "delay", duration(Nanos(0)..=Nanos::from_secs(1)), or("0");
-        /// Chooses the frames.
-        seed: u64 = "seed", any_number(), or("1");
     }
 }
 

@@ -4,7 +4,7 @@
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
-use scenario::{Scenario, impair_in_words};
+use scenario::Scenario;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl Wires {
     /// Returns the doubts that every report must print.
     pub fn doubts(&self) -> Vec<String> {
         let impaired = self.impair.as_ref().map(|i| {
-            let words = impair_in_words(i);
+            let words = i.in_words();
             format!("IMPAIRED ON PURPOSE by [link.impair]: {words}. Every figure includes this impairment.")
         });
         let captured = self.capture.as_ref().map(|c| {

@@ -13,7 +13,7 @@ use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, ResultKind, TrialRecord, Verdict};
 use scenario::axis::{in_words, more_in_words};
-use scenario::{Dut, Link, Scenario, VethIo, impair_in_words};
+use scenario::{Dut, Link, Scenario, VethIo};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -263,7 +263,7 @@ fn link(scenario: &Scenario) -> String {
         }
     };
     match &scenario.impair {
-        Some(impair) => format!("{link}; IMPAIRED ON PURPOSE: {}", impair_in_words(impair)),
+        Some(impair) => format!("{link}; IMPAIRED ON PURPOSE: {}", impair.in_words()),
         None => link,
     }
 }
