@@ -4,7 +4,7 @@ use crate::answer::Expected;
 use crate::names::Names;
 use crate::plan::QueryPlan;
 use crate::sent::{self, Sent};
-use crate::worker::{Pair, Receiver, SENDING, Sender};
+use crate::worker::{Pair, Receiver, SENDING, Sender, Trial};
 use method::trial::Answers;
 use method::{Count, Nanos, Rate, TrialError};
 use port::host;
@@ -51,29 +51,6 @@ pub struct Load {
     pub plan: QueryPlan,
     /// What answers must contain.
     pub expected: Expected,
-}
-
-/// What the threads of a run share.
-pub(crate) struct Trial<'a> {
-    pub start: Instant,
-    pub rate: Rate,
-    pub queries: Count,
-    pub timeout: Nanos,
-    pub plan: QueryPlan,
-    pub expected: Expected,
-    pub names: &'a Names,
-    pub pairs: u64,
-    pub interrupted: &'a AtomicBool,
-}
-
-impl Trial<'_> {
-    /// Queries of one pair: each pair has every n-th.
-    pub(crate) fn queries_of(&self, pair: u64) -> u64 {
-        (self.queries + self.pairs - 1 - pair) / self.pairs
-    }
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
 }
 
 /// What a run observed.

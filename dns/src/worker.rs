@@ -1,12 +1,13 @@
 //! A thread pair of the client: one thread sends queries at their due times from its source ports, the other receives and
 //! judges the answers.
 
-use crate::answer::{self, Wrong};
-use crate::client::Trial;
+use crate::answer::{self, Expected, Wrong};
+use crate::names::Names;
+use crate::plan::QueryPlan;
 use crate::query::Query;
 use crate::sent::{Match, Sent};
 use method::trial::Answers;
-use method::{Nanos, TrialError};
+use method::{Count, Nanos, Rate, TrialError};
 use port::host;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -27,6 +28,29 @@ const LONGEST: usize = 513;
 
 /// The client's own part of the time-out at most is one in so many (RFC 8219, section 9.2.1, has it for the self-test).
 const OWN_PART: u64 = 4;
+
+/// What the threads of a run share.
+pub(crate) struct Trial<'a> {
+    pub start: Instant,
+    pub rate: Rate,
+    pub queries: Count,
+    pub timeout: Nanos,
+    pub plan: QueryPlan,
+    pub expected: Expected,
+    pub names: &'a Names,
+    pub pairs: u64,
+    pub interrupted: &'a AtomicBool,
+}
+
+impl Trial<'_> {
+    /// Queries of one pair: each pair has every n-th.
+    pub(crate) fn queries_of(&self, pair: u64) -> u64 {
+        (self.queries + self.pairs - 1 - pair) / self.pairs
+    }
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
 
 /// What one sender did.
 #[derive(Clone, Copy, Debug, Default)]
