@@ -1,7 +1,8 @@
 //! Workers of a plane function, the steering in front of them, their inboxes, and time. Every suite adds its own addresses.
 
 use crate::judge::{Seen, judge};
-use crate::packets::{self, At, CUSTOMER, INTERNET};
+use crate::link::{LINKS, Link};
+use crate::packets::{self, At};
 use crate::{Frame, Made};
 use plane::function::BATCH;
 use plane::{Function, Packet, Side, Steering, Verdict};
@@ -9,35 +10,6 @@ use std::collections::VecDeque;
 
 /// Nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
-
-/// Ethernet addresses of a link: the gateway's own, and the next hop's.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// The gateway's.
-    pub own: [u8; 6],
-    /// The next hop's.
-    pub hop: [u8; 6],
-}
-
-impl Link {
-    /// Checks the Ethernet addresses of a frame that leaves over this link.
-    #[track_caller]
-    pub fn judge(&self, frame: &[u8]) {
-        assert_eq!((&frame[..6], &frame[6..12]), (&self.hop[..], &self.own[..]), "Ethernet addresses");
-    }
-
-    /// A frame as it arrives over this link.
-    pub fn arriving(&self, frame: &[u8]) -> Vec<u8> {
-        [&self.own, &self.hop, &frame[12..]].concat()
-    }
-}
-
-/// A frame as it arrives at a side of a gateway between [`CUSTOMER`] and [`INTERNET`].
-pub fn arriving(side: Side, frame: &[u8]) -> Vec<u8> {
-    LINKS[usize::from(side == Side::Internet)].arriving(frame)
-}
-
-const LINKS: [Link; 2] = [CUSTOMER, INTERNET];
 
 /// Looks at every frame that leaves, and the side that it leaves by.
 type Judge = Box<dyn Fn(Side, &[u8])>;
@@ -79,7 +51,7 @@ impl<F: Function> Bed<F> {
         }
     }
 
-    /// A gateway between [`CUSTOMER`] and [`INTERNET`], which speak these IP versions; every frame that leaves is judged.
+    /// A gateway between the links of [`crate::link`], which speak these IP versions; every frame that leaves is judged.
     pub fn gateway(workers: Vec<F>, steering: [Steering; 2], versions: [u8; 2]) -> Bed<F> {
         Bed::new(workers, steering, move |side, f| {
             let side = usize::from(side == Side::Internet);

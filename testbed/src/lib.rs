@@ -12,21 +12,24 @@ mod function;
 pub mod hex;
 pub mod ip4;
 pub mod judge;
+pub mod link;
 pub mod packets;
 pub mod page;
 pub mod quota;
 pub mod workers;
 
-pub use bed::{Bed, Link, SECOND, arriving};
+pub use bed::{Bed, SECOND};
 pub use by_version::ByVersion;
 pub use frame::{Frame, Made};
 pub use hex::hex;
+pub use link::{Link, arriving};
 
 /// What most tests use: frames, their builders and their judge.
 pub mod prelude {
     pub use crate::fragments::{fragments, reassemble};
     pub use crate::ip4::{clear_df, reseal, set_df};
     pub use crate::judge::{Seen, icmp_type, judge, quote_of};
+    pub use crate::link::{CUSTOMER, CUSTOMER_HOP, CUSTOMER_MAC, INTERNET, INTERNET_HOP, INTERNET_MAC};
     pub use crate::packets::*;
     pub use crate::{Bed, Frame, Made, SECOND, hex};
 }

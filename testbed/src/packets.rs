@@ -1,24 +1,11 @@
 //! Frames for tests, built by `etherparse`, of either IP version.
 
-use crate::bed::Link;
 use crate::ip4::clear_df;
+use crate::link::{CUSTOMER, INTERNET, Link};
 use etherparse::{
     Ethernet2Header, Icmpv4Type, Icmpv6Type, IpHeaders, IpNumber, PacketBuilder, PacketBuilderStep, TcpHeader,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// The customers' link.
-pub const CUSTOMER: Link = Link { own: CUSTOMER_MAC, hop: CUSTOMER_HOP };
-/// The Internet's link.
-pub const INTERNET: Link = Link { own: INTERNET_MAC, hop: INTERNET_HOP };
-/// The gateway's Ethernet address at the customers.
-pub const CUSTOMER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// The next hop towards the customers.
-pub const CUSTOMER_HOP: [u8; 6] = [2, 0, 0, 0, 0, 2];
-/// The gateway's Ethernet address at the Internet.
-pub const INTERNET_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
-/// The next hop towards the Internet.
-pub const INTERNET_HOP: [u8; 6] = [2, 0, 0, 0, 1, 2];
 
 /// An address of either version and a port.
 pub type At = (IpAddr, u16);

@@ -2,7 +2,8 @@
 
 use plane::router6::{Config, NAMES, Router6};
 use plane::{Function, Side, Side6};
-use testbed::packets::{CUSTOMER, INTERNET, icmp, raw, udp_with};
+use testbed::link::{CUSTOMER, INTERNET};
+use testbed::packets::{icmp, raw, udp_with};
 use testbed::{Bed, Link, page};
 use wire::Mac;
 

@@ -7,7 +7,8 @@ use crate::map::rules::{self, p6, rule};
 use plane::map::{Customer, Domain, Rule};
 use plane::{Function, Side, Side4, Side6};
 use std::net::IpAddr;
-use testbed::packets::{self, Address, CUSTOMER, INTERNET};
+use testbed::link::{CUSTOMER, INTERNET};
+use testbed::packets::{self, Address};
 use testbed::{ByVersion, Link};
 use wire::Mac;
 
