@@ -1,9 +1,9 @@
 //! Native frames among those of a sender and a receiver (RFC 8219, section 5.3). Sequence numbers count both kinds; a number says
 //! which kind a frame is.
 
+use crate::indices::Indices;
 use crate::judge::{Findings, JudgePlan, Work};
 use crate::observe::Row;
-use crate::schedule::Indices;
 use crate::seen::Seen;
 use port::{Burst, Frame, Pool};
 use wire::{Expect, Foreground, Sizes, Tag, Template, Values, View};

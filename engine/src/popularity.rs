@@ -3,7 +3,7 @@
 //! made before the trial. The first ranks have an entry each. The others are in blocks so narrow that all ranks of a block may be
 //! drawn alike.
 
-use crate::schedule::random;
+use crate::random::random;
 use method::Count;
 use method::trial::{Exponent, Popularity};
 use port::BATCH;

@@ -1,11 +1,7 @@
-//! The schedule of a phase: departure times from a rate, and the order of connection indices. It is pure arithmetic on
-//! ticks, so that tests need no clock.
+//! The schedule of a phase: departure times from a rate. It is pure arithmetic on ticks, so that tests need no clock.
 
-use crate::churn::ChurnOrder;
-use crate::popularity::Popular;
-use method::{Count, Order, Pace, Popularity};
+use method::{Count, Pace};
 use port::Ticks;
-use wire::perm::splitmix;
 
 /// Departure times of one sender. All n senders share one schedule, in which frame k is due at start + k / rate. Sender
 /// w has the frames w, w + n, w + 2n, …, so that shares are even for every rate and number of frames.
@@ -117,115 +113,6 @@ fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
     (((rate as u128) << shift).div_ceil(ticks) as u64, shift)
 }
 
-/// The order in which a sender uses connection indices.
-#[derive(Clone, Debug)]
-pub enum Indices {
-    /// Each index once: first, first + step, …, wrapping at N (phase 1, validation, round robin).
-    Sequence {
-        /// Next index.
-        next: u64,
-        /// Step: the number of senders.
-        step: u64,
-        /// N.
-        n: u64,
-    },
-    /// Pseudo-random with replacement (phase 2).
-    Random {
-        /// State of the generator.
-        state: u64,
-        /// N.
-        n: u64,
-    },
-    /// A list of indices, each once (connections that a phase 1 still lacks).
-    These {
-        /// The remaining indices, the last first.
-        left: Vec<u32>,
-    },
-    /// Pseudo-random with replacement, some more often than others.
-    Popular(Box<Popular>),
-    /// Held connections, and new ones among them.
-    Churn(Box<ChurnOrder>),
-}
-
-impl Indices {
-    /// Creates the list for sender `which` of `of`: every `of`-th index of `all`.
-    pub fn these(all: &[u32], which: u64, of: u64) -> Indices {
-        let mut left: Vec<u32> = all.iter().skip(which as usize).step_by(of as usize).copied().collect();
-        left.reverse();
-        Indices::These { left }
-    }
-
-    /// Creates the indices in this order for sender `which` of `of`.
-    pub fn new(order: Order, n: Count, seed: u64, which: u64, of: u64) -> Indices {
-        match order {
-            Order::RoundRobin => Indices::Sequence { next: which % n.max(1), step: of, n },
-            Order::Random => Indices::Random { state: Indices::state(seed, which), n },
-        }
-    }
-
-    /// Creates the indices in this order, with this popularity where they are random. `order_seed` is that of the order of
-    /// popularity.
-    pub fn with(
-        popularity: Popularity,
-        (order, n): (Order, Count),
-        (order_seed, seed): (u64, u64),
-        (which, of): (u64, u64),
-    ) -> Indices {
-        let is_random = order == Order::Random;
-        let popular = is_random.then(|| Popular::new(popularity, n, order_seed, Indices::state(seed, which))).flatten();
-        popular.map_or_else(|| Indices::new(order, n, seed, which, of), |popular| Indices::Popular(Box::new(popular)))
-    }
-
-    /// The state of the generator of sender `which`.
-    fn state(seed: u64, which: u64) -> u64 {
-        let mut state = seed ^ (which + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        splitmix(&mut state);
-        state
-    }
-
-    /// From now on, uses this number of connections, the first ones, where each is as likely as any other.
-    pub fn use_flows(&mut self, flows: Count) {
-        if let Indices::Sequence { n, .. } | Indices::Random { n, .. } = self {
-            *n = flows;
-        }
-    }
-
-    /// Fills the slice with the next indices.
-    #[inline(always)]
-    pub fn fill(&mut self, out: &mut [u32]) {
-        match self {
-            Indices::Sequence { next, step, n } => {
-                for o in out {
-                    *o = *next as u32;
-                    *next += *step;
-                    if *next >= *n {
-                        *next %= *n;
-                    }
-                }
-            }
-            Indices::Churn(order) => order.fill(out),
-            Indices::Popular(popular) => popular.fill(out),
-            // The sender draws one batch more than it uses, so the list may be empty.
-            Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
-            Indices::Random { state, n } => {
-                for o in out {
-                    // The bias of multiply-shift over 64 random bits is below 2^-32 for N <= 2^32.
-                    *o = ((random(state) as u128 * *n as u128) >> 64) as u32;
-                }
-            }
-        }
-    }
-}
-
-/// Returns the next number of a generator with a period of 2^64 that costs one multiplication: the product of a counter
-/// and a function of it, with both halves XORed.
-#[inline(always)]
-pub(crate) fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let product = *state as u128 * (*state ^ 0xd6e8_feb8_6659_fd93) as u128;
-    (product >> 64) as u64 ^ product as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,49 +187,5 @@ mod tests {
     fn several_senders_have_the_burst_of_their_own_rate() {
         let burst = |of| Departures::shared(0, 2_500_000_000, Rate(6_000_001), 10, (0, of)).burst();
         assert_eq!((burst(1), burst(2), burst(7)), (7, 4, 1));
-    }
-
-    /// Counts in 64 cells by upper bits, by lower bits, and by the distance to the previous index. For 63 degrees of
-    /// freedom, chi-square exceeds 100 once in 500 times, and its mean over 32 seeds is near 63.
-    #[test]
-    fn random_indices_are_even_and_independent() {
-        for n in [1000, 4_000_000, 3_170_829_312, 1 << 32] {
-            let mut mean = [0.0; 3];
-            for seed in 0..32 {
-                let mut out = vec![0; 20_000];
-                Indices::new(Order::Random, n, seed, 0, 1).fill(&mut out);
-                assert!(out.iter().all(|&o| u64::from(o) < n));
-                let mut cells = [[0f64; 64]; 3];
-                for w in out.windows(2) {
-                    let (a, b) = (u64::from(w[0]), u64::from(w[1]));
-                    for (cell, at) in cells.iter_mut().zip([a * 64 / n, a % 1000 * 64 / 1000, (b + n - a) % n * 64 / n])
-                    {
-                        cell[at as usize] += 1.0;
-                    }
-                }
-                for ((cell, mean), m) in cells.iter().zip(&mut mean).zip([n, 1000, n]) {
-                    // Cells differ in width if 64 does not divide the range.
-                    let width = |c: u64| ((c + 1) * m).div_ceil(64) - (c * m).div_ceil(64);
-                    let wants = (0..64).map(|c| 19_999.0 * width(c) as f64 / m as f64);
-                    *mean += cell.iter().zip(wants).map(|(c, w)| (c - w).powi(2) / w).sum::<f64>() / 32.0;
-                }
-            }
-            assert!(mean.iter().all(|m| (50.0..76.0).contains(m)), "N = {n}: {mean:?}");
-        }
-    }
-
-    #[test]
-    fn senders_share_the_sequence_without_overlap() {
-        let mut seen = [0; 10];
-        for which in 0..3 {
-            let mut order = Indices::new(Order::RoundRobin, 10, 0, which, 3);
-            let mine = (10 - which).div_ceil(3) as usize;
-            let mut out = vec![0; mine];
-            order.fill(&mut out);
-            for i in out {
-                seen[i as usize] += 1;
-            }
-        }
-        assert_eq!(seen, [1; 10]);
     }
 }

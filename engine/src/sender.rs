@@ -1,9 +1,10 @@
 //! The sender: one hot loop for every kind of trial. Flows, order, departure times and tags are data; the sender builds
 //! frames in place and transmits them on time.
 
+use crate::indices::Indices;
 use crate::native::NativeSender;
 use crate::observe::Row;
-use crate::schedule::{Departures, Indices};
+use crate::schedule::Departures;
 use crate::store::StateTable;
 use method::{Count, Leg, Nanos, NativeFrames, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};

@@ -1,12 +1,12 @@
 //! Creates the tasks of a phase: senders with their shares of its frames, and judges.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
+use crate::indices::Indices;
 use crate::judge::{Findings, Judge, JudgePlan, Seen, Work};
 use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, Row};
 use crate::phase::Phase;
 use crate::pieces::Part;
-use crate::schedule::Indices;
 use crate::sender::{Later, Sender, SenderPlan};
 use crate::store::StateTable;
 use method::{Count, Order};

@@ -2,7 +2,7 @@
 
 use crate::lists::{Figure, per_item};
 use engine::StateTable;
-use engine::schedule::Indices;
+use engine::indices::Indices;
 use method::Order;
 use port::{BATCH, Clock};
 use std::hint::black_box;

@@ -3,9 +3,10 @@
 //! byte.
 
 use crate::common::{Hand, outer, phase, pool};
+use engine::indices::Indices;
 use engine::judge::{Findings, Judge, JudgePlan, Seen};
 use engine::phase::{Phase, Stage};
-use engine::schedule::{Departures, Indices};
+use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
 use engine::{Lane, StateTable};
 use method::{Direction, Fault, Nanos, Order, Rate};

@@ -2,7 +2,8 @@
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
-use engine::schedule::{Departures, Indices};
+use engine::indices::Indices;
+use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};
 use method::{Order, Rate};
 use plane::view::{forwarding, nat44};

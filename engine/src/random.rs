@@ -1,0 +1,10 @@
+//! The generator of the random draws of senders.
+
+/// Returns the next number of a generator with a period of 2^64 that costs one multiplication: the product of a counter
+/// and a function of it, with both halves XORed.
+#[inline(always)]
+pub(crate) fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let product = *state as u128 * (*state ^ 0xd6e8_feb8_6659_fd93) as u128;
+    (product >> 64) as u64 ^ product as u64
+}
