@@ -2,9 +2,10 @@
 //! One lane can do all tasks on one core; many lanes share them on many cores.
 
 use crate::early::{Early, Watch};
-use crate::judge::{Findings, Judge};
+use crate::findings::Findings;
+use crate::judge::Judge;
 use crate::sender::Sender;
-use crate::service::Service;
+use crate::service::{self, Service};
 use method::{DirectionRatio, Leg, Nanos};
 use port::link::Steer;
 use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
@@ -31,6 +32,9 @@ pub struct Lane {
     /// Handles frames without a tag; `None`: they are foreign frames.
     pub service: Option<Service>,
 }
+
+/// Bursts that are taken from a port at a time, so that a flood does not hold the thread.
+const BURSTS: usize = 64;
 
 /// What a lane knows once it runs on its core.
 pub(crate) struct Begun {
@@ -65,6 +69,27 @@ impl Lane {
         let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
         let start = shared.all_ready(clock);
         Ok(Begun { start, in_process, queued })
+    }
+
+    /// Lets its service handle what has arrived at its ports while it does not run. All other frames are thrown away.
+    /// A lane without a service is not touched: the next trial finds what has arrived there.
+    pub(crate) fn serve(&mut self) -> Result<(), PortError> {
+        let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
+        let (mut burst, mut answers) = (port::burst(), port::burst());
+        for (is_left, port) in [(true, left), (false, right)] {
+            let Some(port) = port else { continue };
+            for _ in 0..BURSTS {
+                if port.receive(pool, &mut burst)? == 0 {
+                    break;
+                }
+                for frame in &mut burst {
+                    service::handle(service, is_left, frame, pool, &mut answers);
+                }
+                pool.free_all(&mut burst);
+                service::send(&mut answers, port, pool)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -13,6 +13,8 @@ pub mod churn;
 pub mod device;
 pub mod early;
 pub mod engine;
+pub mod expected;
+pub mod findings;
 pub mod indices;
 pub mod judge;
 pub mod lane;

@@ -1,8 +1,9 @@
 //! Native frames among those of a sender and a receiver (RFC 8219, section 5.3). Sequence numbers count both kinds; a number says
 //! which kind a frame is.
 
+use crate::expected::{JudgePlan, Work};
+use crate::findings::Findings;
 use crate::indices::Indices;
-use crate::judge::{Findings, JudgePlan, Work};
 use crate::observe::Row;
 use crate::seen::Seen;
 use port::{Burst, Frame, Pool};

@@ -6,11 +6,11 @@ mod observed;
 use crate::after::compared;
 use crate::churn::ChurnPlan;
 use crate::early::{self, Early};
-use crate::judge::{Findings, HopTally, Seen};
+use crate::findings::{Findings, HopTally};
+use crate::judge::Seen;
 use crate::lane::{self, Lane, Report, Shared, Tasks};
 use crate::observe::{Extra, Row};
 use crate::schedule::Departures;
-use crate::service;
 use crate::store::StateTable;
 use crate::tasks::TaskMaker;
 use crate::tcp::Stages;
@@ -194,7 +194,7 @@ impl Stage {
     /// # Errors
     /// When a port fails.
     pub fn serve(&mut self) -> Result<(), TrialError> {
-        self.lanes.iter_mut().try_for_each(service::idle).map_err(|e| TrialError::Tester(e.to_string()))
+        self.lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
     /// Never gives up on lateness, because phases send as fast as they can; used to measure the tester ceiling.

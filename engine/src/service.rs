@@ -2,7 +2,6 @@
 //! pings. It gets every frame without a tag, at any time: during a trial from the judge, otherwise from a
 //! lane that is not running. What it takes is in no counter and no fault.
 
-use crate::lane::Lane;
 use port::{Burst, Frame, Pool, Port, PortError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -27,8 +26,6 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
 /// Attempts to transmit an answer while the port is under back-pressure. Then the answer is dropped, and ARP or Neighbor
 /// Discovery asks again.
 const ATTEMPTS: usize = 16;
-/// Bursts that are taken from a port at a time, so that a flood does not hold the thread.
-const BURSTS: usize = 64;
 
 /// The way of a judge to the service of its lane.
 #[derive(Default)]
@@ -75,7 +72,13 @@ impl<'a> Desk<'a> {
 }
 
 /// Lets the service handle one frame of a burst. An answer moves to `answers`, with an empty frame in its place.
-fn handle(service: &mut Service, left: bool, frame: &mut Frame, pool: &mut Pool, answers: &mut Burst) -> Served {
+pub(crate) fn handle(
+    service: &mut Service,
+    left: bool,
+    frame: &mut Frame,
+    pool: &mut Pool,
+    answers: &mut Burst,
+) -> Served {
     let served = service(left, frame);
     // With no frame at hand, the tester answers the next request.
     if served == Served::Answer
@@ -87,7 +90,7 @@ fn handle(service: &mut Service, left: bool, frame: &mut Frame, pool: &mut Pool,
 }
 
 /// Sends all answers, as far as the port takes them.
-fn send(answers: &mut Burst, port: &mut impl Port, pool: &mut Pool) -> Result<(), PortError> {
+pub(crate) fn send(answers: &mut Burst, port: &mut impl Port, pool: &mut Pool) -> Result<(), PortError> {
     for _ in 0..ATTEMPTS {
         if answers.is_empty() {
             break;
@@ -95,26 +98,5 @@ fn send(answers: &mut Burst, port: &mut impl Port, pool: &mut Pool) -> Result<()
         port.transmit(pool, answers)?;
     }
     pool.free_all(answers);
-    Ok(())
-}
-
-/// Lets the service of a lane that is not running handle what has arrived at its ports. All other frames are thrown away.
-/// A lane without a service is not touched: the next trial finds what has arrived there.
-pub(crate) fn idle(lane: &mut Lane) -> Result<(), PortError> {
-    let Lane { left, right, pool, service: Some(service), .. } = lane else { return Ok(()) };
-    let (mut burst, mut answers) = (port::burst(), port::burst());
-    for (is_left, port) in [(true, left), (false, right)] {
-        let Some(port) = port else { continue };
-        for _ in 0..BURSTS {
-            if port.receive(pool, &mut burst)? == 0 {
-                break;
-            }
-            for frame in &mut burst {
-                handle(service, is_left, frame, pool, &mut answers);
-            }
-            pool.free_all(&mut burst);
-            send(&mut answers, port, pool)?;
-        }
-    }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! Creates the tasks of a phase: senders with their shares of its frames, and judges.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
+use crate::expected::{JudgePlan, Work};
+use crate::findings::Findings;
 use crate::indices::Indices;
-use crate::judge::{Findings, Judge, JudgePlan, Seen, Work};
+use crate::judge::{Judge, Seen};
 use crate::native::{NativeJudge, NativeSender};
 use crate::observe::{Extra, Row};
 use crate::phase::Phase;

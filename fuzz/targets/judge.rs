@@ -5,7 +5,8 @@
 
 use arbitrary::Arbitrary;
 use engine::StateTable;
-use engine::judge::{Judge, JudgePlan, Seen};
+use engine::expected::JudgePlan;
+use engine::judge::{Judge, Seen};
 use libfuzzer_sys::fuzz_target;
 use natmeter_fuzz::checksum::Ipv4;
 use plane::Hop;

@@ -3,7 +3,8 @@
 
 use crate::layouts;
 use crate::lists::{Figure, RUNS};
-use engine::judge::{Judge, JudgePlan, Seen};
+use engine::expected::JudgePlan;
+use engine::judge::{Judge, Seen};
 use engine::{Served, Service};
 use plane::view::forwarding;
 use port::{BATCH, Burst, Clock, Counters, Frame, Pool, PoolConfig, Port, PortError, PortFacts, Sent};

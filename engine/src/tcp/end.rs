@@ -2,7 +2,7 @@
 
 use super::Steps;
 use super::stages::Stages;
-use crate::judge::fault_of;
+use crate::findings::fault_of;
 use crate::service::{Desk, Service};
 use crate::store::StateTable;
 use method::{Count, Fault, FaultCounts};

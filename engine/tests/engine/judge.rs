@@ -4,7 +4,9 @@
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
-use engine::judge::{Findings, HopTally, Judge, JudgePlan, Seen};
+use engine::expected::JudgePlan;
+use engine::findings::{Findings, HopTally};
+use engine::judge::{Judge, Seen};
 use method::{Fault, FaultCounts};
 use plane::view::{forwarding, nat44};
 use port::{BATCH, Clock};

@@ -3,8 +3,10 @@
 //! byte.
 
 use crate::common::{Hand, outer, phase, pool};
+use engine::expected::JudgePlan;
+use engine::findings::Findings;
 use engine::indices::Indices;
-use engine::judge::{Findings, Judge, JudgePlan, Seen};
+use engine::judge::{Judge, Seen};
 use engine::phase::{Phase, Stage};
 use engine::schedule::Departures;
 use engine::sender::{Sender, SenderPlan};

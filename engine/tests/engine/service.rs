@@ -1,7 +1,8 @@
 //! Tests of the service: it gets frames without a tag during trials and between them, and no counter contains what it takes.
 
 use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
-use engine::judge::{Judge, JudgePlan, Seen};
+use engine::expected::JudgePlan;
+use engine::judge::{Judge, Seen};
 use engine::phase::{Phase, Stage};
 use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
 use method::{Direction, Fault, Loop, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};

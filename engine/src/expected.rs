@@ -1,0 +1,249 @@
+//! Holds frames against what a receiver expects in one phase, a batch at once or one by one, and learns from right ones.
+
+use crate::findings::{Findings, fault_of};
+use crate::observe::Row;
+use crate::seen::Seen;
+use crate::store::StateTable;
+use method::Fault;
+use port::{BATCH, Frame, Ticks};
+use wire::{Batch, Ends6, Expect, Sizes, StreamId, Tag, View, Words};
+
+// A burst of the port is one batch of the judge.
+const _: () = assert!(port::BATCH == wire::BATCH);
+
+/// What a receiver expects in one phase.
+pub struct JudgePlan<'a> {
+    /// Flows and order.
+    pub view: &'a View,
+    /// The kind of frame that is expected.
+    pub expect: &'a Expect,
+    /// Whether to learn outside addresses and ports (at the Responder: phase 1, and a phase 2 that updates its table).
+    pub learn: bool,
+    /// The state table, and the trial that filled or fills it.
+    pub store: Option<(&'a StateTable, u16)>,
+    /// The trial whose frames are expected.
+    pub trial: u16,
+    /// The common part of the tags of right frames.
+    pub id: StreamId,
+    /// Connections (N): right frames have a smaller index.
+    pub connections: u64,
+}
+
+/// Intermediate results for a batch, reused so that no memory is cleared per batch.
+#[derive(Default)]
+pub(crate) struct Work {
+    /// Second words of the tags.
+    tags: [u64; BATCH],
+    indices: [u32; BATCH],
+    flows: [u32; BATCH],
+    values: Batch,
+    words: Words,
+}
+
+impl Work {
+    /// Reads the tags of frames with consecutive sequence numbers of one sender. Returns the sender and the first
+    /// sequence number; `None` if they are not consecutive or not of the expected stream.
+    #[inline(always)]
+    fn read_row(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> Option<(u8, u64)> {
+        let at = plan.expect.tag_at();
+        let first = StreamId::words(frames.first()?.bytes(), at)?;
+        let mut differ = 0;
+        for (frame, tag) in frames.iter().zip(&mut self.tags) {
+            let words = StreamId::words(frame.bytes(), at)?;
+            differ |= words[0] ^ first[0];
+            *tag = words[1];
+        }
+        let mut highest = 0;
+        for ((tag, index), after) in self.tags[..frames.len()].iter().zip(&mut self.indices).zip(0..) {
+            differ |= StreamId::differs(first[1], *tag, after);
+            *index = StreamId::index([0, *tag]);
+            highest = highest.max(*index);
+        }
+        let right = differ == 0 && plan.id.owns(first) && (highest as u64) < plan.connections;
+        right.then(|| (StreamId::sender(first), StreamId::sequence(first)))
+    }
+}
+
+impl JudgePlan<'_> {
+    /// Judges frames with consecutive sequence numbers of one sender, the usual case, at once. Returns false and counts
+    /// nothing if they are not consecutive or one is not right.
+    #[inline(always)]
+    pub(crate) fn judge_row<const LEARN: bool, const HELD: bool>(
+        &self,
+        frames: &[Frame],
+        held: u32,
+        work: &mut Work,
+        seen: &mut [Seen],
+        findings: &mut Findings,
+    ) -> bool {
+        let count = frames.len();
+        let Some((sender, first)) = work.read_row(frames, self) else { return false };
+        let Some(seen) = seen.get_mut(sender as usize).filter(|s| first + count as u64 <= s.frames()) else {
+            return false;
+        };
+        self.expect_all(count, work);
+        let Some(first_hops) = frames.first().and_then(|f| self.expect.hops(f.bytes())) else { return false };
+        let hops = findings.hops().unwrap_or(first_hops);
+        let bytes = frames.iter().map(Frame::bytes);
+        let right = if LEARN {
+            self.expect.all_right_and_new(bytes, hops, &work.words, &mut work.values)
+        } else {
+            self.expect.all_right(bytes, hops, &work.words)
+        };
+        if !right {
+            return false;
+        }
+        if HELD {
+            let outer = |j| work.values.outer(j);
+            if work.indices[..count].iter().enumerate().any(|(j, &index)| self.has_moved(index, held, outer(j))) {
+                return false;
+            }
+        }
+        if !seen.arrive_in_a_row(first, count) {
+            return false;
+        }
+        findings.set_hops(hops);
+        findings.received += count as u64;
+        if let (Some((store, trial)), true) = (self.store, LEARN) {
+            for (j, &index) in work.indices[..count].iter().enumerate() {
+                let (addr, port) = work.values.outer(j);
+                findings.learned += u64::from(!store.learn(index, trial, addr, port));
+            }
+        }
+        true
+    }
+
+    /// Computes the expected contents of `count` frames with the indices in `work`.
+    #[inline(always)]
+    fn expect_all(&self, count: usize, work: &mut Work) {
+        let Work { indices, flows, values, words, .. } = work;
+        let indices = &indices[..count];
+        // Prefetch in two halves with other work in between: a core handles about ten outstanding cache lines, not
+        // thirty.
+        let (soon, later) = indices.split_at(count / 2);
+        if let Some((store, _)) = self.store {
+            store.prefetch_all(soon);
+        }
+        self.view.order.fill(indices, &mut flows[..count]);
+        if let Some((store, _)) = self.store {
+            store.prefetch_all(later);
+        }
+        values.set(&self.view.flows, flows);
+        if let Some(ends) = self.expect.layout().ends() {
+            fetch_rows(ends, values);
+        }
+        if let (Some((store, trial)), false) = (self.store, self.learn) {
+            for (j, &index) in indices.iter().enumerate() {
+                let (addr, port) = store.get(index, trial).unwrap_or_default();
+                values.learned(j, addr, port);
+            }
+        }
+        self.expect.words(values, words);
+    }
+
+    /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
+    #[inline(never)]
+    pub(crate) fn judge_each(
+        &self,
+        frames: &[Frame],
+        (held, mix): (u32, Option<&Sizes<Expect>>),
+        work: &mut Work,
+        (seen, stamps): (&mut [Seen], Option<&Row>),
+        findings: &mut Findings,
+    ) -> u32 {
+        let mut kept: [(&[u8], [u64; 2], Ticks); BATCH] = [(&[], [0; 2], 0); BATCH];
+        let (mut count, mut untagged) = (0, 0);
+        let mut rest = frames.iter().map(|frame| (frame.bytes(), frame.stamp));
+        // The position of a frame is computed for those without a tag only.
+        #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
+        while let Some((frame, stamp)) = rest.next() {
+            match StreamId::words(frame, self.expect.tag_at()) {
+                Some(tag) if self.id.owns(tag) && (StreamId::index(tag) as u64) < self.connections => {
+                    kept[count] = (frame, tag, stamp);
+                    work.indices[count] = StreamId::index(tag);
+                    count += 1;
+                }
+                _ => match self.refusal(frame) {
+                    Fault::Foreign => untagged |= 1 << (frames.len() - 1 - rest.len()),
+                    fault => findings.faults.add(fault),
+                },
+            }
+        }
+        self.expect_all(count, work);
+        for (j, &(frame, tag, stamp)) in kept[..count].iter().enumerate() {
+            let expect = mix.map_or(self.expect, |mix| mix.of(StreamId::sequence(tag)));
+            let outcome = match planned(seen, StreamId::sender(tag), StreamId::sequence(tag)) {
+                None => Err(Fault::Unexpected),
+                Some(seen) if self.learn => {
+                    self.learn_one(frame, expect, (&work.words, j), (tag, held), (seen, findings))
+                }
+                Some(seen) => match expect.check_words(frame, &work.words, j) {
+                    Ok(hops) => findings.count(hops, seen, StreamId::sequence(tag)),
+                    Err(mismatch) => Err(fault_of(mismatch)),
+                },
+            };
+            match (outcome, stamps) {
+                (Err(fault), _) => findings.faults.add(fault),
+                (Ok(()), Some(stamps)) => stamps.received(StreamId::sender(tag), StreamId::sequence(tag), stamp),
+                (Ok(()), None) => {}
+            }
+        }
+        untagged
+    }
+
+    /// Returns the fault of a frame that is rejected by its tag.
+    #[cold]
+    fn refusal(&self, frame: &[u8]) -> Fault {
+        match Tag::read(frame, self.expect.tag_at()) {
+            None => Fault::Foreign,
+            Some(tag) if tag.trial != self.trial => Fault::Late,
+            Some(_) => Fault::Unexpected,
+        }
+    }
+
+    /// Whether one of the held connections has another outside address or port than in phase 1: the DUT has forgotten it.
+    #[inline(always)]
+    fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
+        let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
+        index < held && of_phase1().is_some_and(|known| known != outer)
+    }
+
+    /// Judges a frame of phase 1, and learns from a right one.
+    fn learn_one(
+        &self,
+        frame: &[u8],
+        expect: &Expect,
+        (words, j): (&Words, usize),
+        (tag, held): ([u64; 2], u32),
+        (seen, findings): (&mut Seen, &mut Findings),
+    ) -> Result<(), Fault> {
+        let (addr, port, hops) = expect.learn_words(frame, words, j).map_err(fault_of)?;
+        if self.has_moved(StreamId::index(tag), held, (addr, port)) {
+            return Err(Fault::WrongPort);
+        }
+        let counted = findings.count(hops, seen, StreamId::sequence(tag));
+        // Which hop limit is wrong is decided at the end of the phase.
+        if let Err(fault) = counted
+            && fault != Fault::WrongHopLimit
+        {
+            return counted;
+        }
+        if let Some((store, trial)) = self.store {
+            findings.learned += u64::from(!store.learn(StreamId::index(tag), trial, addr, port));
+        }
+        counted
+    }
+}
+
+/// Prefetches rows. Not inlined, so that frames without an IPv6 header do not pay for it.
+#[inline(never)]
+fn fetch_rows(ends: &Ends6, values: &Batch) {
+    values.rows_ahead(ends, arena::prefetch);
+}
+
+/// Returns the sequence bitmap for a frame; `None` if no such frame was planned.
+#[inline(always)]
+fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
+    let seen = seen.get_mut(sender as usize)?;
+    (sequence < seen.frames() || seen.is_unexpected(sequence)).then_some(seen)
+}

@@ -1,0 +1,107 @@
+//! Counters of a receiver. A frame counts once as right, or by its fault.
+
+use crate::seen::Seen;
+use method::{Fault, FaultCounts};
+use port::Ticks;
+use wire::{Hops, Mismatch};
+
+/// Counters of one receiver.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Distinct right frames.
+    pub received: u64,
+    /// Of these, reordered frames.
+    pub reordered: u64,
+    /// All other frames, by fault.
+    pub faults: FaultCounts,
+    /// Connections learned.
+    pub learned: u64,
+    /// Hop limit of the first right frame.
+    pub hop_limit: Option<u8>,
+    /// Hop limit of the outer header of tunnelled frames; 0 without one.
+    pub outer_hop_limit: u8,
+    /// Frames that are right except for other hop limits; [`Fault::WrongHopLimit`] counts them, too.
+    pub other_hops: HopTally,
+    /// Counters of native frames, which the other counters do not include; none without a background.
+    pub native: Option<Box<Findings>>,
+    /// Time spent judging.
+    pub own: Ticks,
+    /// Time inside back-end calls that returned frames.
+    pub backend: Ticks,
+}
+
+/// Number of frames per hop limits. Only the first few kinds are distinguished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopTally([(Hops, u64); 4]);
+
+impl Findings {
+    /// Returns the hop limits of the first right frame, if one has arrived.
+    #[inline(always)]
+    pub(crate) fn hops(&self) -> Option<Hops> {
+        self.hop_limit.map(|hop| (self.outer_hop_limit as Hops) << 8 | hop as Hops)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_hops(&mut self, hops: Hops) {
+        (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
+    }
+
+    /// Counts a right frame, unless it is a duplicate or its hop limits differ from the first frame's. A frame with
+    /// other hop limits does not mark its sequence number as received, because the right frame may still arrive.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
+        match self.hops() {
+            Some(first) if first != hops => return Err(self.other_hop(hops, seen, sequence)),
+            Some(_) => {}
+            None => self.set_hops(hops),
+        }
+        let out_of_order = seen.arrive(sequence).ok_or(Fault::Duplicate)?;
+        self.received += 1;
+        self.reordered += u64::from(out_of_order);
+        Ok(())
+    }
+
+    /// Other hop limits may turn out to be the most frequent, so duplicates among these frames are recognised, too.
+    #[cold]
+    fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
+        if !seen.arrive_otherwise(sequence) {
+            return Fault::Duplicate;
+        }
+        self.other_hops.add(hops, 1);
+        Fault::WrongHopLimit
+    }
+}
+
+impl HopTally {
+    fn add(&mut self, hops: Hops, frames: u64) {
+        if let Some(kind) = self.0.iter_mut().find(|(known, n)| *n == 0 || *known == hops) {
+            *kind = (hops, kind.1 + frames);
+        }
+    }
+
+    /// Adds the counters of a receiver.
+    pub fn count(&mut self, found: &Findings) {
+        if let Some(hops) = found.hops() {
+            self.add(hops, found.received);
+        }
+        found.other_hops.0.iter().filter(|(_, n)| *n > 0).for_each(|&(hops, n)| self.add(hops, n));
+    }
+
+    /// Returns the most frequent hop limits, and the number of their frames.
+    pub fn most(&self) -> (Hops, u64) {
+        self.0.into_iter().rev().max_by_key(|(_, n)| *n).unwrap_or_default()
+    }
+}
+
+/// The fault that a mismatch counts as.
+pub(crate) fn fault_of(mismatch: Mismatch) -> Fault {
+    match mismatch {
+        Mismatch::Length => Fault::WrongLength,
+        Mismatch::Address => Fault::WrongAddress,
+        Mismatch::Port => Fault::WrongPort,
+        Mismatch::Pool => Fault::OutsidePool,
+        Mismatch::Header => Fault::WrongHeader,
+        Mismatch::Checksum => Fault::BadChecksum,
+        Mismatch::Payload => Fault::WrongPayload,
+    }
+}
