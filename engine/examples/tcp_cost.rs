@@ -8,7 +8,7 @@
 mod tcp_life;
 
 use engine::Lane;
-use engine::phase::Stage;
+use engine::stage::Stage;
 use engine::store::StateTable;
 use method::Nanos;
 use plane::Hop;

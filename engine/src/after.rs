@@ -98,12 +98,3 @@ impl Engine {
         self.while_serving(|device| device.memory())?
     }
 }
-
-/// Counts the connections whose entries are as known, and those that have others, of all that have one.
-pub(crate) fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Count) {
-    known.iter().zip(now).fold((0, 0), |(same, moved), (known, now)| match now {
-        Some(now) if now == *known => (same + 1, moved),
-        Some(_) => (same, moved + 1),
-        None => (same, moved),
-    })
-}

@@ -5,7 +5,8 @@
 use crate::engine::EngineError;
 use crate::lane::Lane;
 use crate::observe::Extra;
-use crate::phase::{Phase, PhaseOutcome, Stage};
+use crate::phase::{Phase, PhaseOutcome};
+use crate::stage::Stage;
 use crate::store::StateTable;
 use crate::window;
 use method::{Direction, FaultCounts, Leg, Nanos, Order, Popularity, Rate, ResponderTable, TrialError};

@@ -5,8 +5,9 @@ use crate::beside::{self, Watched};
 use crate::device::{Away, Device};
 use crate::lane::Lane;
 use crate::observe::Extra;
-use crate::phase::{Phase, PhaseOutcome, Stage};
+use crate::phase::{Phase, PhaseOutcome};
 use crate::service;
+use crate::stage::Stage;
 use crate::store::StateTable;
 use method::trial::{Acted, Action, CpuIdle, Observed, PerDirection, Profiler, Sampler, Stamps, Warmed};
 use method::{

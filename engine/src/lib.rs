@@ -29,6 +29,7 @@ pub mod schedule;
 mod seen;
 pub mod sender;
 pub mod service;
+pub mod stage;
 pub mod store;
 mod tasks;
 pub mod tcp;

@@ -3,7 +3,8 @@
 
 use crate::tcp_life::{CONNECTIONS, life};
 use crate::whole::{bed, data, learn, stage_on};
-use engine::phase::{Phase, Stage};
+use engine::phase::Phase;
+use engine::stage::Stage;
 use method::Direction;
 use plane::view::nat44;
 use port::Clock;

@@ -3,7 +3,8 @@
 
 use crate::lists::{Figure, RUNS};
 use engine::Lane;
-use engine::phase::{Phase, PhaseOutcome, Stage};
+use engine::phase::{Phase, PhaseOutcome};
+use engine::stage::Stage;
 use engine::store::StateTable;
 use method::{Direction, Nanos, Order, Rate};
 use plane::view::{Bed, forwarding, nat44};

@@ -3,7 +3,8 @@
 use crate::common::{Hub, Queue, bed, phase};
 use engine::Lane;
 use engine::lane::back_to_sender;
-use engine::phase::{Phase, PhaseOutcome, Stage};
+use engine::phase::{Phase, PhaseOutcome};
+use engine::stage::Stage;
 use engine::store::StateTable;
 use method::{Direction, Fault, Nanos, Order, Rate};
 use plane::view::{forwarding, nat44};

@@ -2,7 +2,8 @@
 
 use crate::common::{bed, phase};
 use engine::Lane;
-use engine::phase::{Phase, Stage};
+use engine::phase::Phase;
+use engine::stage::Stage;
 use method::{Direction, Fault, Nanos, Rate};
 use plane::view::forwarding;
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};

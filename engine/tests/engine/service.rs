@@ -3,7 +3,8 @@
 use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
 use engine::expected::JudgePlan;
 use engine::judge::{Judge, Seen};
-use engine::phase::{Phase, Stage};
+use engine::phase::Phase;
+use engine::stage::Stage;
 use engine::{Device, Engine, Lane, NoDevice, Served, Service, Settings};
 use method::{Direction, Fault, Loop, Nanos, Order, PhaseKind, Rate, TrialError, TrialSpec, Trials};
 use plane::view::{forwarding, nat44};

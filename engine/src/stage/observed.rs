@@ -1,7 +1,8 @@
 //! What a phase observes: arrays for time stamps before it starts, delays and losses when it is over.
 
-use super::{Phase, Stage};
+use super::Stage;
 use crate::observe::{Due, Extra, Row, losses};
+use crate::phase::Phase;
 use crate::pieces::Part;
 use crate::schedule::Departures;
 use crate::seen::Seen;
