@@ -150,7 +150,7 @@ impl Changes {
         match &step.action {
             Action::Command { .. } => None,
             Action::Write { path, .. } => Some(self.host.read(step.target, path)),
-            Action::Set { setting, .. } => Some(setting.read(&mut *self.host)),
+            Action::Set { setting, .. } => Some(self.host.read_setting(setting)),
         }
     }
 

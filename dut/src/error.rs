@@ -3,7 +3,7 @@
 use crate::guest::running::GuestFailure;
 use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
-use crate::tool::Tool;
+use crate::tool::MissingTools;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum DutError {
     /// Programs are not installed. Nothing was changed.
-    #[error("{}", missing(.0))]
-    MissingTools(Vec<Tool>),
+    #[error(transparent)]
+    MissingTools(#[from] MissingTools),
     /// The request is unsupported on this machine. Nothing was changed.
     #[error("{what}: {way_out}")]
     Refused {
@@ -215,33 +215,5 @@ impl fmt::Display for FailedHook {
         self.lines.iter().try_for_each(|line| write!(f, "\n    {line}"))?;
         self.undone.iter().try_for_each(|what| write!(f, "\nafterwards: {what}"))?;
         self.left.iter().try_for_each(|what| write!(f, "\nNOT restored: {what}"))
-    }
-}
-
-fn missing(tools: &[Tool]) -> String {
-    let mut packages: Vec<&str> = tools.iter().map(|t| t.package).collect();
-    packages.sort_unstable();
-    packages.dedup();
-    let programs: Vec<&str> = tools.iter().map(|t| t.program).collect();
-    let verb = if programs.len() == 1 { "is" } else { "are" };
-    format!("{} {verb} not installed: apt-get install {}", programs.join(", "), packages.join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn missing_tools_name_each_package_once() {
-        let tool = |program, package| Tool { program, package, version: &[] };
-        let error = DutError::MissingTools(vec![
-            tool("nft", "nftables"),
-            tool("iptables-nft", "iptables"),
-            tool("iptables-legacy", "iptables"),
-        ]);
-        assert_eq!(
-            error.to_string(),
-            "nft, iptables-nft, iptables-legacy are not installed: apt-get install iptables nftables"
-        );
     }
 }

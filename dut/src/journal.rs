@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::lock::{Lock, RunDir, What};
 use crate::private_file;
 use crate::setting::Setting;
-use crate::step::Target;
+use crate::step::{Action, Target};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -136,7 +136,7 @@ impl Journal {
         value: &str,
     ) -> Result<io::Result<Option<usize>>, DutError> {
         let value = &setting.rounded(value);
-        let old = match setting.read(host) {
+        let old = match host.read_setting(setting) {
             Ok(old) if same(&old, value) => return Ok(Ok(None)),
             Ok(old) if !setting.takes(&old) => {
                 let why = format!("its value {old:?} is not a single line, so natmeter could not restore it");
@@ -153,7 +153,7 @@ impl Journal {
             self.undo(host, number);
             return Ok(Err(e));
         }
-        match setting.read(host) {
+        match host.read_setting(setting) {
             Ok(now) if !same(&now, value) => {
                 self.changes[number].became = Some(now.clone());
                 if let Err(e) = self.append(&Line::Became { value: now }) {
@@ -343,14 +343,14 @@ fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
 
 /// Writes a setting; a program that exits with a failure is an error, too.
 fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Result<()> {
-    let output = host.perform(Target::Machine, why, &setting.set(value))?;
+    let output = host.perform(Target::Machine, why, &Action::set(setting, value))?;
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
 }
 
 fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     let Change { setting, old, new, became, .. } = change.clone();
     let failed = |error: String| Restored::Failed { setting: setting.clone(), old: old.clone(), error };
-    let now = match setting.read(host) {
+    let now = match host.read_setting(&setting) {
         Ok(now) => now,
         Err(e) => return failed(e.to_string()),
     };
@@ -364,7 +364,7 @@ fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     if let Err(e) = set(host, "restore the old value", &setting, &old) {
         return failed(e.to_string());
     }
-    match setting.read(host) {
+    match host.read_setting(&setting) {
         Ok(again) if same(&again, &old) => Restored::Back { setting, from: now, to: old },
         Ok(again) => failed(format!("it reads {again} after writing")),
         Err(e) => failed(e.to_string()),

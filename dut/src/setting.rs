@@ -1,12 +1,8 @@
 //! Machine-wide settings, by kind. natmeter changes nothing else outside its own namespaces. A setting that is a file
 //! can only be one in the folder of its kind below `/proc` or `/sys`. The file `journal.rs` restores settings.
 
-use crate::host::Host;
-use crate::step::{Action, Target};
-use crate::tool::ETHTOOL;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::io;
 use std::path::{Component, Path};
 
 /// A machine-wide setting.
@@ -204,30 +200,17 @@ impl Setting {
         }
     }
 
-    /// Returns the action that gives the setting a value.
-    pub fn set(&self, value: impl Into<String>) -> Action {
-        Action::Set { setting: self.clone(), value: value.into() }
-    }
-
-    /// Reads the value of the setting.
-    ///
-    /// # Errors
-    /// When the setting does not exist or cannot be read.
-    pub fn read(&self, host: &mut dyn Host) -> io::Result<String> {
-        let (interface, option) = match self {
-            Setting::Ethtool { interface, .. } => (interface, "-k"),
-            Setting::EthtoolParameter { interface, of, .. } => (interface, of.options()[0]),
-            _ => return host.read(Target::Machine, &self.path().expect("all others are files")),
-        };
-        let show = Action::words(&format!("{} {option} {interface}", ETHTOOL.program));
-        let output = host.perform(Target::Machine, "read the old value", &show)?;
-        self.shown(&output.stdout)
-            .map(str::to_owned)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no {self}")))
+    /// Returns the arguments with which ethtool shows the setting; none if it is a file.
+    pub(crate) fn to_show(&self) -> Option<[&str; 2]> {
+        match self {
+            Setting::Ethtool { interface, .. } => Some(["-k", interface]),
+            Setting::EthtoolParameter { interface, of, .. } => Some([of.options()[0], interface]),
+            _ => None,
+        }
     }
 
     /// Returns its value in what ethtool shows.
-    fn shown<'a>(&self, text: &'a str) -> Option<&'a str> {
+    pub(crate) fn shown<'a>(&self, text: &'a str) -> Option<&'a str> {
         let rest = |line: &'a str, name: &str| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim);
         match self {
             Setting::Ethtool { feature, .. } => {
@@ -241,15 +224,13 @@ impl Setting {
         }
     }
 
-    /// Returns the command that sets `value`, if a program changes the setting.
-    pub(crate) fn command(&self, value: &str) -> Option<Action> {
-        let (option, interface, name) = match self {
-            Setting::Ethtool { interface, feature } => ("-K", interface, feature.as_str()),
-            Setting::EthtoolParameter { interface, of, side } => (of.options()[1], interface, side.name()),
-            _ => return None,
-        };
-        let args = [option, interface, name, value].map(str::to_owned).into();
-        Some(Action::Command { program: ETHTOOL.program.to_owned(), args, stdin: None })
+    /// Returns the arguments with which ethtool sets `value`; none if the setting is a file.
+    pub(crate) fn to_set<'a>(&'a self, value: &'a str) -> Option<[&'a str; 4]> {
+        match self {
+            Setting::Ethtool { interface, feature } => Some(["-K", interface, feature, value]),
+            Setting::EthtoolParameter { interface, of, side } => Some([of.options()[1], interface, side.name(), value]),
+            _ => None,
+        }
     }
 
     /// Whether `real`, a path without links, is the kernel's file for the setting. Only paths of interfaces contain
@@ -342,6 +323,7 @@ fn is_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::Action;
 
     #[test]
     fn each_kind_survives_being_written_and_read() {
@@ -372,7 +354,7 @@ mod tests {
         let json = serde_json::to_string(&feature).unwrap();
         assert_eq!(json, r#"{"ethtool":{"interface":"eth0","feature":"rx-checksumming"}}"#);
         assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), feature);
-        assert_eq!(feature.set("off").to_string(), "ethtool -K eth0 rx-checksumming off");
+        assert_eq!(Action::set(&feature, "off").to_string(), "ethtool -K eth0 rx-checksumming off");
     }
 
     #[test]
@@ -448,7 +430,7 @@ mod tests {
         ] {
             let setting = Setting::EthtoolParameter { interface: "enp5s0f0".into(), of, side };
             assert_eq!(setting.shown(text), Some(value));
-            assert_eq!(setting.set(new.rsplit(' ').next().unwrap()).to_string(), new);
+            assert_eq!(Action::set(&setting, new.rsplit(' ').next().unwrap()).to_string(), new);
             assert!(setting.takes(value) && !setting.takes("-1") && !setting.takes("x"));
             let json = serde_json::to_string(&setting).unwrap();
             assert_eq!(serde_json::from_str::<Setting>(&json).unwrap(), setting);

@@ -2,6 +2,7 @@
 //! other files of this crate create, carry out, print or undo steps.
 
 use crate::setting::Setting;
+use crate::tool::ETHTOOL;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -70,6 +71,11 @@ impl Action {
         action
     }
 
+    /// Returns the action that gives a machine-wide setting a value.
+    pub fn set(setting: &Setting, value: impl Into<String>) -> Action {
+        Action::Set { setting: setting.clone(), value: value.into() }
+    }
+
     /// Returns the action that writes the kernel setting `name` (a path below `/proc/sys`).
     pub fn sysctl(name: &str, value: u64) -> Action {
         Action::Write { path: format!("/proc/sys/{name}"), value: value.to_string() }
@@ -89,8 +95,11 @@ impl fmt::Display for Action {
                 }
             }
             Action::Write { path, value } => write!(f, "echo {} > {}", quoted(value), quoted(path)),
-            Action::Set { setting, value } => match setting.command(value) {
-                Some(command) => command.fmt(f),
+            Action::Set { setting, value } => match setting.to_set(value) {
+                Some(args) => {
+                    write!(f, "{}", ETHTOOL.program)?;
+                    args.iter().try_for_each(|a| write!(f, " {}", quoted(a)))
+                }
                 None => write!(f, "echo {} > {}", quoted(value), quoted(&setting.to_string())),
             },
         }
@@ -164,7 +173,7 @@ impl Step {
 
     /// Give a setting of the whole machine a value.
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
-        Step { target: Target::Machine, ..Step::dut(why, setting.set(value.to_string())) }
+        Step { target: Target::Machine, ..Step::dut(why, Action::set(setting, value.to_string())) }
     }
 
     /// Adds an undo action.

@@ -1,6 +1,5 @@
 //! The programs that steps run, with their Debian packages. Missing programs are reported before any step runs.
 
-use crate::DutError;
 use std::path::{Path, PathBuf};
 
 /// A program that steps run.
@@ -38,6 +37,20 @@ pub const PERF: Tool = Tool { program: "perf", package: "linux-perf", version: &
 /// Reaches other machines.
 pub const SSH: Tool = Tool { program: "ssh", package: "openssh-client", version: &["-V"] };
 
+/// Programs that are not installed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", missing(.0))]
+pub struct MissingTools(pub Vec<Tool>);
+
+fn missing(tools: &[Tool]) -> String {
+    let mut packages: Vec<&str> = tools.iter().map(|t| t.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    let programs: Vec<&str> = tools.iter().map(|t| t.program).collect();
+    let verb = if programs.len() == 1 { "is" } else { "are" };
+    format!("{} {verb} not installed: apt-get install {}", programs.join(", "), packages.join(" "))
+}
+
 /// Folders in which programs are looked up: those of PATH, then Debian's folders for administrator programs, which are
 /// not in the PATH of ordinary users.
 pub fn search_path() -> String {
@@ -65,9 +78,9 @@ fn is_executable(path: &Path) -> bool {
 ///
 /// # Errors
 /// All missing programs, with their packages.
-pub fn require(tools: &[Tool]) -> Result<(), DutError> {
+pub fn require(tools: &[Tool]) -> Result<(), MissingTools> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| find(t.program).is_none()).collect();
-    if missing.is_empty() { Ok(()) } else { Err(DutError::MissingTools(missing)) }
+    if missing.is_empty() { Ok(()) } else { Err(MissingTools(missing)) }
 }
 
 #[cfg(test)]
@@ -90,9 +103,21 @@ mod tests {
     fn only_missing_programs_are_named() {
         let none = Tool { program: "natmeter-has-no-such-tool", package: "nothing", version: &[] };
         let sh = Tool { program: "sh", package: "dash", version: &[] };
-        let Err(DutError::MissingTools(missing)) = require(&[sh, none]) else {
-            panic!("sh is installed, the other is not")
-        };
+        let Err(MissingTools(missing)) = require(&[sh, none]) else { panic!("sh is installed, the other is not") };
         assert_eq!(missing, [none]);
+    }
+
+    #[test]
+    fn missing_tools_name_each_package_once() {
+        let tool = |program, package| Tool { program, package, version: &[] };
+        let error = MissingTools(vec![
+            tool("nft", "nftables"),
+            tool("iptables-nft", "iptables"),
+            tool("iptables-legacy", "iptables"),
+        ]);
+        assert_eq!(
+            error.to_string(),
+            "nft, iptables-nft, iptables-legacy are not installed: apt-get install iptables nftables"
+        );
     }
 }

@@ -290,7 +290,7 @@ pub fn plan(between: &Between) -> Result<(Vec<Order>, Vec<String>), DutError> {
 /// # Errors
 /// All missing programs, with their packages.
 pub fn see_that_tools_are_there(between: &Between) -> Result<(), DutError> {
-    tool::require(&between.tools()?)
+    Ok(tool::require(&between.tools()?)?)
 }
 
 fn check(between: &Between) -> Result<(), DutError> {

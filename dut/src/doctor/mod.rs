@@ -198,7 +198,7 @@ impl Row {
         let words = |text: &str| vec![text.replace("{port}", &port.facts.name)];
         let mend = match self.mend {
             Mend::Do(text) | Mend::Boot(text) => words(text),
-            _ => settings.iter().map(|(setting, value)| setting.set(value.as_str()).to_string()).collect(),
+            _ => settings.iter().map(|(setting, value)| Action::set(setting, value.as_str()).to_string()).collect(),
         };
         Finding { mend, at_boot: matches!(self.mend, Mend::Boot(_)), settings, ..finding }
     }

@@ -6,7 +6,7 @@ use super::{Host, Output};
 use crate::kernel_file;
 use crate::setting::Setting;
 use crate::step::{Action, Target};
-use crate::tool;
+use crate::tool::{self, ETHTOOL};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ impl Here {
         self.root.join(path.trim_start_matches('/'))
     }
     fn set(&self, setting: &Setting, value: &str) -> io::Result<Output> {
-        if let Some(Action::Command { program, args, stdin }) = setting.command(value) {
-            return run_here(&program, &args, stdin.as_deref());
+        if let Some(args) = setting.to_set(value) {
+            return run_here(ETHTOOL.program, &args.map(str::to_owned), None);
         }
         let file = kernel_file::open(&self.root, setting, OpenOptions::new().write(true).truncate(true))?;
         write_whole(file, value).map(|()| Output::default())
@@ -128,7 +128,7 @@ mod tests {
     fn a_missing_setting_is_not_created() {
         let dir = tempfile::tempdir().unwrap();
         let mut here = Here::below(dir.path());
-        let write = Setting::at("/proc/sys/net/core/x").unwrap().set("5");
+        let write = Action::set(&Setting::at("/proc/sys/net/core/x").unwrap(), "5");
         assert!(here.perform(Target::Machine, "", &write).is_err());
         std::fs::create_dir_all(dir.path().join("proc/sys/net/core")).unwrap();
         assert!(here.perform(Target::Machine, "", &write).is_err());

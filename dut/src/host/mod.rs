@@ -8,7 +8,9 @@ pub mod namespace;
 pub mod runner;
 pub mod ssh;
 
+use crate::setting::Setting;
 use crate::step::{Action, Target};
+use crate::tool::ETHTOOL;
 use std::io;
 
 pub use dry_run::{DryRun, Order};
@@ -54,6 +56,22 @@ pub trait Host: Send {
     /// # Errors
     /// When it does not exist or cannot be read.
     fn read(&mut self, target: Target, path: &str) -> io::Result<String>;
+
+    /// Reads a machine-wide setting.
+    ///
+    /// # Errors
+    /// When the setting does not exist or cannot be read.
+    fn read_setting(&mut self, setting: &Setting) -> io::Result<String> {
+        let Some([option, interface]) = setting.to_show() else {
+            return self.read(Target::Machine, &setting.path().expect("all others are files"));
+        };
+        let show = Action::words(&format!("{} {option} {interface}", ETHTOOL.program));
+        let output = self.perform(Target::Machine, "read the old value", &show)?;
+        setting
+            .shown(&output.stdout)
+            .map(str::to_owned)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no {setting}")))
+    }
 
     /// Whether the host is a dry run, so that there is nothing to check or to journal.
     fn is_rehearsal(&self) -> bool {

@@ -196,7 +196,7 @@ impl Host for Rounding {
         let Action::Set { setting, value } = action else { panic!("only settings") };
         let value = value.parse::<u64>().unwrap().next_multiple_of(self.to).to_string();
         self.note();
-        let done = self.host.perform(target, why, &setting.set(value));
+        let done = self.host.perform(target, why, &Action::set(setting, value));
         self.note();
         done
     }

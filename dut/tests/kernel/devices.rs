@@ -217,7 +217,7 @@ fn a_feature_that_ethtool_switched_is_restored() {
     let switch_off_and_die = || {
         let (mut journal, _) = Journal::begin(&dir, &mut Here::new()).unwrap();
         journal.write(&mut Here::new(), "", &feature, "off").unwrap().unwrap().expect("it was on");
-        assert_eq!(feature.read(&mut Here::new()).unwrap(), "off");
+        assert_eq!(Here::new().read_setting(&feature).unwrap(), "off");
         // A killed process drops neither; the kernel releases the lock.
         let text = std::fs::read(dir.path().join("machine.journal")).unwrap();
         drop(journal);
@@ -227,7 +227,7 @@ fn a_feature_that_ethtool_switched_is_restored() {
     let restored = port::netns::Netns::new().unwrap().run_in(|| {
         switch_off_and_die();
         let restored = journal::clean(&dir, &mut Here::new()).unwrap();
-        assert_eq!(feature.read(&mut Here::new()).unwrap(), "on");
+        assert_eq!(Here::new().read_setting(&feature).unwrap(), "on");
         restored
     });
     let [restored] = &restored.unwrap()[..] else { panic!("one change") };
