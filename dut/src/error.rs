@@ -1,6 +1,6 @@
 //! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
 
-use crate::guest::running::GuestFailure;
+use crate::guest::failure::GuestFailure;
 use crate::host::ssh::{SshFailure, SshKind};
 use crate::step::{Action, Target};
 use crate::tool::MissingTools;

@@ -1,7 +1,7 @@
 //! QEMU: a virtual machine with several processors. Its interfaces are TAPs with one queue for each processor, and its
 //! control channel is a serial port of virtio.
 
-use super::running::{Command, Parts};
+use super::command::{Command, Parts};
 use crate::tool::Tool;
 use rustix::fs::Access;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub(super) fn command(parts: &Parts) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::super::running::example;
+    use super::super::command::example;
 
     #[test]
     fn a_guest_with_two_processors() {

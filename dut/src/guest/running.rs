@@ -5,6 +5,8 @@
 //! kill; nothing of it is left to clean up.
 
 use super::agent::Agent;
+use super::command::{Command, NicPart, Parts};
+use super::failure::GuestFailure;
 use super::{Image, Kind, qemu, uml};
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
@@ -16,9 +18,10 @@ use std::io::{self, BufReader};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
+use wire::Mac;
 
 /// Makes the namespaces.
 const UNSHARE: Tool = Tool { program: "unshare", package: "util-linux", version: &["--version"] };
@@ -65,40 +68,6 @@ pub struct Nic {
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// A program with arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Command {
-    pub(super) program: String,
-    pub(super) args: Vec<String>,
-}
-
-/// What the command of a guest is made of.
-pub(super) struct Parts {
-    pub(super) kernel: PathBuf,
-    pub(super) initrd: PathBuf,
-    pub(super) memory_mib: u32,
-    pub(super) cpus: u32,
-    pub(super) cores: Option<u32>,
-    pub(super) has_kvm: bool,
-    /// Number of the descriptor of the control channel.
-    pub(super) control: i32,
-    pub(super) nics: Vec<NicPart>,
-}
-
-/// The interface of a guest in its command.
-pub(super) struct NicPart {
-    pub(super) name: &'static str,
-    pub(super) mac: String,
-    pub(super) descriptors: Vec<i32>,
-}
-
-impl Parts {
-    /// Variables of the first process, as arguments of the kernel. User-Mode Linux takes all that begin with `con` for its own.
-    pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
-        self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
-    }
-}
-
 /// A running guest. Dropping it ends it.
 pub struct Guest {
     kind: Kind,
@@ -107,28 +76,6 @@ pub struct Guest {
     lives: Option<ChildStdin>,
     agent: Agent,
     console: LastLines,
-}
-
-/// Why a guest cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuestFailure {
-    /// Its kind.
-    pub kind: &'static str,
-    /// What happened.
-    pub what: String,
-    /// The last lines of its console.
-    pub console: Vec<String>,
-}
-
-impl fmt::Display for GuestFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the guest ({}) {}", self.kind, self.what)?;
-        if self.console.is_empty() {
-            return write!(f, "; its console is empty");
-        }
-        write!(f, "; last lines of its console:")?;
-        self.console.iter().try_for_each(|line| write!(f, "\n    {line}"))
-    }
 }
 
 impl Guest {
@@ -255,7 +202,7 @@ fn cannot_start(error: &io::Error) -> DutError {
 fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: OwnedFd) -> (Command, Vec<OwnedFd>) {
     let part = |nic: &Nic| NicPart {
         name: nic.name,
-        mac: crate::bed::shown(nic.mac),
+        mac: Mac(nic.mac).to_string(),
         descriptors: nic.descriptors.iter().map(AsRawFd::as_raw_fd).collect(),
     };
     let parts = Parts {
@@ -292,20 +239,4 @@ fn guarded(command: &Command, descriptors: Vec<OwnedFd>) -> std::process::Comman
         .process_group(0);
     handover::inherit(&mut process, descriptors);
     process
-}
-
-/// A guest with two interfaces, for tests of commands.
-#[cfg(test)]
-pub(super) fn example() -> Parts {
-    let nic = |name, mac: &str, descriptor| NicPart { name, mac: mac.to_owned(), descriptors: vec![descriptor] };
-    Parts {
-        kernel: "/guests/kernel".into(),
-        initrd: "/guests/initrd".into(),
-        memory_mib: 256,
-        cpus: 1,
-        cores: None,
-        has_kvm: false,
-        control: 7,
-        nics: vec![nic("left", "02:00:c6:12:00:01", 8), nic("right", "02:00:c6:13:00:01", 9)],
-    }
 }

@@ -1,7 +1,7 @@
 //! User-Mode Linux: the guest's kernel is a process. Its interfaces are packet sockets that natmeter opened, because
 //! the guest kernel's own raw transport receives what it sends.
 
-use super::running::{Command, Parts};
+use super::command::{Command, Parts};
 
 /// The command that boots a guest. Of several processors it uses one.
 pub(super) fn command(parts: &Parts) -> Command {
@@ -26,7 +26,7 @@ pub(super) fn command(parts: &Parts) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::super::running::example;
+    use super::super::command::example;
 
     #[test]
     fn a_guest_with_two_interfaces() {

@@ -1,0 +1,25 @@
+//! The failure of a guest, with the last lines of its console.
+
+use std::fmt;
+
+/// Why a guest cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFailure {
+    /// Its kind.
+    pub kind: &'static str,
+    /// What happened.
+    pub what: String,
+    /// The last lines of its console.
+    pub console: Vec<String>,
+}
+
+impl fmt::Display for GuestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the guest ({}) {}", self.kind, self.what)?;
+        if self.console.is_empty() {
+            return write!(f, "; its console is empty");
+        }
+        write!(f, "; last lines of its console:")?;
+        self.console.iter().try_for_each(|line| write!(f, "\n    {line}"))
+    }
+}
