@@ -1,9 +1,10 @@
 //! IPv6 on the test bed: addresses, neighbours and routes around a device that forwards IPv6 (RFC 5180, section 5). Each side
 //! has a network 2001:2:0:GROUP::/64, in which the DUT is host ::1 and the tester host ::2.
 
-use crate::bed::{Side, shown, words};
-use crate::step::{Action, Step};
+use crate::side::Side;
+use crate::step::{Action, Step, words};
 use std::net::Ipv6Addr;
+use wire::Mac;
 
 /// Address of a host in the network of a side.
 fn host(side: &Side, host: u16) -> Ipv6Addr {
@@ -40,7 +41,7 @@ pub(crate) fn quiet() -> Vec<Step> {
 pub(crate) fn addresses(side: &Side) -> Vec<Step> {
     let name = side.name;
     let [dut, tester, network] = [1, 2, 0].map(|last| host(side, last).to_string());
-    let mac = shown(side.tester_mac());
+    let mac = Mac(side.tester_mac()).to_string();
     vec![
         // 126 bits hold both addresses and no other host of the tester, so that one next hop serves all of them.
         Step::dut(

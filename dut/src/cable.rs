@@ -2,10 +2,11 @@
 //! back-end. It is built, journalled and torn down like any other test bed.
 
 use crate::DutError;
-use crate::bed::{BedConfig, LEFT, Ports, RIGHT};
+use crate::bed::{BedConfig, Ports};
 use crate::changes::{Changes, Undone};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
+use crate::side::{LEFT, RIGHT};
 use crate::step::{Sink, no_sink};
 use crate::tool;
 use port::{Clock, Pool};

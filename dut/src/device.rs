@@ -2,7 +2,7 @@
 //! table, and tears it down. The public interface of this crate.
 
 use crate::DutError;
-use crate::bed::{BedConfig, LEFT, Ports, RIGHT, Side};
+use crate::bed::{BedConfig, Ports};
 use crate::changes::{Changes, Undone};
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
@@ -10,6 +10,7 @@ use crate::lock::{Lock, RunDir, What};
 use crate::memory;
 use crate::null::{self, Done, Work};
 use crate::probe::{self, Seen};
+use crate::side::{LEFT, RIGHT, Side};
 use crate::software::conntrack::{self, Cleared, Situation};
 use crate::software::{self, Software};
 use crate::step::{Sink, Step, no_sink};

@@ -1,9 +1,9 @@
 //! Facts that a result depends on and that no scenario sets: kernel, processor, mitigations, offloads, table sizes,
 //! versions. A fact that weakens results carries a doubt. This file only reads.
 
-use crate::bed::{LEFT, RIGHT};
 use crate::changes::Changes;
 use crate::readings::{self, Readings};
+use crate::side::{LEFT, RIGHT};
 use crate::software::{Config, Software, conntrack};
 use crate::step::{Action, Target};
 use crate::tool::{ETHTOOL, Tool};

@@ -36,6 +36,7 @@ pub mod probe;
 pub mod queues;
 pub mod readings;
 pub mod setting;
+pub mod side;
 pub mod software;
 pub mod started;
 pub mod step;

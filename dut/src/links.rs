@@ -3,10 +3,11 @@
 //! namespaces vanish with natmeter.
 
 use crate::DutError;
-use crate::bed::{LEFT, RIGHT, cpu_mask, prepared, quiet};
+use crate::bed::{cpu_mask, prepared, quiet};
 use crate::changes::Changes;
 use crate::host::{Host, Log, Namespace};
 use crate::lock::RunDir;
+use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP};
 use port::{Netns, PortError, handover};

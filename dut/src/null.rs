@@ -2,9 +2,10 @@
 //! one, on the core that received it, before the kernel's IP stack. It works in user namespaces, too.
 
 use crate::DutError;
-use crate::bed::{BackEnd, LEFT, RIGHT};
+use crate::bed::BackEnd;
 use crate::changes::Changes;
 use crate::cpu;
+use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, Target};
 use crate::tool::{self, NFT};
 

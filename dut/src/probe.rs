@@ -3,8 +3,8 @@
 //! NAT. Only this file of the crate parses frames.
 
 use crate::DutError;
-use crate::bed::{LEFT, RIGHT, Side};
 use crate::bed6;
+use crate::side::{LEFT, RIGHT, Side};
 use port::{Burst, Pool, Port, burst};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};

@@ -106,6 +106,11 @@ impl fmt::Display for Action {
     }
 }
 
+/// Returns a command from parts of its line.
+pub(crate) fn words(parts: &[&str]) -> Action {
+    Action::words(&parts.join(" "))
+}
+
 /// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);

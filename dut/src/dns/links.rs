@@ -2,11 +2,14 @@
 //! kernel's IP stack.
 
 use super::Between;
-use crate::bed::{BedConfig, LEFT, RIGHT, Side, quiet, shown, words};
+use crate::bed::{BedConfig, quiet};
 use crate::bed6;
+use crate::side::{LEFT, RIGHT, Side};
+use crate::step::words;
 use crate::step::{Action, NETNS_OF_DUT, Step, Target};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::AddrRange;
+use wire::Mac;
 
 /// The client of a DNS64 server.
 pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
@@ -39,7 +42,10 @@ impl End {
     /// Steps that switch the interface on.
     fn prepared(&self) -> Vec<Step> {
         vec![
-            self.step("a known Ethernet address", &["ip link set dev", self.name, "address", &shown(self.mac)]),
+            self.step(
+                "a known Ethernet address",
+                &["ip link set dev", self.name, "address", &Mac(self.mac).to_string()],
+            ),
             self.step(
                 "no offloads: every packet is sent alone and with its checksum",
                 &["ethtool -K", self.name, "rx off tx off sg off tso off gso off gro off"],
@@ -53,7 +59,7 @@ impl End {
         let nodad = if own.contains(':') { "nodad" } else { "" };
         let add = ["ip addr add", own, "dev", self.name, nodad];
         let add = &add[..if nodad.is_empty() { 4 } else { 5 }];
-        let mac = shown(self.peer);
+        let mac = Mac(self.peer).to_string();
         vec![
             self.step(format!("the address of {}", self.name), add),
             self.step(

@@ -13,12 +13,13 @@ mod unbound;
 mod zone;
 
 use crate::DutError;
-use crate::bed::{BedConfig, LEFT, RIGHT};
+use crate::bed::BedConfig;
 use crate::changes::{Changes, Undone};
 use crate::device::DeviceConfig;
 use crate::facts::{self, Fact};
 use crate::host::{DryRun, Here, Host, Log, Namespace, Order};
 use crate::lock::{Lock, RunDir, What};
+use crate::side::{LEFT, RIGHT};
 use crate::software::conntrack::{self, Situation};
 use crate::software::{self, Software};
 use crate::started::{Role, Started};

@@ -2,7 +2,7 @@
 //! server. Everything else is as Unbound has it by default.
 
 use super::{links, server};
-use crate::bed::RIGHT;
+use crate::side::RIGHT;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 

@@ -1,11 +1,12 @@
 //! The network of a guest or a namespace: addresses of its two interfaces, and routes through one next hop on each side: the tester,
 //! or the box beside it.
 
-use crate::bed::{shown, words};
 use crate::bed6;
 use crate::links;
+use crate::step::words;
 use crate::step::{Action, Step};
 use std::net::IpAddr;
+use wire::Mac;
 
 /// One side of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
         ));
         steps.push(Step::dut(
             format!("a permanent neighbour entry for {of} on the {name}, so that the DUT does not ask for it"),
-            words(&["ip neigh replace", &next, "lladdr", &shown(side.next_mac), "nud permanent dev", name]),
+            words(&["ip neigh replace", &next, "lladdr", &Mac(side.next_mac).to_string(), "nud permanent dev", name]),
         ));
         for network in &side.networks {
             let why = format!("a route to the addresses of the tester on the {name}, through one next hop");

@@ -2,7 +2,7 @@
 //! same; iptables-legacy loads it into the kernel's iptables tables, iptables-nft into nftables.
 
 use super::{Config, Software, forward};
-use crate::bed::RIGHT;
+use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, IPTABLES_LEGACY, IPTABLES_NFT};
 

@@ -9,7 +9,7 @@ pub mod linux_ipv6_forwarding;
 pub mod nftables;
 
 use crate::DutError;
-use crate::bed::RIGHT;
+use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::Tool;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! NAT44 by the Linux kernel, configured by nft: one rule in the table `natmeter`.
 
 use super::{Config, Software, forward};
-use crate::bed::RIGHT;
+use crate::side::RIGHT;
 use crate::step::{Action, Step};
 use crate::tool::{CONNTRACK, NFT};
 

@@ -1,6 +1,7 @@
 //! Shared by the suites on the real kernel: hand-built frames, and a test of one device from set-up to teardown.
 
-use dut::bed::{BackEnd, BedConfig, LEFT, RIGHT};
+use dut::bed::{BackEnd, BedConfig};
+use dut::side::{LEFT, RIGHT};
 use dut::step::no_sink;
 use dut::{Device, DeviceConfig, RunDir, software};
 use port::{Clock, Pool, Port, burst};

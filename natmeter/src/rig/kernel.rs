@@ -9,8 +9,8 @@ use super::{
     Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings,
     technology, with_traffic,
 };
-use dut::bed::{LEFT, RIGHT};
 use dut::null::{Done, Work};
+use dut::side::{LEFT, RIGHT};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
