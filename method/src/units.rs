@@ -61,6 +61,11 @@ impl Rate {
         }
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
+    /// Returns the middle between this rate and a higher one, rounded down.
+    #[must_use]
+    pub fn halfway(self, higher: Rate) -> Rate {
+        Rate(self.0 + (higher.0 - self.0) / 2)
+    }
     /// floor(self × numerator / denominator), for factors such as alpha.
     #[must_use]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Rate {

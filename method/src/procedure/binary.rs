@@ -121,7 +121,7 @@ impl Bracket {
         match (&mut self.gallop, self.undecided, &self.bound) {
             (Some(gallop), None, None) => gallop.up(self.passed, self.hi),
             (Some(gallop), None, Some(_)) if self.passed.is_none() => gallop.down(self.lo, self.hi),
-            (_, undecided, _) => middle(self.lo, undecided.unwrap_or(self.hi)),
+            (_, undecided, _) => self.lo.halfway(undecided.unwrap_or(self.hi)),
         }
     }
 
@@ -217,11 +217,6 @@ impl Bracket {
         };
         result
     }
-}
-
-/// The middle of two rates.
-pub(super) fn middle(lo: Rate, hi: Rate) -> Rate {
-    Rate(lo.0 + (hi.0 - lo.0) / 2)
 }
 
 fn one_sided(trace: &[super::SearchStep]) -> bool {

@@ -3,16 +3,13 @@
 //! searches for the validated establishment rate at every number of connections, and the table counts as full where
 //! this rate breaks down.
 
-use super::binary::middle;
 use super::establishment::trial;
-use super::{Decider, Procedure, Progress, ResultKind, SearchResult, SearchSettings};
+use super::{CapacityRates, Decider, Procedure, Progress, ResultKind, SearchResult, SearchSettings};
 use crate::judged::{Decision, PROBE_CONNECTIONS, PROBE_RATE, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{TrialError, Trials};
 use crate::units::{Count, Rate};
 use crate::validity::{Invalid, Spoiler};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Entry in the list of procedures.
 pub const PROCEDURE: Procedure = Procedure {
@@ -52,21 +49,6 @@ pub struct Limits {
     pub buffered: Count,
     /// Maximum validation rate.
     pub validate_at_most: Option<Rate>,
-}
-
-/// The rates behind a capacity, connections per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CapacityRates {
-    /// C0: connections at the beginning of the search.
-    pub from: Count,
-    /// R0: the validated establishment rate with C0.
-    pub first: Rate,
-    /// RS: the validated establishment rate with the capacity.
-    pub safe: Rate,
-    /// RT: the rate with the smallest number of connections at which it broke down; `None` if it never did.
-    pub broken: Option<Rate>,
-    /// Steps of the exponential search.
-    pub doublings: u32,
 }
 
 /// Searches for the capacity. The result's rate and error are connections: the most that were safe, and the distance to the
@@ -173,7 +155,7 @@ impl Search<'_, '_> {
         match broken {
             None => (safe.connections < most).then(|| (safe.connections.saturating_mul(2).min(most), beta)),
             Some(broken) if broken.connections - safe.connections > error => {
-                Some((middle(Rate(safe.connections), Rate(broken.connections)).0, gamma))
+                Some((Rate(safe.connections).halfway(Rate(broken.connections)).0, gamma))
             }
             Some(_) => None,
         }
@@ -187,7 +169,7 @@ impl Search<'_, '_> {
             let rate = match failed {
                 None => top,
                 Some(failed) if failed > floor && failed.0 - passed.0 > RATE_ERROR.of(passed).0.max(1) => {
-                    middle(passed, failed)
+                    passed.halfway(failed)
                 }
                 Some(_) => return Ok(Found { rate: passed, undecided }),
             };

@@ -2,9 +2,8 @@
 //! the table holds, at a low rate, shows its size. It is repeated at half the rate, so that a rate that is too high is not taken
 //! for a full table.
 
-use super::capacity::CapacityRates;
 use super::establishment::trial;
-use super::{Decider, Progress, ResultKind, SearchResult, SearchSettings};
+use super::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
 use crate::judged::{Decision, PROBE_CONNECTIONS, PROBE_RATE, Patience};
 use crate::trial::{TrialError, TrialOutcome, Trials};
 use crate::units::{Count, Rate};

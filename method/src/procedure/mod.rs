@@ -31,7 +31,7 @@ mod warm;
 
 pub use bottleneck::Bottleneck;
 pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
-pub use result::{ResultKind, SearchResult, SearchStep, StepVerdict};
+pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
 pub use strict::Strict;
 pub use warm::Warm;
 

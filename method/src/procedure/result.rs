@@ -2,9 +2,7 @@
 //! and the counts of repeated trials.
 
 use super::Strict;
-use super::capacity::CapacityRates;
 use super::evidence::Evidence;
-use super::mlr::GoalResult;
 use super::verify::lost_of_sent;
 use crate::judged::{Decision, Judgement};
 use crate::trial::{NativeFrames, Observed, Tcp, TrialOutcome};
@@ -210,6 +208,34 @@ pub struct SearchResult {
     /// What the search did beside its steps, such as a warm start.
     #[serde(default, skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
+}
+
+/// What a search found for one goal. Rates are per direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalResult {
+    /// The goal's name.
+    pub goal: String,
+    /// The relevant lower bound; `None` if no load is one.
+    pub lower: Option<Rate>,
+    /// The relevant upper bound; `None` if no load is one: an irregular result.
+    pub upper: Option<Rate>,
+    /// The conditional throughput at the relevant lower bound.
+    pub conditional_throughput: Option<Rate>,
+}
+
+/// The rates behind a capacity, connections per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityRates {
+    /// C0: connections at the beginning of the search.
+    pub from: Count,
+    /// R0: the validated establishment rate with C0.
+    pub first: Rate,
+    /// RS: the validated establishment rate with the capacity.
+    pub safe: Rate,
+    /// RT: the rate with the smallest number of connections at which it broke down; `None` if it never did.
+    pub broken: Option<Rate>,
+    /// Steps of the exponential search.
+    pub doublings: u32,
 }
 
 impl SearchResult {

@@ -2,7 +2,6 @@
 //! derived from the same trials as the result, and reported in addition to it.
 
 use super::Precision;
-use super::binary::middle;
 use crate::judged::Judgement;
 use crate::units::Rate;
 use crate::validity::{Criteria, lost_any};
@@ -69,7 +68,7 @@ impl Literal {
     /// enough. The rate lies between `least` and `bound`, the upper end of the valid search.
     pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
         let (lo, hi) = self.bounds(bound);
-        let middle = middle(lo, hi).max(least);
+        let middle = lo.halfway(hi).max(least);
         let hopeless = self.passed.is_empty() && hi.0 <= self.end.0 / LOWEST_PART;
         (hi > lo && hi.0 - lo.0 > precision.width(lo).0 && middle < hi && !hopeless).then_some(middle)
     }

@@ -1,7 +1,6 @@
 //! Warm starts: a search that begins at the bounds of an earlier one, because the result is probably near. It proves
 //! both of its final bounds by its own trials, so that an earlier result can only cost trials, not change the result.
 
-use super::binary::middle;
 use crate::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +50,6 @@ impl Gallop {
     /// The next rate while none passed.
     pub(super) fn down(&mut self, lo: Rate, failed: Rate) -> Rate {
         let next = Rate(failed.0.saturating_sub(self.farther()));
-        if next > lo { next } else { middle(lo, failed) }
+        if next > lo { next } else { lo.halfway(failed) }
     }
 }

@@ -9,9 +9,7 @@ use relate::relate;
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::report::{number, parts};
-use method::procedure::Evidence;
-use method::procedure::capacity::CapacityRates;
-use method::procedure::mlr::GoalResult;
+use method::procedure::{CapacityRates, Evidence, GoalResult};
 use method::stats::{self, Interval, Summary};
 use method::trial::{Leg, Observed, TrialOutcome};
 use method::{

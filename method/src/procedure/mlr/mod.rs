@@ -5,28 +5,12 @@ mod goal;
 
 pub use goal::{Class, Goal, Seen};
 
-use super::binary::middle;
-use super::{Precision, Progress, ResultKind, SearchResult};
+use super::{GoalResult, Precision, Progress, ResultKind, SearchResult};
 use crate::judged::{Attempt, Decision, Judgement};
 use crate::trial::{Leg, TrialError};
 use crate::units::{Nanos, Rate};
 use crate::validity::{Invalid, Spoiler};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// What a search found for one goal. Rates are per direction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GoalResult {
-    /// The goal's name.
-    pub goal: String,
-    /// The relevant lower bound; `None` if no load is one.
-    pub lower: Option<Rate>,
-    /// The relevant upper bound; `None` if no load is one: an irregular result.
-    pub upper: Option<Rate>,
-    /// The conditional throughput at the relevant lower bound.
-    pub conditional_throughput: Option<Rate>,
-}
 
 /// Searches in `[lo, hi]` for all goals. `measure` runs one trial of a load and a length, and repeats it while it is invalid.
 /// The rate of the result is the relevant lower bound of the first goal.
@@ -148,7 +132,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         };
         match self.bounds(target) {
             Bounds { lower: Some(lower), upper: Some(upper) } => {
-                (upper.0 - lower.0 > target.width.width(lower).0).then(|| middle(lower, upper))
+                (upper.0 - lower.0 > target.width.width(lower).0).then(|| lower.halfway(upper))
             }
             Bounds { lower: Some(lower), upper: None } => {
                 (lower < self.hi).then(|| Rate(lower.0.saturating_add(farther(lower))).min(self.hi))
