@@ -1,7 +1,6 @@
 //! Axes of figures: how values become lengths, and where the ticks are.
 
 use super::number::{grouped_f64, si, significant};
-use super::svg::text_width;
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,15 +103,6 @@ impl Axis {
         match self.scale {
             Scale::Linear => self.label.clone(),
             Scale::Log | Scale::LogWithZero => format!("{} (log scale)", self.label),
-        }
-    }
-
-    /// The same, or its unit alone if the name is longer than this.
-    pub(super) fn name_within(&self, length: f64) -> String {
-        let name = self.name();
-        match name.split_once(", ") {
-            Some((_, unit)) if text_width(&name) > length => unit.to_owned(),
-            _ => name,
         }
     }
 

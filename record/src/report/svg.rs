@@ -142,6 +142,15 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 
+/// The name of an axis, or its unit alone if the name is longer than this.
+fn name_within(axis: &Axis, length: f64) -> String {
+    let name = axis.name();
+    match name.split_once(", ") {
+        Some((_, unit)) if text_width(&name) > length => unit.to_owned(),
+        _ => name,
+    }
+}
+
 /// A name that fits into a width; empty if hardly any of it does.
 pub(super) fn shortened(name: &str, width: f64) -> String {
     if text_width(name) <= width {
@@ -288,7 +297,7 @@ impl Plot {
         let _ = writeln!(
             out,
             "<text class=\"middle name\" transform=\"translate(14 {cy:.1}) rotate(-90)\">{}</text>",
-            escaped(&self.y.name_within(f.height + 30.0))
+            escaped(&name_within(&self.y, f.height + 30.0))
         );
     }
 
