@@ -2,16 +2,9 @@
 
 use super::Choice;
 use super::demand::Demand;
-use super::point::Limits;
+use super::point::{CLOSED_LOOP, Limits, ONE_WAY, SHARES_CORE, UNLIKE_RATES};
 use crate::report::Report;
 use crate::report::number::{grouped, plural};
-
-// Remarks on results of a point, in the order of the notes.
-pub(super) const UNLIKE_RATES: &str =
-    "The rates of both directions differ: the throughput is that of the faster one, and the slower one had less.";
-pub(super) const ONE_WAY: &str = "Measured in one direction: both directions at once were not measured.";
-pub(super) const SHARES_CORE: &str = "Tester and device shared a core in some results.";
-pub(super) const CLOSED_LOOP: &str = "Some rates contain the tester's time: the device may do more.";
 
 /// The notes on one device; `points` are those of one frame size.
 pub(super) fn notes(demand: &Demand, report: &Report, points: &[Limits], chosen: Option<&Choice>) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! The measured limits of a device at one point of a run.
 
 use super::Measured;
-use super::notes::{CLOSED_LOOP, ONE_WAY, SHARES_CORE, UNLIKE_RATES};
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
@@ -11,6 +10,13 @@ use method::metric::{
 };
 use scenario::Dut;
 use scenario::axis::{AXES, AxisValues};
+
+// Remarks on results of a point.
+pub(super) const UNLIKE_RATES: &str =
+    "The rates of both directions differ: the throughput is that of the faster one, and the slower one had less.";
+pub(super) const ONE_WAY: &str = "Measured in one direction: both directions at once were not measured.";
+pub(super) const SHARES_CORE: &str = "Tester and device shared a core in some results.";
+pub(super) const CLOSED_LOOP: &str = "Some rates contain the tester's time: the device may do more.";
 
 /// The limits of one device at one point.
 #[derive(Clone, Debug)]
