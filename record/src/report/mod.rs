@@ -8,6 +8,7 @@ mod conformance;
 mod csv;
 mod csv_long;
 mod document;
+mod doubts;
 mod evidence;
 mod facts;
 mod figure;
@@ -224,7 +225,7 @@ impl Report {
             header,
         };
         report.beside = published::beside(&report);
-        report.doubts = facts::doubts(&report, &torn, &missing);
+        report.doubts = doubts::of(&report, &torn, &missing);
         let sentences = sentences::of(&report);
         report.short = sentences.short();
         report.sentences = sentences.all();

@@ -1,0 +1,160 @@
+//! Doubts about a run: why its record or its results may mislead. Every format prints the same sentences.
+
+use super::facts::{BELIEVED_SHARE, Judged, ceiling, fault_name, place};
+use super::number::{self, grouped};
+use super::result::PointResult;
+use super::{Report, evidence};
+use crate::audit::Basis;
+use crate::store::{RESULTS, TRIALS, Torn};
+use method::trial::Fault;
+use method::{Count, ResultKind};
+
+/// All doubts: those recorded with the facts, and those that follow from the results.
+pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'static str]) -> Vec<String> {
+    let mut doubts: Vec<String> =
+        report.audit.findings.iter().map(|finding| format!("The record is damaged: {finding}.")).collect();
+    doubts.extend(rules_of_another_version(report));
+    if let Some(test) = report.self_test.as_ref().filter(|t| !t.passed) {
+        let failed = test.named("failed").join(", ");
+        doubts.push(format!("The self-test failed ({failed}): do not use any of these figures."));
+    }
+    let open = report.self_test.as_ref().map(|t| t.named("inconclusive").join(", ")).filter(|open| !open.is_empty());
+    if let Some(open) = open {
+        doubts.push(format!("The self-test was inconclusive ({open}) because the host was too busy: repeat it."));
+    }
+    doubts.extend(report.facts.doubts.iter().cloned());
+    let shared = report.results.iter().filter(|c| c.shares_core).count();
+    if shared > 0 {
+        let everywhere = shared == report.results.len();
+        let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
+        let there = if everywhere { "" } else { " there" };
+        doubts.push(format!(
+            "Tester and device share a core{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result. Use a machine with more cores."
+        ));
+    }
+    doubts.extend(evidence::doubt(report));
+    near_the_ceiling(report, &mut doubts);
+    let repetitions = || report.results.iter().flat_map(|c| &c.repetitions);
+    let one_sided = repetitions().filter(|r| r.one_sided).count();
+    if one_sided > 0 {
+        doubts.push(format!(
+            "{one_sided} of {} one-sided: a single early verdict may have decided the result; check the search traces.",
+            searches(repetitions().count(), "was", "were", one_sided)
+        ));
+    }
+    let j = &report.judged;
+    let phase1_lost: Count = report.results.iter().map(|c| c.phase1_lost).sum();
+    let lost = number::plural(phase1_lost, "frame");
+    if j.invalid * 10 > j.trials {
+        let lost = if phase1_lost > 0 { format!("; phase 1 lost {lost} and was repeated") } else { String::new() };
+        let by = [(j.by_host, "host"), (j.by_tester, "tester"), (j.by_phase1, "phase 1")];
+        let by = by.iter().filter(|(n, _)| *n > 0).map(|(n, cause)| format!("{cause} {}", grouped(*n)));
+        doubts.push(format!(
+            "{} of {} trials were invalid ({}{lost}); an idle machine has fewer.",
+            grouped(j.invalid),
+            grouped(j.trials),
+            by.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    if phase1_lost > 0 && j.invalid * 10 <= j.trials {
+        doubts.push(format!("Phase 1 before phase 2 lost {lost} in total; it was repeated."));
+    }
+    if let Some((counted, learned)) = j.worst_count {
+        doubts.push(format!(
+            "In {} the device's own table held fewer entries after phase 1 than the tester had received connections, at worst \
+             {} of {}: the device may not track every connection.",
+            number::plural(j.uncounted, "trial"),
+            grouped(counted),
+            grouped(learned)
+        ));
+    }
+    let by_validation: usize = report.results.iter().map(|c| c.validation_failed).sum();
+    if by_validation > 0 {
+        doubts.push(format!(
+            "{by_validation} of {} limited by the validation, not by connection set-up: a smaller alpha may give a higher rate.",
+            searches(repetitions().count(), "was", "were", by_validation)
+        ));
+    }
+    wrong_frames(report, &mut doubts);
+    starved_queues(j, &mut doubts);
+    if let Some(hop) = j.kept_hop {
+        let sent_with = report.header.scenario.traffic.ttl;
+        doubts.push(format!(
+            "Frames sent with a hop limit of {sent_with} were received with {hop}: no router forwarded them, because a router \
+             decrements the hop limit (RFC 1812, section 5.3.1)."
+        ));
+    }
+    for (file, torn) in torn {
+        doubts.push(format!(
+            "{file} ends in an incomplete line of {} bytes, which this report ignores: the run was killed.",
+            torn.bytes
+        ));
+    }
+    // The audit has the others.
+    for file in missing.iter().filter(|file| ![TRIALS, RESULTS].contains(file)) {
+        doubts.push(format!("{file} is missing, so this report lacks its content: restore the file from a copy."));
+    }
+    doubts
+}
+
+/// A doubt if verdicts and results were not derived again.
+fn rules_of_another_version(report: &Report) -> Option<String> {
+    let header = &report.header;
+    if report.audit.basis == Basis::DerivedAgain {
+        return None;
+    }
+    let rules = match header.rules {
+        None => format!("Version {} of the run folder does not name its rules", header.record),
+        Some(rules) => format!("The run has version {rules} of the rules, this natmeter version {}", method::RULES),
+    };
+    let natmeter = &header.version;
+    Some(format!("{rules}: verdicts and results are as natmeter {natmeter} recorded them, not derived again."))
+}
+
+fn searches(all: usize, one: &str, many: &str, n: usize) -> String {
+    format!("{all} searches {}", if n == 1 { one } else { many })
+}
+
+fn near_the_ceiling(report: &Report, doubts: &mut Vec<String>) {
+    let near = |c: &&PointResult| {
+        let believed = ceiling(report, c).map(|ceiling| ceiling * BELIEVED_SHARE);
+        c.bound == ResultKind::Exact && c.median().zip(believed).is_some_and(|(median, believed)| median > believed)
+    };
+    let results: Vec<String> = report.results.iter().filter(near).map(place).collect();
+    if !results.is_empty() {
+        doubts
+            .push(format!(
+                "Above 90 % of the tester ceiling, so the tester may be the limit: {}. Use a faster machine, or `workers` in [tester].",
+                results.join("; ")
+            ));
+    }
+}
+
+fn starved_queues(judged: &Judged, doubts: &mut Vec<String>) {
+    for (side, queues) in [("right", &judged.right_queues), ("left", &judged.left_queues)] {
+        if let Some((queue, frames)) = method::starved_queue(queues) {
+            doubts.push(format!(
+                "Queue {queue} of the {side} port received {} of {} frames, less than half of its share: the tester's other \
+                 queues may be its limit.",
+                grouped(frames),
+                grouped(queues.iter().sum())
+            ));
+        }
+    }
+}
+
+fn wrong_frames(report: &Report, doubts: &mut Vec<String>) {
+    let wrong: Vec<String> = report
+        .judged
+        .faults
+        .iter()
+        .filter(|(fault, _)| !matches!(fault, Fault::Foreign | Fault::Late))
+        .map(|&(fault, n)| format!("{} {}", grouped(n), fault_name(fault)))
+        .collect();
+    if !wrong.is_empty() {
+        doubts.push(format!(
+            "Faulty frames arrived and do not count as received: {}. `[link.capture]` keeps frames to look at.",
+            wrong.join(", ")
+        ));
+    }
+}
