@@ -8,6 +8,7 @@
 //! `prepare` on, so that the next run or `natmeter clean` can run it after a kill or a lost connection. So `restore` must
 //! be safe to run twice.
 
+mod hook;
 mod hook_host;
 mod line;
 mod note;
@@ -18,73 +19,25 @@ pub mod timed;
 use crate::DutError;
 use crate::changes::Undone;
 use crate::facts::Fact;
-use crate::guest::SharedGuest;
 use crate::host::Order;
 use crate::host::runner::{Limits, Ran};
 use crate::lock::RunDir;
 use crate::queues::{self, Queues};
 use crate::step::{Action, Event, Sink, Target, quoted};
+use hook::Hook;
 use hook_host::{HookHost, shown};
 use note::{Held, Note};
 use outcome::{failure, judged, last_number, record, record_as};
-use port::netns::Netns;
-use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use hook::Hooks;
+pub use hook_host::On;
 pub(crate) use line::fill;
 pub use note::{clean, is_left};
 pub use profile::OnBox;
-
-/// Where hooks run.
-#[derive(Clone, Debug)]
-pub enum On {
-    /// On this machine.
-    Local,
-    /// In a network namespace of this machine.
-    Namespace(Netns),
-    /// On a host by ssh, with this destination: `root@p095` or an alias of `~/.ssh/config`.
-    Ssh(String),
-    /// In a guest.
-    Guest(SharedGuest),
-}
-
-impl fmt::Display for On {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            On::Local => f.write_str("local"),
-            On::Namespace(_) => f.write_str("namespace"),
-            On::Ssh(host) => write!(f, "ssh:{host}"),
-            On::Guest(guest) => guest.fmt(f),
-        }
-    }
-}
-
-/// The hooks of a device: lines for `sh -c`. `{name}` stands for a value of the point, quoted for the shell; `{{` and
-/// `}}` stand for braces.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hooks {
-    /// Configures the device for a point.
-    pub prepare: Option<String>,
-    /// Empties its connection tracking table.
-    pub clear: Option<String>,
-    /// Prints the number of its connections as the last number of its standard output.
-    pub count: Option<String>,
-    /// Sets the number of cores that the device uses.
-    pub cores: Option<String>,
-    /// Restores the device. It may run although `prepare` failed, and more than once.
-    pub restore: Option<String>,
-    /// Succeeds if the device is alive.
-    pub alive: Option<String>,
-    /// Prints the octets of memory in use as the last number of its standard output.
-    pub memory: Option<String>,
-    /// Resets the device, in mid-trial.
-    pub reset: Option<String>,
-    /// Switches over to the standby device, in mid-trial.
-    pub failover: Option<String>,
-}
 
 /// A device and its hooks.
 #[derive(Clone, Debug)]
@@ -119,78 +72,6 @@ pub struct Cleared {
     pub how: String,
     /// Its duration in nanoseconds, with the round trip to the host.
     pub nanos: u64,
-}
-
-/// One hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hook {
-    Alive,
-    Prepare,
-    Cores,
-    Clear,
-    Count,
-    Memory,
-    Reset,
-    Failover,
-    Restore,
-}
-
-impl Hook {
-    /// All hooks, in the order in which they first run.
-    const ALL: [Hook; 9] = [
-        Hook::Alive,
-        Hook::Prepare,
-        Hook::Cores,
-        Hook::Clear,
-        Hook::Count,
-        Hook::Memory,
-        Hook::Reset,
-        Hook::Failover,
-        Hook::Restore,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Hook::Alive => "alive",
-            Hook::Prepare => "prepare",
-            Hook::Cores => "cores",
-            Hook::Clear => "clear",
-            Hook::Count => "count",
-            Hook::Memory => "memory",
-            Hook::Reset => "reset",
-            Hook::Failover => "failover",
-            Hook::Restore => "restore",
-        }
-    }
-
-    fn why(self) -> &'static str {
-        match self {
-            Hook::Alive => "hook `alive`: check that the device is alive",
-            Hook::Prepare => "hook `prepare`: configure the device",
-            Hook::Cores => "hook `cores`: set its cores",
-            Hook::Clear => "hook `clear`: empty its table before a trial",
-            Hook::Count => "hook `count`: count its connections after a trial",
-            Hook::Memory => "hook `memory`: read its memory in use",
-            Hook::Reset => "hook `reset`: reset the device in mid-trial",
-            Hook::Failover => "hook `failover`: switch over to the standby device in mid-trial",
-            Hook::Restore => "hook `restore`: restore the device",
-        }
-    }
-
-    fn line(self, hooks: &Hooks) -> Option<&str> {
-        let line = match self {
-            Hook::Alive => &hooks.alive,
-            Hook::Prepare => &hooks.prepare,
-            Hook::Cores => &hooks.cores,
-            Hook::Clear => &hooks.clear,
-            Hook::Count => &hooks.count,
-            Hook::Memory => &hooks.memory,
-            Hook::Reset => &hooks.reset,
-            Hook::Failover => &hooks.failover,
-            Hook::Restore => &hooks.restore,
-        };
-        line.as_deref()
-    }
 }
 
 /// The hooks of a point: placeholders replaced, files checked.

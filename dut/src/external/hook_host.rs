@@ -1,7 +1,6 @@
 //! Where the hooks of a device run: in the folder of the bed on this machine, in a namespace of it, or in a folder of
 //! copies on a host by ssh.
 
-use super::On;
 use crate::DutError;
 use crate::guest::SharedGuest;
 use crate::host::Ssh;
@@ -11,10 +10,35 @@ use crate::step::{Action, quoted};
 use crate::tool;
 use port::netns::{Netns, Sight};
 use rustix::fs::{MemfdFlags, memfd_create};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Where hooks run.
+#[derive(Clone, Debug)]
+pub enum On {
+    /// On this machine.
+    Local,
+    /// In a network namespace of this machine.
+    Namespace(Netns),
+    /// On a host by ssh, with this destination: `root@p095` or an alias of `~/.ssh/config`.
+    Ssh(String),
+    /// In a guest.
+    Guest(SharedGuest),
+}
+
+impl fmt::Display for On {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            On::Local => f.write_str("local"),
+            On::Namespace(_) => f.write_str("namespace"),
+            On::Ssh(host) => write!(f, "ssh:{host}"),
+            On::Guest(guest) => guest.fmt(f),
+        }
+    }
+}
 
 /// The folder of a guest in which hooks run.
 const IN_GUEST: &str = "/tmp/bed";

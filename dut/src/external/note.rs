@@ -4,9 +4,9 @@
 //!
 //! A note contains a command, which root may run. So natmeter reads only a note that no other user could have written.
 
-use super::hook_host::{self, HookHost};
+use super::hook::Hook;
+use super::hook_host::{self, HookHost, On};
 use super::outcome::{judged, record};
-use super::{Hook, On};
 use crate::changes::Undone;
 use crate::host::runner::Limits;
 use crate::host::ssh;

@@ -1,7 +1,7 @@
 //! The outcome of a hook: its record, its judgement, and the number that it prints.
 
-use super::hook_host::shown;
-use super::{Hook, On};
+use super::hook::Hook;
+use super::hook_host::{On, shown};
 use crate::DutError;
 use crate::error::FailedHook;
 use crate::host::runner::{Limits, Ran};

@@ -1,8 +1,9 @@
 //! Samples the call stacks of a box's kernel with Linux perf on the box. perf writes into a folder beside the copies of hooks.
 //! natmeter lets it print the samples of the trial, and reads them.
 
+use super::External;
+use super::hook_host::On;
 use super::outcome::record_as;
-use super::{External, On};
 use crate::DutError;
 use crate::host::runner::{Limits, Ran};
 use crate::perf::EVENT;

@@ -1,0 +1,97 @@
+//! The hooks of a device, in the order in which they first run, each with its reason.
+
+/// The hooks of a device: lines for `sh -c`. `{name}` stands for a value of the point, quoted for the shell; `{{` and
+/// `}}` stand for braces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Configures the device for a point.
+    pub prepare: Option<String>,
+    /// Empties its connection tracking table.
+    pub clear: Option<String>,
+    /// Prints the number of its connections as the last number of its standard output.
+    pub count: Option<String>,
+    /// Sets the number of cores that the device uses.
+    pub cores: Option<String>,
+    /// Restores the device. It may run although `prepare` failed, and more than once.
+    pub restore: Option<String>,
+    /// Succeeds if the device is alive.
+    pub alive: Option<String>,
+    /// Prints the octets of memory in use as the last number of its standard output.
+    pub memory: Option<String>,
+    /// Resets the device, in mid-trial.
+    pub reset: Option<String>,
+    /// Switches over to the standby device, in mid-trial.
+    pub failover: Option<String>,
+}
+
+/// One hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    Alive,
+    Prepare,
+    Cores,
+    Clear,
+    Count,
+    Memory,
+    Reset,
+    Failover,
+    Restore,
+}
+
+impl Hook {
+    /// All hooks, in the order in which they first run.
+    pub(super) const ALL: [Hook; 9] = [
+        Hook::Alive,
+        Hook::Prepare,
+        Hook::Cores,
+        Hook::Clear,
+        Hook::Count,
+        Hook::Memory,
+        Hook::Reset,
+        Hook::Failover,
+        Hook::Restore,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Hook::Alive => "alive",
+            Hook::Prepare => "prepare",
+            Hook::Cores => "cores",
+            Hook::Clear => "clear",
+            Hook::Count => "count",
+            Hook::Memory => "memory",
+            Hook::Reset => "reset",
+            Hook::Failover => "failover",
+            Hook::Restore => "restore",
+        }
+    }
+
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Hook::Alive => "hook `alive`: check that the device is alive",
+            Hook::Prepare => "hook `prepare`: configure the device",
+            Hook::Cores => "hook `cores`: set its cores",
+            Hook::Clear => "hook `clear`: empty its table before a trial",
+            Hook::Count => "hook `count`: count its connections after a trial",
+            Hook::Memory => "hook `memory`: read its memory in use",
+            Hook::Reset => "hook `reset`: reset the device in mid-trial",
+            Hook::Failover => "hook `failover`: switch over to the standby device in mid-trial",
+            Hook::Restore => "hook `restore`: restore the device",
+        }
+    }
+
+    pub(super) fn line(self, hooks: &Hooks) -> Option<&str> {
+        let line = match self {
+            Hook::Alive => &hooks.alive,
+            Hook::Prepare => &hooks.prepare,
+            Hook::Cores => &hooks.cores,
+            Hook::Clear => &hooks.clear,
+            Hook::Count => &hooks.count,
+            Hook::Memory => &hooks.memory,
+            Hook::Reset => &hooks.reset,
+            Hook::Failover => &hooks.failover,
+            Hook::Restore => &hooks.restore,
+        };
+        line.as_deref()
+    }
+}
