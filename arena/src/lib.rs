@@ -1,6 +1,6 @@
-//! Memory: very large flat arrays (anonymous mappings with huge pages, pre-faulted, with prefetch, for connection
-//! tables and state tables), and what a frame is to the code that rewrites it. What is stored there is not known here. One of
-//! the two crates that may use `unsafe`; each block says why it is sound.
+//! Memory: very large flat arrays for connection tables and state tables (anonymous mappings with huge pages,
+//! pre-faulted, with prefetch), and the interface of a frame that is rewritten in place. The arrays know nothing of
+//! their contents. This is one of the two crates that may use `unsafe`; each block says why it is sound.
 
 mod map;
 mod packet;
@@ -8,7 +8,7 @@ mod packet;
 pub use map::{ArenaError, Array, AtomicArray};
 pub use packet::Packet;
 
-/// Ask the processor to bring a value's cache line closer; a hint without effect on results.
+/// Prefetches the cache line of a value, to be read. A hint without effect on results.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -25,14 +25,15 @@ pub fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// The same for a cache line that will be written: it comes closer as this core's own. Of a line that another core has
-/// written, one trip instead of two.
+/// Prefetches the cache line of a value, to be written: this core gets the line exclusively. If another core has
+/// written the line, this takes one transfer between the cores instead of two.
 #[inline(always)]
 pub fn prefetch_to_write<T>(value: &T) {
     prefetch_beside(value, 0);
 }
 
-/// The same for the line `offset` bytes behind the value (before it, if negative), which need not be there at all.
+/// Prefetches, to be written, the cache line `offset` bytes behind the value (in front of it if negative). No memory
+/// need be there.
 #[inline(always)]
 pub fn prefetch_beside<T>(value: &T, offset: isize) {
     let at = std::ptr::from_ref(value).cast::<u8>().wrapping_offset(offset);

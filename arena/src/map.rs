@@ -1,28 +1,28 @@
-//! The mapping behind every large array, and its two faces: [`Array`] for one owner, [`AtomicArray`] of
-//! 64-bit words that any thread may read and write.
+//! The mapping behind every large array, and two views of it: [`Array`] for one owner, and [`AtomicArray`] of 64-bit
+//! words that any thread may read and write.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Why an array cannot be had.
+/// The reason why an array cannot be allocated.
 #[derive(Debug, thiserror::Error)]
 pub enum ArenaError {
     /// The kernel gave no memory.
     #[error("reserving {bytes} bytes for {what}: {source} (ask for fewer entries, or free memory)")]
     NoMemory {
-        /// What it was for.
+        /// The name of the array.
         what: String,
-        /// How much.
+        /// Size of the request.
         bytes: usize,
-        /// What the kernel said.
+        /// The error that the kernel returned.
         source: std::io::Error,
     },
 }
 
-/// Mappings are whole huge pages. Fuzz targets and Miri make many small arrays, one after the other: there nothing is asked of the
-/// kernel that could be spared, and of fuzz targets they lie on the heap.
+/// Mappings consist of whole huge pages. Fuzz targets and Miri make many small arrays, one after the other. For them
+/// the unit is small, to save work of the kernel; in fuzz targets the arrays lie on the heap.
 const UNIT: usize = if cfg!(any(fuzzing, miri)) { 4096 } else { 2 << 20 };
 
 /// Anonymous memory, zeroed by the kernel.
@@ -31,9 +31,9 @@ struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: plain memory without ties to a thread.
+// SAFETY: the mapping is plain memory that is not bound to a thread.
 unsafe impl Send for Mapping {}
-// SAFETY: the mapping itself gives out nothing; its two users below define the access.
+// SAFETY: the mapping itself gives no access to its memory; its two users below define the access.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -42,7 +42,7 @@ impl Mapping {
         let no = |source: std::io::Error| ArenaError::NoMemory { what: what.to_owned(), bytes, source };
         if cfg!(fuzzing) {
             let layout = heap(bytes).ok_or_else(|| no(std::io::ErrorKind::OutOfMemory.into()))?;
-            // SAFETY: there is at least one unit.
+            // SAFETY: the layout has at least one unit, so its size is not zero.
             let base = unsafe { std::alloc::alloc_zeroed(layout) };
             let base = NonNull::new(base).ok_or_else(|| no(std::io::ErrorKind::OutOfMemory.into()))?;
             return Ok(Mapping { base, bytes });
@@ -50,13 +50,13 @@ impl Mapping {
         if bytes as u64 > available_memory() {
             return Err(no(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "more than the machine has free")));
         }
-        // SAFETY: a fresh anonymous mapping; no existing memory is touched.
+        // SAFETY: the call makes a new anonymous mapping and touches no existing memory.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
                 bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
-                // Miri knows no overcommitment, no advice and no /proc; everything else here it can check.
+                // Miri supports no overcommitment, no madvise and no /proc. It checks all other code of this file.
                 if cfg!(miri) { MapFlags::PRIVATE } else { MapFlags::PRIVATE | MapFlags::NORESERVE },
             )
         }
@@ -69,18 +69,20 @@ impl Mapping {
         Ok(Mapping { base: NonNull::new(base.cast()).expect("the kernel never maps page zero here"), bytes })
     }
 
-    /// Touch every page now, so that no fault happens while a trial runs.
+    /// Touches every page now, so that no page fault happens while a trial runs.
     fn populate(&self) {
         if cfg!(fuzzing) {
             return;
         }
-        // SAFETY: the range is our own mapping; populating writes nothing that could be seen.
+        // SAFETY: the range is our own mapping; populating it changes no value.
         let done = !cfg!(miri)
             && unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) }.is_ok();
         if !done {
-            // Kernels before 5.14: write one byte a page. Fresh pages are zero, so zero changes nothing ...
+            // Kernels before 5.14 have no such advice: write one byte to each page. New pages are zero, so zero changes
+            // no value.
             for page in (0..self.bytes).step_by(4096) {
-                // SAFETY: inside the mapping; called before any reference to it exists. Volatile, so that it happens.
+                // SAFETY: the address is inside the mapping, and no reference to the mapping exists yet. The write is
+                // volatile, so that the compiler keeps it.
                 unsafe { self.base.as_ptr().add(page).write_volatile(0) };
             }
         }
@@ -91,7 +93,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         if cfg!(fuzzing) {
             if let Some(layout) = heap(self.bytes) {
-                // SAFETY: it was had from the heap with this layout, and its only user is being dropped.
+                // SAFETY: the memory was allocated on the heap with this layout, and its only user is being dropped.
                 unsafe { std::alloc::dealloc(self.base.as_ptr(), layout) };
             }
             return;
@@ -101,12 +103,12 @@ impl Drop for Mapping {
     }
 }
 
-/// So many octets of the heap, as a mapping has them; none if there are not so many addresses.
+/// Layout of so many octets of the heap, aligned as a mapping is; `None` if the size exceeds the address space.
 fn heap(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
 
-/// Memory that the kernel calls available, in bytes; without limit where it does not say.
+/// Memory that the kernel reports as available, in bytes; the maximum if it reports nothing.
 fn available_memory() -> u64 {
     if cfg!(miri) {
         return u64::MAX;
@@ -121,7 +123,7 @@ fn available_memory() -> u64 {
         .map_or(u64::MAX, |kib| kib * 1024)
 }
 
-/// Octets that are copied at a time when an array is filled.
+/// Octets that one copy writes while an array is filled.
 const CHUNK: usize = 1 << 14;
 
 /// A fixed number of plain values in one pre-faulted mapping, owned by one thread at a time.
@@ -132,7 +134,7 @@ pub struct Array<T: Copy> {
 }
 
 impl<T: Copy> Array<T> {
-    /// `len` copies of `value`. `what` names the array in errors.
+    /// Makes an array of `len` copies of `value`. `what` names the array in errors.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -147,7 +149,7 @@ impl<T: Copy> Array<T> {
             unsafe { base.write(value) };
         }
         while done < len {
-            // As much as a cache holds at a time: the rest of a large array is only written.
+            // Copies at most what the L1 cache holds, so that the source of each copy is read from the cache.
             let n = done.min(len - done).min(CHUNK.div_ceil(size_of::<T>().max(1)));
             // SAFETY: the first `done` values have been written, n of them are copied behind them, and done + n <= len.
             unsafe { std::ptr::copy_nonoverlapping(base, base.add(done), n) };
@@ -156,7 +158,7 @@ impl<T: Copy> Array<T> {
         Ok(Array { map, len, _values: std::marker::PhantomData })
     }
 
-    /// Bring entry `i` closer, if there is one.
+    /// Prefetches entry `i`, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, i: usize) {
         if let Some(v) = self.get(i) {
@@ -164,7 +166,7 @@ impl<T: Copy> Array<T> {
         }
     }
 
-    /// Bytes of memory it occupies.
+    /// Returns the size of the mapping in bytes.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }
@@ -187,14 +189,14 @@ impl<T: Copy> DerefMut for Array<T> {
     }
 }
 
-/// 64-bit words, zero at first, that any thread may load and store.
+/// 64-bit words, initially zero, that any thread may load and store.
 pub struct AtomicArray {
     map: Mapping,
     len: usize,
 }
 
 impl AtomicArray {
-    /// `len` zero words, pre-faulted. `what` names the array in errors.
+    /// Makes an array of `len` zero words, pre-faulted. `what` names the array in errors.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -204,7 +206,7 @@ impl AtomicArray {
         Ok(AtomicArray { map, len })
     }
 
-    /// All words.
+    /// Returns all words.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: zeroed memory is valid for AtomicU64, alignment is that of a page, the mapping lives as long as
@@ -212,42 +214,43 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// The 32-bit halves of all words, two a word, for arrays of which nothing else is used.
+    /// Returns the 32-bit halves of all words, two for each word. Use it only for arrays that are accessed by halves
+    /// alone.
     #[inline(always)]
     pub fn halves(&self) -> &[AtomicU32] {
         // SAFETY: as in `words`; AtomicU32 needs less alignment, and two of them have the size of a word.
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), 2 * self.len) }
     }
 
-    /// All words as plain values, while no other thread has them.
+    /// Returns all words as plain values, while no other thread can access them.
     pub fn values_mut(&mut self) -> &mut [u64] {
         // SAFETY: as in `words`; AtomicU64 has the layout of u64, and `&mut self` excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// How many words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the array has no words.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Word `i`, relaxed.
+    /// Returns word `i` (relaxed ordering).
     #[inline(always)]
     pub fn load(&self, i: usize) -> u64 {
         self.words()[i].load(Ordering::Relaxed)
     }
 
-    /// Set word `i`, relaxed.
+    /// Sets word `i` (relaxed ordering).
     #[inline(always)]
     pub fn store(&self, i: usize, value: u64) {
         self.words()[i].store(value, Ordering::Relaxed);
     }
 
-    /// Bring word `i` closer, if there is one.
+    /// Prefetches word `i`, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, i: usize) {
         if let Some(w) = self.words().get(i) {
@@ -255,7 +258,7 @@ impl AtomicArray {
         }
     }
 
-    /// Bytes of memory it occupies.
+    /// Returns the size of the mapping in bytes.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }
@@ -267,7 +270,7 @@ mod tests {
 
     #[test]
     fn an_array_holds_what_was_put_in() {
-        // More than a page; Miri is slow.
+        // More than a page. Miri is slow, so it gets fewer entries.
         let n = if cfg!(miri) { 2_000 } else { 100_000 };
         let mut a = Array::filled("test", n, 7u32).unwrap();
         assert!(a.iter().all(|&v| v == 7));

@@ -1,16 +1,17 @@
-//! A frame in memory as the code that works on it sees it. Here, because the code that moves frames and the code that rewrites them know
-//! nothing of each other.
+//! The interface of a frame in memory. It is in this crate because `port`, which moves frames, and `plane`, which
+//! rewrites them, do not depend on each other.
 
-/// A frame that may be rewritten in place, lengthened and shortened. Starts at the Ethernet header.
+/// A frame that may be rewritten in place, lengthened and shortened. It starts at the Ethernet header.
 pub trait Packet: 'static {
-    /// The bytes, from the Ethernet header on, without FCS.
+    /// Returns the bytes from the Ethernet header on, without FCS.
     fn bytes(&self) -> &[u8];
-    /// The bytes, to be changed.
+    /// Returns the same bytes, to be changed in place.
     fn bytes_mut(&mut self) -> &mut [u8];
-    /// Make it `n` bytes longer at the front (contents undefined); false and unchanged without room.
+    /// Lengthens the frame by `n` bytes at the front (contents undefined). Returns false, and changes nothing, without
+    /// room.
     fn grow_front(&mut self, n: usize) -> bool;
-    /// Take `n` bytes off the front; false and unchanged if there are fewer.
+    /// Removes `n` bytes from the front. Returns false, and changes nothing, if the frame has fewer.
     fn shrink_front(&mut self, n: usize) -> bool;
-    /// Move the end (new bytes undefined); false and unchanged without room.
+    /// Sets the length by moving the end (new bytes undefined). Returns false, and changes nothing, without room.
     fn set_len(&mut self, len: usize) -> bool;
 }
