@@ -1,9 +1,11 @@
-//! The cost of each back-end: CPU time per frame for sending, the kernel's IPv4 forwarding or NAT44 and receiving, all
-//! in one thread on one core, so that the DUT's work is inside. Builds its own namespaces, which vanish with it.
+//! Measures the cost of each back-end: CPU time per frame for sending, the kernel's IPv4 forwarding or NAT44, and
+//! receiving. One thread on one core does it all, so the result includes the DUT's work. It makes its own namespaces,
+//! which vanish with the process.
 //!
-//! `cargo run --release -p natmeter-port --example forward_cost [SECONDS] [nat]`, as root. With `nat`: nftables masquerade, 200,000
-//! connections, what a new one costs and what a frame of one that stands, from left to right in random order. The first row is of
-//! write(2) and read(2) alone, without port and pool: what this kernel costs any program.
+//! `cargo run --release -p natmeter-port --example forward_cost [SECONDS] [nat]`, as root. With `nat` the DUT is
+//! nftables masquerade with 200,000 connections; the rows show the cost of a new connection, and of a frame of an
+//! existing one, from left to right in random order. The first row uses only write(2) and read(2), without port and
+//! pool: it is the cost of this kernel for any program.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -18,23 +20,23 @@ use std::time::{Duration, Instant};
 
 const RUNS: usize = 5;
 
-/// Which way frames go in and come out.
+/// The interface over which frames enter and leave the DUT.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// A TAP by its system calls.
+    /// A TAP, used directly by system calls.
     Calls,
     Tap,
     Packet,
     Xdp(XdpMode),
 }
 
-/// What the kernel does with a frame.
+/// The kernel's work on a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Work {
     Forward,
-    /// NAT44, each frame a new connection.
+    /// NAT44; each frame opens a new connection.
     New,
-    /// NAT44, all connections stand.
+    /// NAT44; all connections exist.
     Standing,
 }
 
@@ -48,12 +50,12 @@ impl Work {
     }
 }
 
-/// Connections of a NAT44: fewer than a kernel's table holds as it comes.
+/// Connections of the NAT44: fewer than the default limit of the kernel's table.
 const CONNECTIONS: u64 = 200_000;
 
-/// Makes frame number `n` of a template that of another connection: all of them once in a random order, and again in it.
+/// Turns a template into frame number `n`. Successive frames cycle through all connections in a random order.
 fn connect(frame: &mut [u8], n: u64) {
-    // Prime to the number of connections, and of no small multiple near it.
+    // The factor is coprime to the number of connections, and no small multiple of it is close to that number.
     let at = (n % CONNECTIONS) * 123_457 % CONNECTIONS;
     let (source, destination) = (1024 + (at % 40_000) as u16, 1 + (at / 40_000) as u16);
     frame[34..36].copy_from_slice(&source.to_be_bytes());
@@ -92,7 +94,7 @@ fn main() -> Result<(), PortError> {
     ];
     let rows: Vec<_> = ways.iter().flat_map(|way| works.iter().map(move |work| (way, *work))).collect();
     let mut results = vec![Vec::new(); rows.len()];
-    // In turn, so that an hour in which the machine is slow is slow for all.
+    // The runs alternate, so that a slow period of the machine affects all back-ends.
     for _ in 0..RUNS {
         for (&(&(_, send, receive), work), of_row) in rows.iter().zip(&mut results) {
             of_row.push(measure(send, receive, work, Duration::from_secs_f64(seconds))?);
@@ -115,10 +117,10 @@ fn main() -> Result<(), PortError> {
     Ok(())
 }
 
-/// Frames sent and received in a round of one burst.
+/// Number of frames sent, and received, in a round of one burst.
 type Round = (u64, u64);
 
-/// CPU nanoseconds a frame, frames lost, and drops of our own.
+/// Returns CPU nanoseconds per frame, frames lost, and the tester's own drops.
 fn measure(send: Way, receive: Way, work: Work, time: Duration) -> Result<(f64, u64, u64), PortError> {
     let clock = Clock::calibrated();
     if send == Way::Calls {
@@ -138,7 +140,8 @@ fn measure(send: Way, receive: Way, work: Work, time: Duration) -> Result<(f64, 
     Ok((spent, lost, right.counters().own_drops))
 }
 
-/// CPU nanoseconds a frame that came, and how many did not. A round sends a burst only if it is told so.
+/// Returns CPU nanoseconds per received frame, and the number of lost frames. A round sends a burst only if its
+/// argument says so.
 fn timed(
     dut: &Netns,
     work: Work,
@@ -162,7 +165,7 @@ fn timed(
     }
     let (start, cpu) = (Instant::now(), host::thread_cpu_nanos());
     let (mut frames, mut rounds) = (0, before);
-    // Those that are new end with the last of them.
+    // With new connections, the measurement ends after the last connection.
     let all = if work == Work::New { CONNECTIONS / BATCH as u64 } else { u64::MAX };
     while start.elapsed() < time && rounds + 20 < all {
         for _ in 0..20 {
@@ -178,13 +181,13 @@ fn timed(
         }
     }
     if work != Work::Forward {
-        // Or the kernel frees them in the background, while the next is measured.
+        // Otherwise the kernel frees them in the background during the next measurement.
         sh(dut, "conntrack -F 2>/dev/null");
     }
     Ok((spent as f64 / frames as f64, sent - received))
 }
 
-/// Rounds over ports, as the tester has them.
+/// Returns rounds over ports, as in the tester.
 fn by_ports<'a>(
     left: &'a mut dyn Port,
     right: &'a mut dyn Port,
@@ -211,7 +214,7 @@ fn by_ports<'a>(
     }
 }
 
-/// Rounds of nothing but one write a frame and one read a frame.
+/// Returns rounds of one write and one read per frame.
 fn by_calls<'a>(
     left: BorrowedFd<'a>,
     right: BorrowedFd<'a>,
@@ -235,10 +238,10 @@ fn by_calls<'a>(
     }
 }
 
-/// Two ports, and the namespaces that must stay as long as they are used, the DUT's last.
+/// Two ports, and the namespaces that must exist as long as the ports are used; the last is the DUT's.
 type Rig = (Box<dyn Port>, Box<dyn Port>, Vec<Netns>);
 
-/// Two TAPs of a namespace, which must stay as long as they are used.
+/// Makes two TAPs, and their namespace, which must exist as long as they are used.
 fn taps(clock: Clock) -> Result<(TapPort, TapPort, Netns), PortError> {
     let dut = quiet_namespace();
     let open = |side: usize| {
@@ -250,7 +253,8 @@ fn taps(clock: Clock) -> Result<(TapPort, TapPort, Netns), PortError> {
     Ok((left, right, dut))
 }
 
-/// Two cables between a namespace of the tester and one of the DUT, both of which must stay.
+/// Makes two cables between a namespace of the tester and one of the DUT; both must exist as long as the ports are
+/// used.
 fn cables(send: Way, receive: Way, clock: Clock, pool: &mut Pool) -> Result<Rig, PortError> {
     let (tester, dut) = (quiet_namespace(), quiet_namespace());
     for (side, mac) in DUT_MAC.into_iter().enumerate() {
@@ -261,7 +265,7 @@ fn cables(send: Way, receive: Way, clock: Clock, pool: &mut Pool) -> Result<Rig,
         sh(&tester, &format!("ip link set t{side} up"));
     }
     forward(&dut, "d0", "d1");
-    // The tester's own stack need not look at what comes back.
+    // Received frames need not pass the tester's own stack.
     sh(
         &tester,
         "nft 'add table netdev quiet; add chain netdev quiet t1 { type filter hook ingress device t1 priority 0; policy drop; }'",

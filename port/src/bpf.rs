@@ -1,12 +1,12 @@
-//! What the crate needs of bpf(2), with shared parts for its two kinds of program: the instructions, loading, and attaching
-//! to an interface with a BPF link. The kernel removes a link when its descriptor is closed, even after a kill.
+//! The parts of bpf(2) that the two kinds of program of this crate share: the instructions, loading, and attaching to
+//! an interface with a BPF link. The kernel removes a link when its descriptor is closed, even after a kill.
 
 use crate::PortError;
 use crate::sys::check;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// One instruction of the BPF machine, as the kernel reads it.
+/// One instruction of the BPF machine, in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
@@ -23,18 +23,18 @@ impl Instruction {
     }
 }
 
-/// Sets a register to a number.
+/// Returns the instruction that sets a register to a number.
 pub(crate) const fn set(to: u8, value: i32) -> Instruction {
     Instruction::new(0xb7, to, 0, 0, value)
 }
 
-/// Ends the program; register 0 is its result.
+/// The instruction that ends the program; register 0 is its result.
 pub(crate) const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 
-/// A kind of program, by what it may read and where it is attached.
+/// A kind of program. It determines what the program may read, and where it is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Runs in a driver or at the start of the receive path.
+    /// An XDP program, which runs in a driver or at the start of the receive path.
     Xdp,
     /// A traffic classifier.
     Classifier,
@@ -48,7 +48,7 @@ impl Kind {
             Kind::Xdp => 6,
         }
     }
-    /// The attach type that is said when loading.
+    /// Returns the attach type that loading requires.
     fn expected(self) -> u32 {
         match self {
             Kind::Classifier => 0,
@@ -61,7 +61,7 @@ impl Kind {
             Kind::Xdp => "XDP program",
         }
     }
-    /// What to do if the kernel refuses bpf(2).
+    /// Returns advice for the error with which the kernel refused bpf(2).
     fn way_out(self, error: &io::Error) -> &'static str {
         match (self, error.raw_os_error()) {
             (Kind::Xdp, Some(libc::EPERM)) => {
@@ -96,7 +96,7 @@ pub(crate) fn new_map(kind: u32, entries: u32) -> io::Result<OwnedFd> {
     unsafe { bpf_fd(MAP_CREATE, attributes.as_mut_ptr().cast(), size_of_val(&attributes)) }
 }
 
-/// `union bpf_attr` as this command reads it, up to the attach type.
+/// `union bpf_attr` of this command, up to the attach type.
 #[repr(C)]
 struct Load {
     kind: u32,
@@ -116,11 +116,11 @@ struct Load {
 /// Loads a program.
 ///
 /// # Errors
-/// When the kernel refuses it, with the words of its verifier.
+/// When the kernel refuses it; the error has the text of its verifier.
 pub(crate) fn load(kind: Kind, code: &[Instruction]) -> Result<OwnedFd, PortError> {
     match load_with(kind, code, &mut []) {
         Err(e) if e.raw_os_error() != Some(libc::EPERM) => {
-            // Load again with a log, to get the reason.
+            // Load it again with a log, to get the reason.
             let mut log = vec![0u8; 1 << 16];
             load_with(kind, code, &mut log).map_err(|e| {
                 let text = String::from_utf8_lossy(&log);
@@ -149,12 +149,12 @@ fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<Own
         index: 0,
         attach: kind.expected(),
     };
-    // SAFETY: code, licence and log live through the call and are as long as said.
+    // SAFETY: code, licence and log live through the call and have the given lengths.
     unsafe { bpf_fd(PROG_LOAD, (&raw mut attributes).cast(), size_of::<Load>()) }
 }
 
-/// Attaches a program to the interface `index` of this thread's namespace. `attach` is the type of the place, and `flags` belong
-/// to that type.
+/// Attaches a program to the interface `index` of this thread's namespace. `attach` is the attach type, and `flags`
+/// belong to that type.
 pub(crate) fn attach(program: &OwnedFd, index: u32, attach: u32, flags: u32) -> io::Result<OwnedFd> {
     let mut attributes = [program.as_raw_fd() as u32, index, attach, flags];
     // SAFETY: the attributes of this command are integers only.
@@ -162,16 +162,18 @@ pub(crate) fn attach(program: &OwnedFd, index: u32, attach: u32, flags: u32) -> 
 }
 
 /// # Safety
-/// `attributes` are `size` bytes that the command may read and write, and what they point to is as the command expects.
+/// `attributes` must be `size` bytes that the command may read and write, and their pointers must be valid for the
+/// command.
 pub(crate) unsafe fn bpf(command: i32, attributes: *mut u8, size: usize) -> io::Result<i32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes, size as libc::c_uint) };
     check(result as libc::c_int)
 }
 
 /// # Safety
-/// As [`bpf`]; and the command returns a descriptor.
+/// As [`bpf`]; and the command must return a descriptor.
 unsafe fn bpf_fd(command: i32, attributes: *mut u8, size: usize) -> io::Result<OwnedFd> {
-    // SAFETY: the caller's promise; the kernel gives a fresh descriptor, already close-on-exec, that is ours alone.
+    // SAFETY: the caller promises it. The kernel returns a new descriptor, already close-on-exec, which has no other
+    // owner.
     unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attributes, size)?)) }
 }

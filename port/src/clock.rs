@@ -1,5 +1,5 @@
-//! The clock of all measuring threads: the processor's counter where it is constant (x86-64 TSC,
-//! aarch64 CNTVCT), calibrated against the system's monotonic clock; else that clock itself.
+//! The clock of all measuring threads: the processor's counter if its rate is constant (x86-64 TSC, aarch64 CNTVCT),
+//! calibrated against the system's monotonic clock; otherwise that clock itself.
 
 use std::time::{Duration, Instant};
 
@@ -14,19 +14,20 @@ enum Source {
     System,
 }
 
-/// Reads time in ticks and converts. Cheap to copy; all copies agree.
+/// A clock that reads time in ticks and converts it. It is cheap to copy, and all copies agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
     /// Ticks per second.
     frequency: u64,
-    /// Ticks a nanosecond, times 2^[`SHIFT`]: divisions of 128 bits are too slow to be done for every frame.
+    /// Ticks in a nanosecond, times 2^[`SHIFT`], because a division of 128 bits for every frame is too slow.
     ticks_a_nano: u64,
-    /// Nanoseconds a tick, times 2^[`SHIFT`].
+    /// Nanoseconds in a tick, times 2^[`SHIFT`].
     nanos_a_tick: u64,
 }
 
-/// Fraction bits of the two factors, rounded up: right to a nanosecond over a year, for frequencies from 4 MHz to 256 GHz.
+/// Fraction bits of the two factors, which are rounded up. Conversions are accurate to a nanosecond over a year, for
+/// frequencies from 4 MHz to 256 GHz.
 const SHIFT: u32 = 56;
 
 impl Clock {
@@ -35,12 +36,12 @@ impl Clock {
         if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
     }
 
-    /// The system's monotonic clock, for machines without a usable counter and for tests.
+    /// Returns the system's monotonic clock, for machines without a usable counter and for tests.
     pub fn system() -> Clock {
         Clock::new(Source::System, 1_000_000_000)
     }
 
-    /// Returns a wrong clock, which runs fast by this many millionths. Used only to test that a wrong clock is
+    /// Returns a clock that runs fast by `ppm` parts per million. It serves only to test that a wrong clock is
     /// detected.
     #[doc(hidden)]
     pub fn gone_fast(self, ppm: u64) -> Clock {
@@ -53,7 +54,7 @@ impl Clock {
         Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
-    /// Returns the present time. The counter's origin is arbitrary: only differences have a meaning.
+    /// Returns the current time. The origin of the counter is arbitrary, so only differences have a meaning.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {
@@ -79,7 +80,7 @@ impl Clock {
         ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64
     }
 
-    /// Description for the record: which clock, and its frequency.
+    /// Returns a description for the record: which clock, and its frequency.
     pub fn describe(&self) -> String {
         match self.source {
             Source::Counter => format!("processor counter at {} Hz", self.frequency),
@@ -88,8 +89,8 @@ impl Clock {
     }
 }
 
-/// One moment on two clocks: this crate's and the calendar's (`CLOCK_REALTIME`, by which the kernel stamps frames).
-/// Holds for moments near it only: calendars are adjusted, so make a new one every few milliseconds.
+/// One moment on two clocks: this crate's, and the calendar's (`CLOCK_REALTIME`, by which the kernel stamps frames). It
+/// converts only times close to this moment, because the calendar is adjusted: make a new one every few milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Calendar {
     clock: Clock,
@@ -98,7 +99,8 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// Now. Of three looks the one counts that took the least time, so that a short interruption does no harm.
+    /// Reads both clocks three times, and keeps the reading that took the least time, so that a short interruption does
+    /// no harm.
     pub fn now(clock: Clock) -> Calendar {
         let look = || {
             let before = clock.now();
@@ -114,12 +116,12 @@ impl Calendar {
         if best.0 <= c.0 { best.1 } else { c.1 }
     }
 
-    /// When it was made.
+    /// Returns the tick of the moment.
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
 
-    /// The tick at a calendar time, given in nanoseconds since 1970.
+    /// Returns the tick at a calendar time, which is in nanoseconds since 1970.
     #[inline]
     pub fn ticks_at(&self, nanos: u64) -> Ticks {
         if nanos >= self.nanos {
@@ -129,7 +131,7 @@ impl Calendar {
         }
     }
 
-    /// The calendar time at a tick, in nanoseconds since 1970.
+    /// Returns the calendar time at a tick, in nanoseconds since 1970.
     #[inline]
     pub fn nanos_at(&self, ticks: Ticks) -> u64 {
         if ticks >= self.ticks {
@@ -164,14 +166,15 @@ fn counter() -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 fn counter_is_constant() -> bool {
-    // CPUID 0x80000007, EDX bit 8: the counter runs at one speed in all power states.
+    // CPUID 0x80000007, EDX bit 8: the counter runs at a constant rate in all power states.
     let invariant = core::arch::x86_64::__cpuid(0x8000_0000).eax >= 0x8000_0007
         && core::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
-    // The kernel watches it, and knows of counters that run apart on several sockets, and of guests that hide the bit.
+    // The kernel watches the counter: it detects counters that differ between sockets, and it may trust the counter of
+    // a guest whose hypervisor hides the bit.
     kernel_trusts_the_counter().unwrap_or(invariant)
 }
 
-/// Whether the kernel would still take the time from the counter; `None` where it does not say.
+/// Whether the kernel still accepts the counter as a clock source; `None` if it does not say.
 #[cfg(target_arch = "x86_64")]
 fn kernel_trusts_the_counter() -> Option<bool> {
     let list = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource").ok()?;
@@ -188,7 +191,8 @@ fn system_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Ticks per second, as the median of several short spans: a preempted span is an outlier, not an error.
+/// Measures ticks per second as the median of several short spans, so that a preempted span is an outlier and not an
+/// error.
 fn measure_frequency() -> u64 {
     let mut found: Vec<u64> = (0..5)
         .map(|_| {

@@ -1,8 +1,8 @@
-//! Gaps between the rounds of a polling thread: the time in which something kept it from its work.
+//! Gaps between the rounds of a polling thread: time in which the thread did not run.
 
 use crate::{Clock, Ticks};
 
-/// A longer gap is a stall: a round handles one burst on each port, which takes a few microseconds.
+/// Nanoseconds above which a gap is a stall. A round handles one burst on each port, which takes a few microseconds.
 const STALL_NANOS: u64 = 20_000;
 
 /// The stalls of a polling thread, in ticks.
@@ -16,7 +16,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Counts from nothing.
+    /// Starts with no gaps.
     pub fn new(clock: Clock) -> Gaps {
         Gaps { longest: 0, stalled: 0, at_least: clock.ticks(STALL_NANOS) }
     }
@@ -30,7 +30,7 @@ impl Gaps {
         }
     }
 
-    /// Returns the gaps so far, and starts again.
+    /// Returns the gaps so far, and resets them.
     #[must_use]
     pub fn take(&mut self) -> Gaps {
         std::mem::replace(self, Gaps { longest: 0, stalled: 0, ..*self })

@@ -8,10 +8,11 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Start a thread of a scope, as [`Scope::spawn`] does, but where there is no room for one with an error instead of a panic.
+/// Starts a thread of a scope, as [`Scope::spawn`] does, but returns an error instead of a panic if the system refuses
+/// it.
 ///
 /// # Errors
-/// When the system refuses it.
+/// When the system refuses to start a thread.
 pub fn spawn_in<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -22,15 +23,15 @@ pub fn spawn_in<'scope, T: Send + 'scope>(
     })
 }
 
-/// Pin the calling thread to one core.
+/// Pins the calling thread to one core.
 ///
 /// # Errors
-/// When the core does not exist or is not ours to use.
+/// When the core does not exist, or this process may not use it.
 pub fn pin(core: usize) -> Result<(), PortError> {
     keep_to(&[core])
 }
 
-/// Pins the calling thread to its core, or without one to all cores that this process may use, because the thread that
+/// Pins the calling thread to `core`, or without one to all cores that this process may use, because the thread that
 /// started it may be pinned to fewer.
 ///
 /// # Errors
@@ -42,7 +43,7 @@ pub fn place(core: Option<usize>) -> Result<(), PortError> {
 /// Pins the calling thread, and the threads that it starts from now on, to these cores.
 ///
 /// # Errors
-/// When a core does not exist or is not ours to use.
+/// When a core does not exist, or this process may not use it.
 pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     let mut set = CpuSet::new();
     for &core in cores {
@@ -57,42 +58,44 @@ pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     })
 }
 
-/// Give the calling thread the best priority of ordinary threads (nice -20), so that other work on its core gets the
-/// least. Best effort: without privilege nothing changes, and validity sees what comes of it. Returns whether it worked.
+/// Gives the calling thread the best priority of ordinary threads (nice -20), so that other threads on its core get the
+/// least time. Best effort: without privilege nothing changes, and the checks of validity detect the effects. Returns
+/// whether it succeeded.
 pub fn hurry() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
-/// Gives the calling thread real-time priority (SCHED_RR, lowest priority), before all ordinary threads of its core;
-/// the kernel still gives those a twentieth of the time. Only for threads that do not depend on kernel threads while
-/// they work: the kernel's packet threads are ordinary and would starve. Best effort, as [`hurry`].
+/// Gives the calling thread real-time priority (SCHED_RR, lowest priority), above all ordinary threads of its core; the
+/// kernel still gives those a twentieth of the time. Use it only for threads that do not depend on kernel threads while
+/// they work: the kernel's packet threads are ordinary threads and would starve. Best effort, as [`hurry`].
 ///
-/// Not SCHED_FIFO: under it a spinning thread keeps its core from all others of the same priority. Two processes with two
-/// spinning threads each, on the same two cores, would wait for ever: on each core runs a thread that waits for the one
-/// that cannot run on the other core.
+/// It does not use SCHED_FIFO, under which a spinning thread keeps all threads of the same priority off its core. Two
+/// processes with two spinning threads each, on the same two cores, could then deadlock: on each core runs a thread of
+/// one process that waits for its partner, which cannot run on the other core.
 pub fn preempt_others() -> bool {
-    // SAFETY: sched_param is plain old data, for which all zeroes are a value.
+    // SAFETY: sched_param is plain old data, for which all zeroes is a valid value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = 1;
-    // SAFETY: thread 0 is the calling one, and the pointer is to a live sched_param.
+    // SAFETY: thread 0 is the calling thread, and the pointer refers to a live sched_param.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
-/// The calling thread is an ordinary one again, with the best priority of these: what [`preempt_others`] did is undone.
+/// Makes the calling thread an ordinary thread again, with the best priority of these. It reverses [`preempt_others`].
 pub fn preempt_no_more() -> bool {
-    // SAFETY: sched_param is plain old data, for which all zeroes are a value; ordinary threads have priority 0.
+    // SAFETY: sched_param is plain old data, for which all zeroes is a valid value; ordinary threads have priority 0.
     let param: libc::sched_param = unsafe { std::mem::zeroed() };
-    // SAFETY: thread 0 is the calling one, and the pointer is to a live sched_param.
+    // SAFETY: thread 0 is the calling thread, and the pointer refers to a live sched_param.
     let ordinary =
         unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const param) };
     ordinary == 0 && hurry()
 }
 
-/// How long threads can keep real-time priority without a pause: the kernel stops them for the rest of each second in
-/// which they took more than 950 ms of a core (sched_rt_runtime_us). Use [`hurry`] for longer work.
+/// Longest work at real-time priority without a pause. The kernel stops real-time threads for the rest of each second
+/// in which they used more than 950 ms of a core (sched_rt_runtime_us). Use [`hurry`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
-/// The cores that this process was given, in order: those of the first thread that asks, before any was kept to fewer.
+/// Returns the cores that this process may use, in order: those of the first thread that calls it, before any thread
+/// was pinned.
 pub fn cores() -> Vec<usize> {
     static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
     let ask = || {
@@ -102,20 +105,21 @@ pub fn cores() -> Vec<usize> {
     GIVEN.get_or_init(ask).clone()
 }
 
-/// CPU time of the calling thread in nanoseconds. Includes softirq work done in its context.
+/// Returns the CPU time of the calling thread in nanoseconds, including softirq work in its context.
 pub fn thread_cpu_nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Nanoseconds that the calling thread was runnable and waiting for its core since it was started
-/// (second figure of `/proc/thread-self/schedstat`); `None` where the kernel does not keep it.
+/// Returns the run delay of the calling thread since its start, in nanoseconds (second figure of
+/// `/proc/thread-self/schedstat`); `None` if the kernel does not count it.
 pub fn thread_run_delay_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The number of the process at the other end of a Unix socket, when it connected or began to listen there; 0 if that
-/// lives in a pid namespace in which we cannot see it. (rustix has a type for it that cannot be 0.)
+/// Returns the number of the process at the other end of a Unix socket, at the time when it connected or began to
+/// listen; 0 if the process is in a pid namespace that this process cannot see. (The type of rustix for it cannot be
+/// 0.)
 ///
 /// # Errors
 /// When the socket is of another kind.
@@ -124,10 +128,11 @@ pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
     Ok(peer.pid)
 }
 
-/// Fields of `SO_MEMINFO` (`linux/sock_diag.h`): the last one that is read counts dropped datagrams.
+/// Number of fields of `SO_MEMINFO` (`linux/sock_diag.h`) that are read; the last counts dropped datagrams.
 const MEMINFO_DROPS: usize = 8;
 
-/// Datagrams that the kernel dropped because the receive buffer of this socket was full, since it was opened, modulo 2^32.
+/// Returns the number of datagrams, modulo 2^32, that the kernel dropped since this socket was opened because its
+/// receive buffer was full.
 ///
 /// # Errors
 /// On kernels before 4.12.
@@ -144,11 +149,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn policy() -> i32 {
-        // SAFETY: no memory is passed; thread 0 is the calling one.
+        // SAFETY: no memory is passed; thread 0 is the calling thread.
         unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
     }
 
-    /// Without privilege both do nothing, and the thread is as ordinary as it was.
+    /// Without privilege both functions do nothing, and the thread stays an ordinary thread.
     #[test]
     fn a_thread_that_preempted_others_is_ordinary_again() {
         let preempted = preempt_others();

@@ -1,5 +1,5 @@
-//! Packets in and out, with their timestamps: burst interface, frame pools, back-ends, middleware,
-//! and the few things of the host that a measuring thread needs (clock, core, CPU time, namespaces).
+//! Sends and receives frames with timestamps: burst interface, frame pools, back-ends, middleware, and the host
+//! functions that a measuring thread needs (clock, CPU pinning, CPU time, namespaces).
 //!
 //! This crate does not parse frames: the selection of an XDP program and the steering of a link are data. This is one
 //! of the two crates that may use `unsafe`; each block says why it is sound.
@@ -38,11 +38,11 @@ pub use netns::Netns;
 /// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.
 pub const BATCH: usize = 32;
 
-/// Frames on their way between a port and whoever works on them. Made once with capacity [`BATCH`]
-/// and reused, so nothing is allocated while a trial runs.
+/// Frames that are passed between a port and its user. A burst is made once, with capacity [`BATCH`], and reused, so
+/// that no memory is allocated while a trial runs.
 pub type Burst = Vec<Frame>;
 
-/// A burst without frames, with room for [`BATCH`].
+/// Makes an empty burst with room for [`BATCH`] frames.
 pub fn burst() -> Burst {
     Vec::with_capacity(BATCH)
 }
@@ -50,13 +50,13 @@ pub fn burst() -> Burst {
 /// Outcome of [`Port::transmit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames that the other side's queue took.
+    /// Frames that the other side's queue accepted.
     pub accepted: usize,
-    /// Frames that the other side's ingress queue refused: sent and lost, never to be retried.
+    /// Frames that the other side's ingress queue refused. They were sent and are lost; they must not be sent again.
     pub refused: usize,
 }
 
-/// What a port has done since it was opened.
+/// Counters of a port since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames that [`Port::receive`] returned.
@@ -65,53 +65,53 @@ pub struct Counters {
     pub accepted: u64,
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
-    /// Frames that the tester's side dropped (socket buffer, ring or pool full), including those for which a link's
-    /// ring had no room, and those that the network card lost on the way to the tester: the tester's loss, not the DUT's.
-    /// Of several ports on one interface, the first counts the card's.
+    /// Frames that the tester's side dropped: socket buffer, ring or pool full, no room in a link's ring, or lost by
+    /// the network card on the way to the tester. They are the tester's loss, not the DUT's. If several ports share an
+    /// interface, the first counts the card's losses.
     pub own_drops: u64,
-    /// The link was down at some time since the counters were last looked at.
+    /// Whether the link was down at some time since the counters were last read.
     pub link_lost: bool,
 }
 
-/// What a port is, for records and for validity.
+/// Properties of a port, for records and for the validity of trials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PortFacts {
     /// Name of the back-end, as in [`backend::KNOWN`].
     pub backend: String,
     /// Name of the interface or link.
     pub name: String,
-    /// Mode in words ("native XDP, copy", "inline", …); empty if there is only one.
+    /// Mode in words ("native XDP, copy", "inline", …); empty if the back-end has only one.
     pub mode: String,
-    /// Frames that can wait in front of the DUT on this port (its ingress queue as far as we can know it).
+    /// Depth of the DUT's ingress queue behind this port, in frames, as far as natmeter can find it out.
     pub dut_queue: usize,
-    /// Frames that can wait in front of us on this port, in each of its queues.
+    /// Depth of each of this port's receive queues, in frames.
     pub own_queue: usize,
-    /// How many such queues it has, where it has several.
+    /// Number of these queues, if the port has several.
     #[serde(default)]
     pub own_queues: usize,
-    /// The DUT does its work inside our transmit call.
+    /// Whether the DUT does its work inside the transmit call.
     pub inline: bool,
-    /// Whether the kernel stamps received frames. Otherwise this port does, when it takes them from its queue.
+    /// Whether the kernel stamps received frames. Otherwise the port stamps them when it takes them from its queue.
     #[serde(default)]
     pub stamped_by_kernel: bool,
 }
 
-/// One side of a link: a queue pair that one thread owns.
+/// One end of a link: a pair of queues that one thread owns.
 ///
-/// Both calls return at once. `transmit` consumes what it accepts **and** what is refused (freed to
-/// `pool`); what it leaves in `burst` could not be handed over yet because of back-pressure on our own
-/// side, in order: the caller may offer it again, and is late.
+/// Both calls return at once. `transmit` consumes the frames that it accepts **and** those that are refused, which it
+/// frees to `pool`. Frames that it leaves in `burst`, in order, met back-pressure on the tester's own side. The caller
+/// may offer them again; they are then late.
 pub trait Port: Send {
-    /// Append up to [`BATCH`] received frames, each with its receive stamp, to `into`.
+    /// Appends up to [`BATCH`] received frames, each with its receive stamp, to `into`. Returns how many.
     ///
     /// # Errors
-    /// When the port itself is broken; an empty queue is `Ok(0)`.
+    /// When the port itself fails; an empty queue is `Ok(0)`.
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError>;
 
-    /// Hand over the frames of `burst`, in order.
+    /// Sends the frames of `burst`, in order.
     ///
     /// # Errors
-    /// When the port itself is broken; a refusal or back-pressure is not an error.
+    /// When the port itself fails; a refusal or back-pressure is not an error.
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError>;
 
     /// Returns the counters since the port was opened.

@@ -1,5 +1,5 @@
-//! Unnamed network namespaces: only a file descriptor refers to them, so that they vanish with the process, even after
-//! a kill. Namespaces belong to threads, not to processes, and a mistake would configure the host. So only this file
+//! Unnamed network namespaces: only a file descriptor refers to them, so they vanish with the process, even after a
+//! kill. Namespaces belong to threads, not to processes, and a mistake would configure the host. So only this file
 //! changes the namespace of a thread.
 
 use crate::PortError;
@@ -15,28 +15,28 @@ use std::{fs, io};
 
 const PRIVILEGE: &str = "run as root, or let natmeter enter a user namespace first";
 
-/// A network namespace. Clones are the same namespace. It lives, with all interfaces in it, while a clone, a process or
-/// a socket in it lives: hold one as long as a DUT is in it.
+/// A network namespace. Clones refer to the same namespace. The namespace and all its interfaces exist while a clone, a
+/// process or a socket in it exists: keep a clone as long as a DUT is in it.
 #[derive(Clone, Debug)]
 pub struct Netns {
     fd: Arc<OwnedFd>,
 }
 
-/// How much of the system a command sees from inside a namespace.
+/// The part of the system that a command sees from inside a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// Its network. `/sys` still shows the interfaces of the namespace in which it was mounted.
+    /// The network of the namespace. `/sys` still shows the interfaces of the namespace in which it was mounted.
     Network,
-    /// Its network, and in a mount namespace of the command's own a `/sys` that shows it (for `rps_cpus`,
-    /// `threaded` and the like).
+    /// The network of the namespace, and a `/sys` that shows its interfaces (for `rps_cpus`, `threaded` and the like),
+    /// in a separate mount namespace of the command.
     NetworkAndSysfs,
 }
 
 impl Netns {
-    /// Make a new, empty network namespace (its loopback is down).
+    /// Makes a new, empty network namespace (its loopback is down).
     ///
     /// # Errors
-    /// Without the privilege to make one.
+    /// Without the privilege to make a namespace.
     pub fn new() -> Result<Netns, PortError> {
         on_fresh_thread(|| {
             // SAFETY: CLONE_NEWNET changes only the network namespace of this thread, which ends after this closure.
@@ -46,7 +46,7 @@ impl Netns {
         })
     }
 
-    /// The namespace of the calling thread.
+    /// Returns the namespace of the calling thread.
     ///
     /// # Errors
     /// When `/proc` is not mounted.
@@ -56,17 +56,17 @@ impl Netns {
         })
     }
 
-    /// Run `work` inside the namespace, on a thread of its own, and wait for it. Sockets and devices that it opens
-    /// stay in the namespace wherever they are used.
+    /// Runs `work` inside the namespace, on a new thread, and waits for it. Sockets and devices that it opens stay in
+    /// the namespace, whichever thread uses them.
     ///
     /// # Errors
-    /// Without the privilege to enter the namespace; none is needed for that of the calling thread.
+    /// Without the privilege to enter the namespace. The calling thread's own namespace needs no privilege.
     pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, PortError> {
         on_fresh_thread(|| {
-            // To enter the namespace that one is in takes a privilege all the same.
+            // setns(2) needs the privilege even for the namespace in which the thread already is.
             if !Netns::current()?.same_as(self) {
-                // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after this
-                // closure; the descriptor is open as long as `self`.
+                // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after
+                // this closure; the descriptor is open as long as `self` lives.
                 check(unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) })
                     .map_err(|e| PortError::system("entering a network namespace", e, PRIVILEGE))?;
             }
@@ -74,48 +74,50 @@ impl Netns {
         })
     }
 
-    /// A command that will run inside the namespace. Starting it fails with the kernel's error when the
-    /// namespace cannot be entered.
+    /// Returns a command that will run inside the namespace. Starting it fails with the kernel's error if the namespace
+    /// cannot be entered.
     pub fn command(&self, program: impl AsRef<OsStr>, sight: Sight) -> Command {
         let mut command = Command::new(program);
-        // iptables locks a file under /run, which root of a user namespace cannot write. The lock only has to
-        // keep the commands of one namespace apart; /dev/null can be opened by anybody and nothing is left behind.
+        // iptables locks a file under /run, which root of a user namespace cannot write. The lock is needed only
+        // between commands of one namespace. Any user can open /dev/null, and no file is left behind.
         if in_user_namespace() {
             command.env("XTABLES_LOCKFILE", "/dev/null");
         }
         let fd = Arc::clone(&self.fd);
         let enter = move || {
-            // SAFETY: as in `run_in`; this is the only thread of the forked child, and it goes on to exec.
+            // SAFETY: as in `run_in`; this is the only thread of the forked child, which then calls exec.
             check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWNET) })?;
             if sight == Sight::NetworkAndSysfs { mount_own_sysfs() } else { Ok(()) }
         };
-        // SAFETY: between fork and exec the closure makes system calls only: it neither allocates nor locks.
+        // SAFETY: between fork and exec the closure makes only system calls: it neither allocates nor locks.
         unsafe { command.pre_exec(enter) };
         command
     }
 
-    /// A path by which any process may open the namespace as long as this value lives: for `ip link … netns PATH`.
+    /// Returns a path by which any process may open the namespace as long as this value lives, for `ip link … netns
+    /// PATH`.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
 
-    /// Device and inode of the namespace, by which all processes know it; none if the kernel does not tell.
+    /// Returns device and inode of the namespace, which identify it in all processes; `None` if the kernel does not
+    /// report them.
     pub fn identity(&self) -> Option<(u64, u64)> {
         rustix::fs::fstat(&self.fd).map(|s| (s.st_dev, s.st_ino)).ok()
     }
 
-    /// Whether both are the same namespace.
+    /// Returns whether both are the same namespace.
     fn same_as(&self, other: &Netns) -> bool {
         self.identity().is_some() && self.identity() == other.identity()
     }
 }
 
-/// Make this process root of a user, network and mount namespace of its own, so that namespaces, TAP devices,
-/// nftables and iptables work without privilege. It must have one thread only. The mounts it makes from then on
-/// are invisible outside; files and processes are as before.
+/// Makes this process root of a new user, network and mount namespace, so that namespaces, TAP devices, nftables and
+/// iptables work without privilege. The process must have only one thread. Its later mounts are invisible outside;
+/// files and processes stay as before.
 ///
 /// # Errors
-/// When the kernel or its settings forbid it; the error names the setting.
+/// When the kernel or one of its settings forbids it; the error names the setting.
 pub fn enter_user_namespace() -> Result<(), PortError> {
     let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads != 1 {
@@ -141,13 +143,13 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
         .map_err(|e| PortError::system("making the mounts of a new namespace private", e, PRIVILEGE))
 }
 
-/// Whether this process lives in a user namespace other than the system's first.
+/// Returns whether this process is in a user namespace other than the initial one.
 pub fn in_user_namespace() -> bool {
-    // The first namespace maps all 2^32 - 1 users to themselves.
+    // The initial namespace maps all 2^32 - 1 users to themselves.
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// Finds the most likely reason, by checking each setting of Linux and the distributions that forbids user namespaces.
+/// Returns the most likely reason: it checks each setting of Linux and the distributions that forbids user namespaces.
 fn setting_that_forbids_user_namespaces() -> &'static str {
     let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|s| s.trim() == value);
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
@@ -161,7 +163,7 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
     }
 }
 
-/// Run on a thread that ends afterwards, so that whatever happens to its namespaces concerns nobody else.
+/// Runs `work` on a thread that ends afterwards, so that a change of its namespaces affects no other thread.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
     std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
         Ok(result) => result,
@@ -173,13 +175,13 @@ fn open_namespace(path: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// In the forked child only: system calls, nothing else.
+/// Mounts a `/sys` of the current network namespace. It runs only in a forked child, so it makes only system calls.
 fn mount_own_sysfs() -> io::Result<()> {
-    // SAFETY: the child has one thread and goes on to exec; only its own view of mounts changes.
+    // SAFETY: the child has one thread and then calls exec; only its own view of mounts changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE)?;
     match mount(c"sysfs", c"/sys", c"sysfs", libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
-        // The kernel refuses to mount what is mounted there: `/sys` shows this namespace already.
+        // The kernel refuses to mount the same file system twice: `/sys` shows this namespace already.
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
         done => done,
     }

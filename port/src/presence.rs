@@ -1,5 +1,5 @@
-//! Watches interfaces: a program must notice at once when its interface is deleted or switched off, even without
-//! traffic. It uses the kernel's notifications; `interface` sends requests.
+//! Watches interfaces, so that a program notices at once when its interface is deleted or switched off, even without
+//! traffic. It uses the kernel's notifications; the module `interface` sends requests.
 
 use crate::PortError;
 use crate::interface::Interfaces;
@@ -8,23 +8,23 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Interfaces of one namespace that are watched.
+/// The watched interfaces of one namespace.
 #[derive(Debug)]
 pub struct Presence {
-    /// Readable after any change of any interface of the namespace.
+    /// Socket that becomes readable after any change of any interface of the namespace.
     changes: OwnedFd,
     interfaces: Interfaces,
-    /// Index and name of each.
+    /// Index and name of each interface.
     watched: Vec<(u32, String)>,
 }
 
-/// The reason why an interface cannot be used any more.
+/// The reason why an interface can no longer be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// No interface has this name, or it is another interface.
+    /// No interface has this name, or another interface has it now.
     #[error("interface {0} is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
-    /// `ip link set DEV down`.
+    /// The interface was switched off (`ip link set DEV down`).
     #[error("interface {0} was switched off")]
     SwitchedOff(String),
 }
@@ -33,22 +33,22 @@ impl Presence {
     /// Watches interfaces of the calling thread's namespace.
     ///
     /// # Errors
-    /// When there is none of one of these names, or the kernel gives no netlink socket.
+    /// When no interface has one of these names, or the kernel gives no netlink socket.
     pub fn watch<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Presence, PortError> {
         let failed = |e: Errno| PortError::system("listening for changes of interfaces", e, "");
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let changes = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None).map_err(failed)?;
         let group = SocketAddrNetlink::new(0, libc::RTMGRP_LINK as u32);
         rustix::net::bind(&changes, &group).map_err(failed)?;
-        // Read after the first change can be heard, so that none falls between.
+        // The names are read after the subscription, so that no change is missed.
         let mut interfaces = Interfaces::here()?;
         let watched = names.into_iter().map(|name| Ok((interfaces.get(name)?.index, name.to_owned())));
         let watched = watched.collect::<Result<_, PortError>>()?;
         Ok(Presence { changes, interfaces, watched })
     }
 
-    /// Whether an interface has changed since the last call. The kernel's messages say what, but may get lost: that is what
-    /// [`Presence::lost`] is asked for.
+    /// Returns whether an interface has changed since the last call. The kernel's messages may get lost, so use
+    /// [`Presence::lost`] to find out what changed.
     pub fn has_changed(&self) -> bool {
         let (mut message, mut changed) = ([0u8; 4096], false);
         loop {
@@ -59,10 +59,10 @@ impl Presence {
         }
     }
 
-    /// The first interface that cannot be used any more.
+    /// Returns the first interface that can no longer be used, with the reason.
     ///
     /// # Errors
-    /// When the kernel cannot be asked.
+    /// When the request to the kernel fails.
     pub fn lost(&mut self) -> Result<Option<Lost>, PortError> {
         for (index, name) in &self.watched {
             let lost = match self.interfaces.get(name) {
@@ -81,7 +81,7 @@ impl Presence {
 }
 
 impl AsFd for Presence {
-    /// Readable when [`Presence::has_changed`].
+    /// Returns a descriptor that is readable when [`Presence::has_changed`] has news.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.changes.as_fd()
     }
@@ -94,7 +94,7 @@ mod tests {
     use crate::netns::Sight;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    /// Makes the device of these names in a namespace, changes it, and gives what is lost then.
+    /// Makes a device with these names in a namespace, changes it, and returns the interface that is lost then.
     fn after(changes: &[&str]) -> Option<Lost> {
         let ns = Netns::new().unwrap();
         let ip = |words: &str| {
@@ -105,7 +105,7 @@ mod tests {
         ip("link set w0 up");
         ip("link set w1 up");
         let mut presence = ns.run_in(|| Presence::watch(["w0"])).unwrap().unwrap();
-        // The kernel tells of the carrier some time after both ends are up, so a change may be told here or later.
+        // The kernel reports the carrier some time after both ends are up, so a change may be reported here or later.
         let _ = presence.has_changed();
         assert_eq!(presence.lost().unwrap(), None);
         for words in changes {

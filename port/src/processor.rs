@@ -1,16 +1,16 @@
-//! Prints an error on a processor that lacks an instruction of the program's build. It handles SIGILL instead of
-//! comparing lists of features, because the check itself must not use such an instruction.
+//! Prints an error on a processor that lacks an instruction with which the program was built. It handles SIGILL instead
+//! of comparing lists of features, because the comparison itself might use such an instruction.
 
 use std::sync::OnceLock;
 
 static MESSAGE: OnceLock<&'static str> = OnceLock::new();
 
-/// Print this text and exit with code 1 on an instruction that the processor does not have, instead of dying by SIGILL. To be
-/// called first of all, and once.
+/// Installs a handler that prints `text` and exits with code 1 on an instruction that the processor does not have,
+/// instead of dying by SIGILL. Call it once, before anything else.
 pub fn explain_illegal_instructions(message: &'static str) {
     let _ = MESSAGE.set(message);
     let handler: extern "C" fn(libc::c_int) = explain;
-    // SAFETY: the handler makes async-signal-safe calls only, and the number is a signal's.
+    // SAFETY: the handler makes only async-signal-safe calls, and the number is that of a signal.
     unsafe { libc::signal(libc::SIGILL, handler as libc::sighandler_t) };
 }
 
@@ -30,7 +30,7 @@ mod tests {
 
     const CHILD: &str = "NATMETER_TEST_ILLEGAL_INSTRUCTION";
 
-    /// The test runs itself again as the program that meets the instruction.
+    /// The test starts itself again as the program that executes the instruction.
     #[test]
     #[cfg_attr(miri, ignore = "starts a process")]
     fn an_illegal_instruction_is_explained() {

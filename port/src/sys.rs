@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 
-/// The error in `errno` when a call returned a negative number.
+/// Returns the error in `errno` if a call returned a negative number.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Set a socket option that is plain data.
+/// Sets a socket option that is plain data.
 pub(crate) fn set_option<T: Copy>(socket: impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel reads `len` bytes of a value that lives through the call.
@@ -18,10 +18,10 @@ pub(crate) fn set_option<T: Copy>(socket: impl AsFd, level: i32, name: i32, valu
         .map(drop)
 }
 
-/// Structures of integers as the kernel writes them.
+/// Structures of integers that the kernel writes.
 ///
 /// # Safety
-/// Every bit pattern must be a value of the type.
+/// Every bit pattern must be a valid value of the type.
 pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: an integer.
 unsafe impl Plain for libc::c_int {}
@@ -38,50 +38,50 @@ unsafe impl Plain for libc::xdp_mmap_offsets {}
 // SAFETY: integers.
 unsafe impl Plain for libc::xdp_statistics {}
 
-/// Read a socket option that is plain data.
+/// Reads a socket option that is plain data.
 pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {
-    // SAFETY: all zeroes is a value of a `Plain` type.
+    // SAFETY: all zeroes is a valid value of a `Plain` type.
     let mut value: T = unsafe { std::mem::zeroed() };
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into a value that is ours, lives through the call and may hold
-    // any bit pattern.
+    // SAFETY: the kernel writes at most `len` bytes into a local value, which lives through the call and may hold any
+    // bit pattern.
     check(unsafe { libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut len) })?;
     Ok(value)
 }
 
-/// Let the kernel keep `bytes` of unsent frames for this socket. A small limit turns the DUT's full queue into
-/// back-pressure on us and hides its loss; the privileged option ignores the system's upper bound.
+/// Sets the send buffer of a socket, in bytes. With a small buffer, a full queue of the DUT becomes back-pressure on
+/// the tester, which hides its loss. The privileged option ignores the system's upper bound.
 pub(crate) fn set_send_buffer(socket: impl AsFd, bytes: i32) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
         .or_else(|_| set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
 }
 
-/// Memory shared with the kernel, or memory of our own; unmapped when dropped.
+/// Memory that is shared with the kernel or private; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: a mapping is an address range; whoever dereferences it answers for how.
+// SAFETY: a mapping is only an address range; each access to it needs its own justification.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; a shared mapping hands out nothing but its address.
+// SAFETY: as above; through a shared reference a mapping gives only its address and length.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// What a socket shares with us at `offset` (a ring).
+    /// Maps the memory that a socket shares at `offset` (a ring).
     pub(crate) fn shared(socket: impl AsFd, len: usize, offset: u64) -> io::Result<Mapping> {
         Mapping::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_fd().as_raw_fd(), offset)
     }
 
-    /// Fresh zeroed memory.
+    /// Maps new zeroed memory.
     pub(crate) fn anonymous(len: usize) -> io::Result<Mapping> {
         Mapping::map(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
 
     fn map(len: usize, flags: i32, fd: i32, offset: u64) -> io::Result<Mapping> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the kernel chooses a free range; no existing memory is touched.
+        // SAFETY: the kernel chooses a free range, so the call touches no existing memory.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd, offset as libc::off_t) };
         match NonNull::new(base.cast::<u8>()) {
             Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Mapping { base, len }),
@@ -89,12 +89,12 @@ impl Mapping {
         }
     }
 
-    /// First byte.
+    /// Returns the address of the first byte.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -102,7 +102,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `map` and is unmapped once; users of its address do not outlive it.
+        // SAFETY: the range was mapped by `map` and is unmapped only here; no user of its address outlives it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

@@ -1,7 +1,7 @@
 //! The in-process link: a cable between threads of this process. Frames move as descriptors over single-producer rings,
-//! one ring for each pair of queues. A full ring acts as the other side's full ingress queue: the frame is refused and
-//! lost, as on a NIC, so the link is open-loop. Both ends count it: the sending end as refused, the receiving end as
-//! its own drop.
+//! one ring for each pair of queues. A full ring acts like a full ingress queue of the other side: the frame is refused
+//! and lost, as on a NIC, so the link is open-loop. Both ends count it: the sending end as refused, the receiving end
+//! as its own drop.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -10,10 +10,10 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How a link spreads frames over the queues of its far side: the NIC's RSS key, as data.
+/// The rule by which a link spreads frames over the queues of its far side, as RSS does in a NIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Steer {
-    /// Everything to the first queue.
+    /// All frames go to the first queue.
     First,
     /// By a hash over these bytes of the frame (offset, length); frames too short go to the first queue.
     Hash(Vec<(usize, usize)>),
@@ -32,7 +32,7 @@ pub enum Steer {
 }
 
 impl Steer {
-    /// The queue of `queues` for this frame.
+    /// Returns the queue for this frame, out of `queues`.
     #[inline]
     pub fn queue(&self, frame: &[u8], queues: usize) -> usize {
         match self {
@@ -47,7 +47,7 @@ impl Steer {
     }
 }
 
-/// 32-bit hash over fields of a frame. Public because a NAT must be able to predict the steering.
+/// Returns a 32-bit hash over fields of a frame. It is public because a NAT must be able to predict the steering.
 #[inline]
 pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     let mut h: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -59,7 +59,7 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
-/// A frame inside a ring. The ring itself does not drop it, so that a burst leaves the ring with one copy; dropping the
+/// A frame inside a ring. The ring does not drop frames, so that one copy takes a burst out of it. Dropping the
 /// receiving end returns the remaining frames to their pools.
 type Parcel = ManuallyDrop<Frame>;
 
@@ -73,14 +73,14 @@ pub struct LinkPort {
     from: Vec<Consumer<Parcel>>,
     next: usize,
     counters: Counters,
-    /// Frames for which there was no room in a ring to us.
+    /// Frames that a full ring to this port refused.
     turned_away: Arc<AtomicU64>,
-    /// The same of each port at the far end.
+    /// This counter of each port at the far end.
     theirs: Vec<Arc<AtomicU64>>,
 }
 
-/// Make a link with `left` queues at one end and `right` at the other, each ring `depth` frames deep.
-/// `to_left` and `to_right` steer what goes to that end.
+/// Makes a link with `left` queues at one end and `right` at the other, each ring `depth` frames deep. `to_left` and
+/// `to_right` steer the frames to these ends.
 pub fn link(
     name: &str,
     clock: Clock,
@@ -120,15 +120,16 @@ pub fn link(
     (a, b)
 }
 
-/// As many as wanted or as there are. What was known when the ring was last looked at is enough, if it is as many: the
-/// other side's index lies in a cache line that it keeps writing, and each look costs a trip to its core.
+/// Returns the smaller of the number wanted and the number in the ring. It reads the other side's index only if the
+/// cached value is too small, because the other side keeps writing that cache line, and each read transfers it between
+/// the cores.
 #[inline(always)]
 fn up_to(wanted: usize, known: usize, look: impl FnOnce() -> usize) -> usize {
     if known >= wanted { wanted } else { look().min(wanted) }
 }
 
 impl LinkPort {
-    /// Push a whole burst to one ring with one store of its index.
+    /// Pushes a burst to one ring with one store of the ring's index.
     #[inline]
     fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
         // If the other end is closed, every frame is refused.
@@ -138,9 +139,9 @@ impl LinkPort {
         {
             let (first, second) = chunk.as_mut_slices();
             let rest = burst.len() - room;
-            // SAFETY: both slices together hold `room` frames and the burst holds at least as many; ring and burst do
-            // not overlap. Each frame is copied once and then forgotten by the burst, which closes the gap with what
-            // is left of it, so every frame has one owner.
+            // SAFETY: both slices together hold `room` frames, and the burst holds at least as many; ring and burst do
+            // not overlap. Each frame is copied once and then forgotten by the burst, whose remaining frames move to
+            // its start, so every frame has one owner.
             unsafe {
                 let from = burst.as_mut_ptr();
                 ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast(), first.len());
@@ -155,15 +156,15 @@ impl LinkPort {
         Sent { accepted: room, refused }
     }
 
-    /// Append `n` frames of one ring to `into`, stamped, with one store of the ring's index.
+    /// Appends `n` frames of one ring to `into`, stamped, with one store of the ring's index.
     #[inline]
     fn pop_all(ring: &mut Consumer<Parcel>, n: usize, now: u64, into: &mut Burst) {
         let Ok(chunk) = ring.read_chunk(n) else { return };
         into.reserve(n);
         let (first, second) = chunk.as_slices();
         let end = into.len();
-        // SAFETY: there is room for `n` more, and the slices hold `n`; ring and burst do not overlap. The ring does not
-        // drop its copies but only forgets them with `commit_all`, so every frame has one owner.
+        // SAFETY: the burst has room for `n` more frames, and the slices hold `n`; ring and burst do not overlap. The
+        // ring does not drop its copies; `commit_all` only forgets them, so every frame has one owner.
         unsafe {
             let to = into.as_mut_ptr().add(end);
             ptr::copy_nonoverlapping(first.as_ptr().cast(), to, first.len());
@@ -176,8 +177,9 @@ impl LinkPort {
         }
     }
 
-    /// The queue to which all of these frames go, where that is seen at once: there is one alone, or they are steered by a byte
-    /// that frames of one burst usually have in common. What is steered by a hash is nearly always spread.
+    /// Returns the queue of all these frames if it is known without steering each frame: there is only one queue, or
+    /// the frames are steered by a byte, which usually is the same in all frames of a burst. A hash nearly always
+    /// spreads a burst over several queues.
     #[inline]
     fn common_queue(&self, burst: &Burst) -> Option<usize> {
         let queues = self.to.len();
@@ -291,7 +293,7 @@ mod tests {
         assert_eq!((pa.available(), pb.available()), (8, 8));
     }
 
-    /// Frames that one end did not receive in time are its own drops, not those of the sending end.
+    /// Frames that one end did not receive in time are its own drops, not drops of the sending end.
     #[test]
     fn what_found_no_room_is_a_drop_of_the_end_that_did_not_fetch() {
         let mut pool = Pool::single(PoolConfig::compact(1, 16, 60)).unwrap();
@@ -310,7 +312,7 @@ mod tests {
         assert_eq!((drops(&mut a[0]), a[0].counters().refused, b[0].counters().refused), (3, 2, 3));
     }
 
-    /// Three frames at a time through a ring of four, so that bursts lie across its end.
+    /// Sends three frames at a time through a ring of four, so that bursts wrap around its end.
     #[test]
     fn frames_keep_their_order_and_their_bytes() {
         let mut pool = Pool::single(PoolConfig::compact(1, 8, 60)).unwrap();
@@ -348,7 +350,8 @@ mod tests {
         assert_eq!((queue(0), queue(63), queue(64), queue(128), queue(192)), (0, 0, 1, 2, 0));
     }
 
-    /// Whether a burst goes to one queue or to several: every frame comes to its own, and what finds no room is counted there.
+    /// Whether a burst goes to one queue or to several, every frame arrives at its queue, and frames that find no room
+    /// are counted there.
     #[test]
     fn bursts_of_one_queue_and_of_several_are_steered_alike() {
         let mut pool = Pool::single(PoolConfig::compact(1, 16, 60)).unwrap();

@@ -1,7 +1,7 @@
-//! TAP: a network interface of the kernel whose other end is a file descriptor. It is the cheapest way to a kernel DUT
+//! TAP: a network interface of the kernel whose other end is a file descriptor. It is the cheapest path to a kernel DUT
 //! on one machine: one `write` per frame into the DUT's receive path, one `read` per frame out of it. It is open-loop:
-//! a write succeeds even when the DUT's backlog drops the frame, so only the receiver notices the loss. No virtio
-//! header and no NAPI mode: both cost more than they give with small frames.
+//! a write succeeds even when the DUT's backlog drops the frame, so only the receiver notices the loss. It uses neither
+//! virtio headers nor NAPI mode, because with small frames both cost more than they save.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
@@ -10,26 +10,28 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// How to make or open a TAP device.
+/// Configuration of a TAP device to create or open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapConfig {
-    /// Name of the interface that the DUT will see.
+    /// Name of the interface at the DUT's end.
     pub name: String,
     /// Ethernet address of that interface; the kernel's choice if `None`.
     pub mac: Option<[u8; 6]>,
     /// Depth of the queue towards the tester, in frames.
     pub queue: u32,
-    /// The DUT's work was moved off the sender's core (RPS on this interface).
+    /// Whether the DUT works on another core than the sender (RPS on this interface).
     pub steered: bool,
     /// Whether the interface exists already (`ip tuntap add`), and stays when the port is dropped.
     pub existing: bool,
-    /// A TUN device instead: its packets have no Ethernet header. Those received get this one (destination, source) and
-    /// the type of their IP version; what is sent loses its own, and what is not IP is lost.
+    /// If given, the device is a TUN device, whose packets have no Ethernet header. A received packet gets this header
+    /// (destination, source) and the type of its IP version. A sent frame loses its header; frames that are not IP are
+    /// lost.
     pub without_ethernet: Option<[u8; 12]>,
 }
 
 impl TapConfig {
-    /// A TAP of this name, with a queue deep enough that a preempted reader loses nothing for some 20 ms at 1 Mfps.
+    /// Returns the configuration of a TAP with this name, whose queue absorbs a preemption of the reader of about 20 ms
+    /// at 1 Mfps.
     pub fn named(name: &str) -> TapConfig {
         TapConfig {
             name: name.to_owned(),
@@ -42,12 +44,12 @@ impl TapConfig {
     }
 }
 
-/// A TAP. Its interface goes when the port is dropped, unless it was there before.
+/// A port on a TAP. Dropping it deletes the interface, unless the interface existed before.
 pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
     config: TapConfig,
-    /// Octets of Ethernet header that the device does not have.
+    /// Octets of the Ethernet header that the device lacks: 0 or 14.
     front: usize,
     clock: Clock,
     counters: Counters,
@@ -57,7 +59,7 @@ pub struct TapPort {
 const ETHERNET: usize = 14;
 
 impl TapPort {
-    /// Make the interface inside `ns` if it is not to be there already, switch it on, and take its other end.
+    /// Creates the interface in the namespace `ns`, or opens an existing one, switches it on, and takes its other end.
     ///
     /// # Errors
     /// When the device cannot be opened, the name is taken, or the privilege is missing.
@@ -72,12 +74,12 @@ impl TapPort {
         })?
     }
 
-    /// The interface at the DUT's end, as it was when the port was opened.
+    /// Returns the state of the interface at the DUT's end when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Write the Ethernet header of a packet that came without one.
+    /// Writes the Ethernet header of a packet that was received without one.
     #[inline]
     fn put_ethernet(&self, frame: &mut [u8]) {
         let (Some(addresses), Some((header, packet))) =
@@ -95,13 +97,13 @@ impl TapPort {
     }
 }
 
-/// The device with which TAP interfaces are created.
+/// The device that creates TAP interfaces.
 const TUN: &str = "/dev/net/tun";
 
-/// Checks that this process can open the device with which TAP interfaces are created.
+/// Checks that this process can open the device that creates TAP interfaces.
 ///
 /// # Errors
-/// When it is missing, may not be opened, or is something else.
+/// When it is missing, cannot be opened, or is another kind of file.
 pub fn see_that_tun_is_there() -> Result<(), PortError> {
     device(TUN).map(drop)
 }
@@ -129,20 +131,21 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
     )))
 }
 
-/// Open the device and make or find the interface, in the namespace of this thread.
+/// Opens the device and creates or opens the interface, in the namespace of this thread.
 fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
     let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
     attach_as(&config.name, kind | libc::IFF_NO_PI | exclusive, config.existing)
 }
 
-/// Open the device as an interface with these flags.
+/// Opens the device as an interface with these flags.
 fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, PortError> {
     let device = device(TUN)?;
     let doing = || format!("creating TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
-    // A device closed just now stays as long as a child process that is just starting holds a copy of its descriptor.
+    // A device that was closed just now stays in use while a child process that is starting still has a copy of its
+    // descriptor.
     let made = super::while_busy(|| {
         // SAFETY: TUNSETIFF takes one `ifreq`, which lives through the call.
         let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) };
@@ -168,7 +171,7 @@ pub(crate) fn queues(name: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError>
 }
 
 impl AsFd for TapPort {
-    /// The device itself: a read takes one frame from the kernel, a write gives it one.
+    /// Returns the device itself: a read takes one frame from the kernel, a write gives it one.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
@@ -178,10 +181,11 @@ impl Port for TapPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let mut got = 0;
         while got < BATCH {
-            // With no frame at hand the rest stays in the queue; should it overflow, the kernel counts it.
+            // Without a free frame, the remaining packets stay in the queue. If it overflows, the kernel counts the
+            // drops.
             let Some(mut frame) = pool.alloc(pool.config().room()) else { break };
             match rustix::io::read(&self.device, &mut frame.bytes_mut()[self.front..]) {
-                // A full slot means that the kernel may have cut the rest off.
+                // If the slot is full, the kernel may have truncated the packet.
                 Ok(n) if n + self.front == frame.len() => {
                     self.counters.own_drops += 1;
                     pool.free(frame);
@@ -214,7 +218,7 @@ impl Port for TapPort {
             let packet = &frame.bytes()[self.front.min(frame.len())..];
             match rustix::io::retry_on_intr(|| rustix::io::write(&self.device, packet)) {
                 Ok(_) => sent.accepted += 1,
-                // What is no IP packet has no place on a link without Ethernet.
+                // The kernel rejects frames that are not IP on a link without Ethernet headers.
                 Err(Errno::INVAL) if self.front > 0 => sent.accepted += 1,
                 Err(error) => {
                     stopped = Some(error);
@@ -228,7 +232,7 @@ impl Port for TapPort {
         self.counters.accepted += sent.accepted as u64;
         match stopped {
             None | Some(Errno::AGAIN) => Ok(sent),
-            // The interface is switched off: nothing can be sent, which the counters report.
+            // The interface is switched off. No frame can be sent, and the counters report it.
             Some(Errno::IO) => {
                 self.counters.link_lost = true;
                 Ok(sent)
@@ -240,7 +244,7 @@ impl Port for TapPort {
     fn counters(&mut self) -> Counters {
         let seen = self.watch.look();
         let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
-        // What the DUT sent and our queue refused: the kernel books it as dropped on transmission.
+        // Frames that the DUT sent and that the full queue refused: the kernel counts them as dropped on transmission.
         Counters { own_drops: self.counters.own_drops + seen.stats.tx_dropped, link_lost, ..self.counters }
     }
 

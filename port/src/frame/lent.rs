@@ -4,8 +4,8 @@ use super::{Frame, PoolConfig, Region};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// Frames that the kernel has: which slots of a mapping were lent, so that none comes back that was not. What is
-/// still lent when this is dropped goes home; the kernel must have let go of it by then.
+/// The record of the slots of a mapping that are lent to the kernel, so that only lent slots are taken back. When it is
+/// dropped, all lent slots return to their pools; the kernel must no longer use them by then.
 pub(crate) struct Lent {
     region: Arc<Region>,
     slot_shift: u32,
@@ -13,14 +13,15 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
-    /// Nothing yet. `None` if slots are not of a power of two.
+    /// Makes an empty record. `None` if the size of a slot is not a power of two.
     pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
         let PoolConfig { workers, frames, slot, .. } = region.config;
         let bits = vec![0; (workers * frames).div_ceil(64)];
         slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
     }
 
-    /// Lend a frame: the distance of its first byte from the start of the mapping. Given back if it lives elsewhere.
+    /// Lends a frame. Returns the distance of its first byte from the start of the mapping, or the frame itself if it
+    /// belongs to another mapping.
     #[inline]
     pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
         let distance = self.region.distance(frame.slot);
@@ -29,8 +30,8 @@ impl Lent {
         Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
     }
 
-    /// Take back the frame of `len` bytes whose first byte is at a distance from the start: anywhere in the slot, for
-    /// the kernel may put a frame elsewhere than the one that was lent. `None` if that slot was not lent.
+    /// Takes back the frame of `len` bytes whose first byte is at this distance from the start. The frame may begin
+    /// anywhere in the slot, because the kernel may place a received frame elsewhere. `None` if the slot was not lent.
     #[inline]
     pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
         let number = (distance >> self.slot_shift) as usize;
@@ -42,7 +43,8 @@ impl Lent {
         }
         *word &= !bit;
         Some(Frame {
-            // SAFETY: the bit says that this slot was lent, so it is one of the mapping; nobody else owns it now.
+            // SAFETY: the bit says that this slot was lent, so it is a slot of the mapping; the bit was cleared, so the
+            // new frame is its only owner.
             slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
             start: start as u16,
             len: len as u16,
@@ -52,7 +54,7 @@ impl Lent {
         })
     }
 
-    /// The mapping that frames are lent of.
+    /// Returns the mapping whose frames are lent.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }

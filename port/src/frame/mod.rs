@@ -1,7 +1,7 @@
-//! Frames and the pools they live in. A frame is a slot of one large mapping, moved and never copied from receive to
-//! transmit; a pool is one worker's handle on that mapping. Any worker may free any frame: it returns to its pool over
-//! a ring, without locks or allocation. A frame that is dropped without being freed (with a queue or a closed port)
-//! also returns, on a slow path.
+//! Frames and their pools. A frame is a slot of one large mapping; it is moved from receive to transmit and never
+//! copied. A pool is one worker's share of that mapping. Any worker may free any frame: the frame returns to its pool
+//! over a ring, without locks or allocation. A frame that is dropped without being freed (with a queue or a closed
+//! port) also returns, on a slow path.
 
 mod lent;
 mod region;
@@ -24,17 +24,17 @@ static REGIONS: Mutex<Vec<Books>> = Mutex::new(Vec::new());
 
 struct Books {
     region: Arc<Region>,
-    /// Pools that exist.
+    /// Number of pools that exist.
     pools: usize,
-    /// Slots that came home to pools already gone.
+    /// Number of slots that have returned and whose pools no longer exist.
     home: usize,
-    /// Slots of frames that were dropped, each with its home.
+    /// Slots of dropped frames, each with the number of its pool.
     strays: Vec<(u16, Slot)>,
 }
 
 impl Books {
     fn all() -> MutexGuard<'static, Vec<Books>> {
-        // The books are right between any two statements: a panic elsewhere does not spoil them.
+        // The registry is consistent after every statement, so it may be used after a panic of another thread.
         REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
     }
     fn closed(&self) -> bool {
@@ -43,8 +43,7 @@ impl Books {
     }
 }
 
-/// A frame without FCS, owned by whoever holds it. It should go back to a [`Pool`] or out of a port; one that is
-/// simply dropped takes a lock on its way home.
+/// A frame without FCS, which owns its slot. Free it to a [`Pool`] or send it through a port; dropping it takes a lock.
 #[derive(Debug)]
 pub struct Frame {
     slot: NonNull<u8>,
@@ -52,22 +51,22 @@ pub struct Frame {
     len: u16,
     size: u16,
     home: u16,
-    /// When it was received, in ticks of the [`crate::Clock`].
+    /// Time of reception, in ticks of the [`crate::Clock`].
     pub stamp: u64,
 }
 
-// SAFETY: a frame is the only way to its slot, so moving it to another thread moves the slot with it.
+// SAFETY: only the frame refers to its slot, so moving the frame to another thread moves the slot with it.
 unsafe impl Send for Frame {}
 
 impl Frame {
     /// Returns the frame from the destination address on, without FCS.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: start + len <= size is kept by every method; the slot is ours alone and stays mapped while any
-        // frame exists (Region).
+        // SAFETY: every method keeps start + len <= size. The slot belongs to this frame alone, and stays mapped while
+        // any frame exists (Region).
         unsafe { std::slice::from_raw_parts(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// Returns the same bytes to be changed in place.
+    /// Returns the same bytes, to be changed in place.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.
@@ -78,7 +77,7 @@ impl Frame {
     pub fn len(&self) -> usize {
         self.len as usize
     }
-    /// Whether there is no byte in it.
+    /// Returns whether the frame has no bytes.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -93,7 +92,7 @@ impl Frame {
     pub fn tailroom(&self) -> usize {
         (self.size - self.start - self.len) as usize
     }
-    /// Make the frame `n` bytes longer at the front; false (and unchanged) if there is no room.
+    /// Lengthens the frame by `n` bytes at the front. Returns false, and changes nothing, if there is no room.
     #[inline]
     pub fn grow_front(&mut self, n: usize) -> bool {
         let ok = n <= self.headroom();
@@ -103,7 +102,7 @@ impl Frame {
         }
         ok
     }
-    /// Take `n` bytes off the front; false (and unchanged) if there are fewer.
+    /// Removes `n` bytes from the front. Returns false, and changes nothing, if the frame has fewer.
     #[inline]
     pub fn shrink_front(&mut self, n: usize) -> bool {
         let ok = n <= self.len();
@@ -113,7 +112,8 @@ impl Frame {
         }
         ok
     }
-    /// Set the length by moving the end; false (and unchanged) if there is no room. New bytes hold old data.
+    /// Sets the length by moving the end. Returns false, and changes nothing, if there is no room. New bytes hold old
+    /// data.
     #[inline]
     pub fn set_len(&mut self, len: usize) -> bool {
         let ok = len <= self.size as usize - self.start as usize;
@@ -148,7 +148,7 @@ impl arena::Packet for Frame {
 }
 
 impl Drop for Frame {
-    /// The slow way home, for frames that went down with a queue or a port.
+    /// Returns the slot to its pool on the slow path, for frames that were dropped with a queue or a port.
     #[cold]
     fn drop(&mut self) {
         let mut all = Books::all();
@@ -161,9 +161,9 @@ impl Drop for Frame {
     }
 }
 
-/// A slot on its way home.
+/// The slot of a freed frame.
 struct Slot(NonNull<u8>);
-// SAFETY: as for Frame: whoever holds the Slot holds the memory.
+// SAFETY: as for Frame: only this value refers to the memory of the slot.
 unsafe impl Send for Slot {}
 
 /// One worker's share of the frames.
@@ -172,17 +172,17 @@ pub struct Pool {
     config: PoolConfig,
     region: Arc<Region>,
     free: Vec<Slot>,
-    /// What a fresh frame looks like; its slot is nobody's.
+    /// Template of a new frame; its slot is a placeholder that is never used.
     fresh: ManuallyDrop<Frame>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,
 }
 
 impl Pool {
-    /// Map the memory and make one pool a worker.
+    /// Maps the memory and makes one pool for each worker.
     ///
     /// # Errors
-    /// When the memory cannot be had, or the shape makes no sense.
+    /// When the memory cannot be mapped, or the configuration is not valid.
     pub fn for_workers(config: PoolConfig) -> Result<Vec<Pool>, PortError> {
         let PoolConfig { workers, frames, slot, headroom } = config;
         if workers == 0 || workers > u16::MAX as usize || slot > u16::MAX as usize || headroom >= slot {
@@ -222,7 +222,7 @@ impl Pool {
         Ok(pools)
     }
 
-    /// One pool for one worker.
+    /// Makes one pool for one worker.
     ///
     /// # Errors
     /// As [`Pool::for_workers`].
@@ -230,13 +230,13 @@ impl Pool {
         Ok(Pool::for_workers(PoolConfig { workers: 1, ..config })?.remove(0))
     }
 
-    /// The shape it was made with.
+    /// Returns the configuration with which the pool was made.
     pub fn config(&self) -> &PoolConfig {
         &self.config
     }
 
-    /// A fresh frame of `len` bytes behind the configured headroom, with whatever the slot held before;
-    /// `None` when every slot is on its way, or none is so large.
+    /// Returns a new frame of `len` bytes behind the configured headroom, with the old contents of the slot. `None` if
+    /// all slots are in use, or if a slot is too small.
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
         let room = self.config.slot - self.config.headroom;
@@ -257,18 +257,20 @@ impl Pool {
         })
     }
 
-    /// As [`Self::alloc`] for `n` frames at once, appended to `into`; fewer when slots run out. Says how many.
+    /// Appends `n` new frames to `into`, each as from [`Self::alloc`]; fewer if too few slots are free. Returns how
+    /// many.
     #[inline]
     pub fn alloc_burst(&mut self, n: usize, len: usize, into: &mut crate::Burst) -> usize {
         self.alloc_burst_to_grow(n, len, 0, into)
     }
 
-    /// As [`Self::alloc_burst`] for frames that the DUT lengthens by `growth` bytes at the front. They begin so far behind the
-    /// configured headroom that the longer frames begin right behind it, if a slot has room for that.
+    /// As [`Self::alloc_burst`], for frames that the DUT lengthens by `growth` bytes at the front. If a slot has room
+    /// for it, the frames begin `growth` bytes behind the configured headroom, so that the lengthened frames begin
+    /// right behind it.
     ///
-    /// So the longer header lies in cache lines that the sender has just written. The line before a frame would be one more to
-    /// cross between the cores, because the judge has read it, and with it stateless functions took 1.5 to 1.9 times as long
-    /// (docs/performance.md, frames that grow).
+    /// Then the longer header lies in cache lines that the sender has just written. Otherwise the line in front of the
+    /// frame, which the judge has read, would also have to be transferred between the cores; stateless functions then
+    /// took 1.5 to 1.9 times as long (docs/performance.md, frames that grow).
     #[inline]
     pub fn alloc_burst_to_grow(&mut self, n: usize, len: usize, growth: usize, into: &mut crate::Burst) -> usize {
         if self.free.len() < n {
@@ -283,9 +285,9 @@ impl Pool {
         let left = self.free.len() - n;
         into.reserve(n);
         let end = into.len();
-        // SAFETY: there is room for `n` more, and each is made whole: a copy of `fresh`, which nobody uses as a frame,
-        // with a slot of its own that leaves the list of free ones. Copied as a whole and not field by field, because
-        // stores are what limits this loop.
+        // SAFETY: the burst has room for `n` more frames, and each is fully initialised: a copy of `fresh`, which is
+        // never used as a frame, with its own slot, which is removed from the free list. A frame is copied as a whole
+        // and not field by field, because stores limit the speed of this loop.
         unsafe {
             let to = into.as_mut_ptr().add(end);
             for (i, slot) in self.free[left..].iter().enumerate() {
@@ -298,11 +300,12 @@ impl Pool {
         n
     }
 
-    /// Take a frame back, wherever it came from.
+    /// Frees a frame, from whichever pool it came.
     #[inline]
     pub fn free(&mut self, frame: Frame) {
         if self.region.distance(frame.slot) >= self.region.memory.len() {
-            // Of pools of another shape: it must not be mixed up with ours. Dropping it sends it home.
+            // The frame belongs to another mapping, so its slot must not enter this pool. Dropping the frame returns
+            // it.
             return;
         }
         if frame.home == self.worker {
@@ -310,20 +313,21 @@ impl Pool {
         } else if let Some(Some(home)) = self.outgoing.get_mut(frame.home as usize)
             && !home.is_abandoned()
         {
-            // Never full: the ring has room for every frame of that home.
+            // The ring is never full: it has room for every frame of that pool.
             let pushed = home.push(Slot(ManuallyDrop::new(frame).slot));
             debug_assert!(pushed.is_ok());
         }
     }
 
-    /// Take back every frame of a burst.
+    /// Frees every frame of a burst.
     #[inline]
     pub fn free_all(&mut self, burst: &mut crate::Burst) {
         let (region, len) = (&*self.region, self.region.memory.len());
         if burst.iter().all(|f| f.home == self.worker && region.distance(f.slot) < len) {
-            // The usual case: all of them our own.
+            // The usual case: all frames belong to this pool.
             self.free.extend(burst.iter().map(|f| Slot(f.slot)));
-            // SAFETY: zero is below the capacity; the frames themselves became slots just now and must not be dropped.
+            // SAFETY: zero is within the capacity. The slots of the frames are in the free list now, so the frames must
+            // not be dropped.
             unsafe { burst.set_len(0) };
             return;
         }
@@ -332,13 +336,13 @@ impl Pool {
         }
     }
 
-    /// Frames at hand right now (those on their way home included, once collected).
+    /// Returns the number of free frames, after collecting those that other workers freed.
     pub fn available(&mut self) -> usize {
         self.collect();
         self.free.len()
     }
 
-    /// Fetch what other workers freed.
+    /// Collects the frames that other workers freed.
     #[cold]
     fn collect(&mut self) {
         for ring in &mut self.incoming {
@@ -357,7 +361,7 @@ impl Pool {
         }
     }
 
-    /// The mapping behind the pool, for back-ends that share it with the kernel.
+    /// Returns the mapping of the pool, for back-ends that share it with the kernel.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }
@@ -465,7 +469,7 @@ mod tests {
         let at: Vec<u64> = frames.into_iter().map(|f| lent.lend(f).unwrap()).collect();
         assert_eq!((at[69] % 2048, at[69] / 2048), (64, 69));
         assert!(lent.lend(other.alloc(60).unwrap()).is_err());
-        // The kernel put it elsewhere in the slot.
+        // The kernel placed the frame elsewhere in the slot.
         let back = lent.take(at[69] + 192, 1500).unwrap();
         assert_eq!((back.headroom(), back.len(), back.tailroom()), (256, 1500, 292));
         assert!(lent.take(at[69], 60).is_none(), "twice");

@@ -5,43 +5,45 @@ use crate::sys::Mapping;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 
-/// Shape of the pools of one run: how many workers share the mapping and what a slot holds.
+/// Configuration of the pools of one run: the number of workers that share the mapping, and the layout of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Workers, each with a [`Pool`](super::Pool) of its own.
+    /// Number of workers; each has its own [`Pool`](super::Pool).
     pub workers: usize,
-    /// Slots a worker owns.
+    /// Number of slots of each worker.
     pub frames: usize,
     /// Bytes of a slot: headroom + largest frame. `AF_XDP` needs 2048 or 4096.
     pub slot: usize,
-    /// Bytes before the first byte of a fresh frame, for headers that the DUT puts in front.
+    /// Bytes in front of a new frame, for headers that the DUT adds.
     pub headroom: usize,
 }
 
 impl PoolConfig {
-    /// Pools for frames of at most `frame` bytes (without FCS) on links that give slots no size of their own:
-    /// slots are as small as they can be, because a large power of two between frames wastes cache sets.
+    /// Returns the configuration for frames of at most `frame` bytes (without FCS) on links that do not prescribe the
+    /// size of a slot. Slots are as small as possible, because a large power of two between frames wastes cache sets.
     pub fn compact(workers: usize, frames: usize, frame: usize) -> PoolConfig {
         let headroom = 64;
         // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// Pools for `AF_XDP`: power-of-two slots that can be registered as UMEM.
+    /// Returns the configuration for `AF_XDP`: the size of a slot is a power of two, so that the mapping can be
+    /// registered as UMEM.
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
     }
-    /// Bytes of the longest frame that a fresh slot holds.
+    /// Returns the length of the longest new frame, in bytes.
     pub fn room(&self) -> usize {
         self.slot - self.headroom
     }
 }
 
-/// The mapping itself. It stays while a pool, a port that lent it to the kernel, or any frame is there: see [`super::REGIONS`].
+/// The mapping itself. It stays mapped while there is a pool, a port that lent it to the kernel, or any frame: see
+/// [`super::REGIONS`].
 pub(crate) struct Region {
     pub(super) memory: Mapping,
     pub(super) config: PoolConfig,
-    /// Strays are waiting in the books.
+    /// Whether the registry holds slots of dropped frames.
     pub(super) strays: AtomicBool,
 }
 
@@ -51,11 +53,12 @@ impl Region {
         let memory = Mapping::anonymous(len).map_err(|e| {
             PortError::system(format!("mapping {len} bytes for frames"), e, "use fewer or smaller frames")
         })?;
-        // SAFETY: the range was mapped just now. Huge pages and pre-faulting are a matter of speed only, so the
-        // result is not looked at. A command started while a trial runs would make every page copy-on-write (and copy those
-        // that are lent to the kernel at once); its child never looks at frames, so it gets none.
+        // SAFETY: the range was mapped just now. Huge pages and pre-faulting matter for speed only, so the results are
+        // ignored. Without DontFork, a command that is started while a trial runs would make every page copy-on-write
+        // (and copy at once the pages that are lent to the kernel). The child process never reads frames, so it does
+        // not get them.
         unsafe {
-            // Miri knows no advice.
+            // Miri does not support madvise.
             #[cfg(not(miri))]
             {
                 libc::madvise(memory.base().as_ptr().cast(), len, libc::MADV_HUGEPAGE);
@@ -66,17 +69,18 @@ impl Region {
         Ok(Region { memory, config, strays: AtomicBool::new(false) })
     }
 
-    /// Start and length of the mapping, to be registered with the kernel.
+    /// Returns start and length of the mapping, for registration with the kernel.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         (self.memory.base(), self.memory.len())
     }
 
-    /// The shape of its slots.
+    /// Returns the configuration of the pools.
     pub(crate) fn config(&self) -> &PoolConfig {
         &self.config
     }
 
-    /// Distance of an address from the start; at least the length if it is not inside.
+    /// Returns the distance of an address from the start in bytes; at least the length of the mapping if the address is
+    /// not inside.
     #[inline(always)]
     pub(super) fn distance(&self, address: NonNull<u8>) -> usize {
         (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)

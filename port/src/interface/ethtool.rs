@@ -1,11 +1,11 @@
-//! The questions of ethtool about an interface, over ioctl. Anybody may ask them. A driver that does not know an answer
-//! gives an error, which is no error of natmeter's: such a fact is unknown.
+//! The read-only requests of ethtool about an interface, over ioctl. They need no privilege. If a driver does not
+//! support a request, it returns an error, and natmeter treats the fact as unknown.
 
 use super::ifreq;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-// Numbers of the questions, in the kernel's ethtool.h.
+// Command numbers of the requests, from the kernel's ethtool.h.
 const GET_DRIVER: u32 = 0x03;
 const GET_RINGS: u32 = 0x10;
 const GET_PAUSE: u32 = 0x12;
@@ -18,9 +18,9 @@ const GET_CHANNELS: u32 = 0x3c;
 const GET_LINK: u32 = 0x4c;
 /// `ETH_SS_STATS`
 const NAMES_OF_STATISTICS: u32 = 1;
-/// Octets of a name.
+/// Octets of a counter's name (`ETH_GSTRING_LEN`).
 const NAME: usize = 32;
-/// Room for answers whose length only the driver knows: far more counters than any driver has.
+/// Limit of counters in an answer whose length only the driver knows: far more than any driver has.
 const MOST: usize = 1 << 16;
 
 /// An interface of the namespace in which the socket was opened.
@@ -29,7 +29,7 @@ pub(super) struct Ethtool<'a, S> {
     pub name: &'a str,
 }
 
-/// What a driver says about itself.
+/// A driver's information about itself.
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     pub name: String,
@@ -45,24 +45,25 @@ pub(super) struct Link {
 }
 
 impl<S: AsFd> Ethtool<'_, S> {
-    /// Asks: `words` begin with the question, and the answer takes their place.
+    /// Sends a request. `words` begin with its command number; the answer replaces them.
     ///
     /// # Safety
-    /// The kernel writes no more to this question than there are words.
+    /// The kernel's answer to this request must not be longer than `words`.
     unsafe fn ask(&self, words: &mut [u32]) -> io::Result<()> {
         let mut request = ifreq(self.name)?;
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
         let socket = self.socket.as_fd().as_raw_fd();
-        // SAFETY: the request lives through the call and points to the words, of which the caller promises enough.
+        // SAFETY: the request lives through the call and points to the words; the caller promises that there are
+        // enough.
         let result = unsafe { libc::ioctl(socket, libc::SIOCETHTOOL as libc::Ioctl, &raw mut request) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Asks a question whose answer has `N` words.
+    /// Sends a request whose answer has `N` words.
     fn words<const N: usize>(&self, question: &Question<N>) -> io::Result<[u32; N]> {
         let mut words = [0; N];
         words[0] = question.0;
-        // SAFETY: `Question` says how long the kernel's structure is.
+        // SAFETY: `Question` has the length of the kernel's structure.
         unsafe { self.ask(&mut words) }?;
         Ok(words)
     }
@@ -71,7 +72,7 @@ impl<S: AsFd> Ethtool<'_, S> {
         let words = self.words(&DRIVER)?;
         let octets: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         let text = |at: usize| until_zero(&octets[at..at + NAME]);
-        // Behind the question: name, version, firmware, bus.
+        // Behind the command number: name, version, firmware, bus.
         Ok(Driver { name: text(4), firmware: text(4 + 2 * NAME), bus: text(4 + 3 * NAME) })
     }
 
@@ -80,7 +81,7 @@ impl<S: AsFd> Ethtool<'_, S> {
         self.words(&RINGS).map(|words| [words[5], words[8]])
     }
 
-    /// Pause frames: whether received ones are obeyed, and whether ones are sent.
+    /// Pause frames: whether the card obeys received ones, and whether it sends them.
     pub(super) fn pause(&self) -> io::Result<[bool; 2]> {
         self.words(&PAUSE).map(|words| [words[2] != 0, words[3] != 0])
     }
@@ -98,23 +99,24 @@ impl<S: AsFd> Ethtool<'_, S> {
         self.words(&TSO).map(|words| words[1] != 0)
     }
 
-    /// LRO, and VLAN tags that are removed on reception.
+    /// Whether LRO is on, and whether VLAN tags are removed on reception.
     pub(super) fn flags(&self) -> io::Result<[bool; 2]> {
         self.words(&FLAGS).map(|words| [words[1] & 1 << 15 != 0, words[1] & 1 << 8 != 0])
     }
 
     pub(super) fn link(&self) -> io::Result<Link> {
-        // The number of words of each mask of link modes, which the kernel wants to hear first, is at most 127.
+        // The masks of link modes have at most 127 words each. The kernel requires their number in the request.
         const WORDS: usize = 12 + 3 * 127;
         let mut words = [0; WORDS];
         words[0] = GET_LINK;
-        // SAFETY: without a number of words the kernel answers with the structure of twelve words alone.
+        // SAFETY: if the request has no number of words, the kernel answers with the structure of twelve words alone.
         unsafe { self.ask(&mut words) }?;
         let needed = words[3].to_ne_bytes()[3].cast_signed().unsigned_abs();
         words = [0; WORDS];
         words[0] = GET_LINK;
         words[3] = u32::from_ne_bytes([0, 0, 0, needed.min(127)]);
-        // SAFETY: behind the twelve words the kernel writes three masks of as many words as it was told, at most 127.
+        // SAFETY: behind the twelve words the kernel writes three masks with the number of words in the request, at
+        // most 127.
         unsafe { self.ask(&mut words) }?;
         let speed = Some(words[1]).filter(|&speed| speed != 0 && speed != u32::MAX);
         let full_duplex = match words[2].to_ne_bytes()[0] {
@@ -129,8 +131,8 @@ impl<S: AsFd> Ethtool<'_, S> {
     pub(super) fn statistics(&self) -> io::Result<Vec<(String, u64)>> {
         let mut words = vec![0; 3 + MOST * NAME / 4];
         (words[0], words[1]) = (GET_STRINGS, NAMES_OF_STATISTICS);
-        // SAFETY: the kernel writes three words and a name for each counter, for which there is more room than any
-        // driver needs.
+        // SAFETY: the kernel writes three words and a name for each counter; `words` has more room than any driver
+        // needs.
         unsafe { self.ask(&mut words) }?;
         let count = (words[2] as usize).min(MOST);
         let names: Vec<String> = words[3..3 + count * NAME / 4]
@@ -139,7 +141,7 @@ impl<S: AsFd> Ethtool<'_, S> {
             .collect();
         let mut words = vec![0; 2 + MOST * 2];
         (words[0], words[1]) = (GET_STATISTICS, count as u32);
-        // SAFETY: the kernel writes two words and two more for each counter, for which there is room as above.
+        // SAFETY: the kernel writes two words, and two more for each counter; `words` has room for them, as above.
         unsafe { self.ask(&mut words) }?;
         let values = words[2..].chunks_exact(2).map(|pair| {
             let [low, high] = [pair[0].to_ne_bytes(), pair[1].to_ne_bytes()];
@@ -149,7 +151,7 @@ impl<S: AsFd> Ethtool<'_, S> {
     }
 }
 
-/// A question and the words of its structure: `ethtool_drvinfo` and so on.
+/// The command number of a request, and the number of words of its structure (`ethtool_drvinfo` and so on).
 struct Question<const N: usize>(u32);
 
 const DRIVER: Question<49> = Question(GET_DRIVER);

@@ -5,26 +5,26 @@ use super::ethtool::Ethtool;
 use crate::{Netns, PortError};
 use std::path::Path;
 
-/// What an interface and its link are. What the driver does not tell is empty or `None`.
+/// Properties of an interface and its link. A property that the driver does not report is empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinkFacts {
     /// Name of the interface.
     pub name: String,
-    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
     /// Name of the driver.
     pub driver: String,
     /// Version of the firmware.
     pub firmware: String,
-    /// Place on the bus, such as a PCI address.
+    /// Address on the bus, such as a PCI address.
     pub bus: String,
-    /// Mbit/s.
+    /// Speed of the link in Mbit/s.
     pub speed: Option<u32>,
-    /// Full or half duplex.
+    /// Whether the link is full duplex.
     pub full_duplex: Option<bool>,
-    /// Switched on, and the other side is there.
+    /// Whether the interface is switched on and has a carrier.
     pub up: bool,
-    /// Largest packet without the Ethernet header.
+    /// Largest packet in octets, without the Ethernet header.
     pub mtu: u32,
     /// Ethernet address.
     pub mac: [u8; 6],
@@ -36,17 +36,17 @@ pub struct LinkFacts {
     pub rx_ring: Option<u32>,
     /// Entries of each transmit ring.
     pub tx_ring: Option<u32>,
-    /// Received pause frames stop the transmission.
+    /// Whether received pause frames stop the transmission.
     pub rx_pause: Option<bool>,
-    /// Pause frames are sent when the card is full.
+    /// Whether the card sends pause frames when its receive buffers are full.
     pub tx_pause: Option<bool>,
-    /// Generic receive offload: the kernel joins received frames.
+    /// Whether generic receive offload is on: the kernel merges received frames.
     pub gro: Option<bool>,
-    /// Large receive offload: the card joins received frames.
+    /// Whether large receive offload is on: the card merges received frames.
     pub lro: Option<bool>,
-    /// TCP segmentation offload.
+    /// Whether TCP segmentation offload is on.
     pub tso: Option<bool>,
-    /// The card removes VLAN tags of received frames.
+    /// Whether the card removes VLAN tags of received frames.
     pub rxvlan: Option<bool>,
     /// NUMA node of the card.
     pub numa_node: Option<u32>,
@@ -54,20 +54,21 @@ pub struct LinkFacts {
     pub irq_cores: Vec<String>,
 }
 
-/// Octets of a frame on the wire that are not in it: preamble with start delimiter, and the shortest gap.
+/// Octets that each frame takes on the wire in addition to its own: preamble with start delimiter, and the shortest
+/// gap.
 const AROUND: u64 = 8 + 12;
 
 impl LinkFacts {
     /// Reads the facts about an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When there is none of this name, or the namespace cannot be entered.
+    /// When no interface has this name, or the namespace cannot be entered.
     pub fn of(ns: &Netns, interface: &str) -> Result<LinkFacts, PortError> {
         ns.run_in(|| Interfaces::here()?.link_facts(interface))?
     }
 
-    /// The line rate: the most frames of this size, FCS included, that the link carries per second, without a fraction, as
-    /// RFC 2544 (appendix B) computes it. `None` if the speed is unknown.
+    /// Returns the line rate: the number of frames of this size (with FCS) that the link carries per second, rounded
+    /// down as in RFC 2544, appendix B. `None` if the speed is unknown.
     pub fn frames_per_second(&self, frame_size_with_fcs: usize) -> Option<u64> {
         let bits = (frame_size_with_fcs as u64 + AROUND) * 8;
         Some(u64::from(self.speed?) * 1_000_000 / bits)
@@ -78,7 +79,7 @@ impl Interfaces {
     /// Reads the facts about one interface.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no interface has this name.
     pub fn link_facts(&mut self, name: &str) -> Result<LinkFacts, PortError> {
         let interface = self.get(name)?;
         let ethtool = Ethtool { socket: &self.socket, name };
@@ -88,7 +89,7 @@ impl Interfaces {
         let pair = |answer: std::io::Result<[bool; 2]>| answer.map_or([None; 2], |pair| pair.map(Some));
         let [rx_pause, tx_pause] = pair(ethtool.pause());
         let [lro, rxvlan] = pair(ethtool.flags());
-        // A driver without rings says 0.
+        // A driver without rings reports 0.
         let [rx_ring, tx_ring] = ethtool.rings().map_or([None; 2], |rings| rings.map(|n| Some(n).filter(|n| *n > 0)));
         Ok(LinkFacts {
             numa_node: numa_node(&driver.bus),
@@ -116,7 +117,8 @@ impl Interfaces {
         })
     }
 
-    /// Queues in use, receive and transmit. The kernel may have room for more, which it reports as the number of queues.
+    /// Returns the queues in use, receive and transmit. The number of queues that the kernel reports is the maximum,
+    /// which may be larger.
     pub(crate) fn queues(&self, interface: &super::Interface) -> [u32; 2] {
         let ethtool = Ethtool { socket: &self.socket, name: &interface.name };
         let queues = ethtool.channels().ok().filter(|queues| queues.iter().all(|n| *n > 0));
@@ -124,17 +126,17 @@ impl Interfaces {
     }
 }
 
-/// Devices of a bus are the same in every namespace, unlike interfaces.
+/// Returns the NUMA node of a device. Unlike interfaces, devices of a bus are the same in every namespace.
 fn numa_node(bus: &str) -> Option<u32> {
     if bus.is_empty() || bus.contains('/') {
         return None;
     }
     let text = std::fs::read_to_string(format!("/sys/bus/pci/devices/{bus}/numa_node")).ok()?;
-    // -1 where the machine has no nodes.
+    // The value is -1 on a machine without NUMA nodes.
     text.trim().parse().ok()
 }
 
-/// The cores that may serve each message-signalled interrupt of a PCI device, read below the folder `root`.
+/// Returns the cores that may serve each message-signalled interrupt of a PCI device, read below the folder `root`.
 fn irq_cores(root: &Path, bus: &str) -> Vec<String> {
     if bus.is_empty() || bus.contains('/') {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Properties and counters of a network interface, read over rtnetlink and ethtool from inside its namespace. `/sys/class/net` is
-//! not used, because it shows the namespace in which it was mounted, while a netlink socket keeps the namespace in
-//! which it was opened.
+//! Properties and counters of a network interface, read over rtnetlink and ethtool from inside its namespace. This
+//! module does not use `/sys/class/net`, because that shows the namespace in which it was mounted, while a netlink
+//! socket stays in the namespace in which it was opened.
 
 mod ethtool;
 mod facts;
@@ -14,27 +14,27 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A way to ask about the interfaces of one namespace, from any thread.
+/// A netlink socket for requests about the interfaces of one namespace, usable from any thread.
 #[derive(Debug)]
 pub struct Interfaces {
     socket: OwnedFd,
     sequence: u32,
 }
 
-/// The state of an interface when the kernel was asked (RTM_GETLINK, rtnetlink(7)).
+/// The state of an interface at the time of the request (RTM_GETLINK, rtnetlink(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Number that the kernel gives it, unique in its namespace (ifindex).
+    /// Number that the kernel assigned to it, unique in its namespace (ifindex).
     pub index: u32,
     /// Name in its namespace, at most 15 octets.
     pub name: String,
-    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// Ethernet address; zeros where the interface has none.
+    /// Ethernet address; zeros if the interface has none.
     pub mac: [u8; 6],
-    /// Octets of the largest packet, without the Ethernet header.
+    /// Largest packet in octets, without the Ethernet header.
     pub mtu: u32,
-    /// Frames that may wait in its transmit queue (txqueuelen).
+    /// Depth of its transmit queue in frames (txqueuelen).
     pub queue_len: u32,
     /// Number of its transmit queues.
     pub tx_queues: u32,
@@ -44,31 +44,31 @@ pub struct Interface {
     pub up: bool,
     /// Whether it is switched on and has a carrier (IFF_RUNNING).
     pub running: bool,
-    /// How often it lost its carrier since it was made.
+    /// Number of losses of carrier since it was made.
     pub carrier_losses: u32,
     /// Counters since it was made.
     pub stats: Stats,
 }
 
-/// Counters of an interface, as its own kernel side sees it: what a tester reads from a TAP was *transmitted*.
+/// Counters of an interface from the kernel's point of view: a frame that a tester reads from a TAP was *transmitted*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets that the kernel received on it.
     pub rx_packets: u64,
     /// Packets that the kernel transmitted on it.
     pub tx_packets: u64,
-    /// Received and dropped, for instance because the processor's backlog was full.
+    /// Packets received and dropped, for instance because the processor's backlog was full.
     pub rx_dropped: u64,
-    /// Dropped on transmission, for instance because the transmit queue was full.
+    /// Packets dropped on transmission, for instance because the transmit queue was full.
     pub tx_dropped: u64,
-    /// Received damaged: wrong length, FCS or alignment.
+    /// Packets received damaged: wrong length, FCS or alignment.
     pub rx_errors: u64,
-    /// Not transmitted because of an error of driver or link.
+    /// Packets not transmitted because of an error of driver or link.
     pub tx_errors: u64,
 }
 
 impl Stats {
-    /// What was counted after `before`.
+    /// Returns the increase of each counter since `before`.
     #[must_use]
     pub fn since(&self, before: &Stats) -> Stats {
         Stats {
@@ -83,10 +83,10 @@ impl Stats {
 }
 
 impl Interface {
-    /// What the kernel answered over rtnetlink: one message `RTM_NEWLINK`, or the error in its place.
+    /// Parses the kernel's answer over rtnetlink: one message `RTM_NEWLINK`, or an error message.
     ///
     /// # Errors
-    /// The kernel's, or that the answer is too short to be one.
+    /// The error of the kernel, or an error if the answer is too short.
     pub fn from_netlink(message: &[u8]) -> io::Result<Interface> {
         let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
         no_error(message)?;
@@ -120,7 +120,7 @@ impl Interface {
 }
 
 impl Interfaces {
-    /// Of the namespace `ns`.
+    /// Opens a socket in the namespace `ns`.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -128,7 +128,7 @@ impl Interfaces {
         ns.run_in(Interfaces::here)?
     }
 
-    /// Of the namespace of the calling thread.
+    /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
     /// When the kernel gives no netlink socket.
@@ -139,10 +139,10 @@ impl Interfaces {
         Ok(Interfaces { socket, sequence: 0 })
     }
 
-    /// Read one interface.
+    /// Reads the state of one interface.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no interface has this name.
     pub fn get(&mut self, name: &str) -> Result<Interface, PortError> {
         self.ask(name).map_err(|e| {
             let advice = if e.raw_os_error() == Some(libc::ENODEV) { "no interface has this name here" } else { "" };
@@ -150,11 +150,12 @@ impl Interfaces {
         })
     }
 
-    /// Switch an interface on, with a queue of `queue_len` frames and the address `mac` (its own if `None`). Over
-    /// netlink, because the older ioctl that sets the queue length wants more than root of a user namespace has.
+    /// Switches an interface on, with a transmit queue of `queue_len` frames and the address `mac` (its own if `None`).
+    /// It uses netlink, because the older ioctl for the queue length needs more privilege than root of a user namespace
+    /// has.
     ///
     /// # Errors
-    /// When there is none of this name, or without the privilege.
+    /// When no interface has this name, or without the privilege.
     pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
         let mut attributes = Vec::new();
         push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());
@@ -171,7 +172,7 @@ impl Interfaces {
         Interface::from_netlink(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
     }
 
-    /// Send one request about one interface and wait for its answer.
+    /// Sends one request about one interface and waits for its answer.
     fn exchange(&mut self, kind: u16, ask: i32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
         self.sequence += 1;
         let request = link_message(kind, ask, self.sequence, name, set, attributes)?;
@@ -179,7 +180,7 @@ impl Interfaces {
         let mut buffer = vec![0u8; 16 << 10];
         loop {
             let (n, _) = rustix::net::recv(&self.socket, &mut buffer, RecvFlags::empty())?;
-            // An answer to an earlier question that was interrupted is not ours.
+            // Skip the answer to an earlier request that was interrupted.
             if u32_at(&buffer[..n], 8) == Some(self.sequence) {
                 buffer.truncate(n);
                 return Ok(buffer);
@@ -193,32 +194,32 @@ impl Interfaces {
 pub(crate) struct Watch {
     interfaces: Interfaces,
     at_open: Interface,
-    /// Losses of carrier up to the last look.
+    /// Losses of carrier up to the last reading.
     losses: u32,
     /// The card's counters when watching began, if this port counts its losses.
     card: Option<Statistics>,
 }
 
-/// What a watch has seen.
+/// A reading of a watch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
-    /// What was counted since watching began.
+    /// Increase of the counters since watching began.
     pub stats: Stats,
-    /// Frames that the card lost on the tester's side since then.
+    /// Frames that the card lost on the tester's side since watching began.
     pub own_losses: u64,
-    /// The link was down at some time since the last look.
+    /// Whether the link was down at some time since the last reading.
     pub link_lost: bool,
 }
 
 impl Watch {
-    /// From now on.
+    /// Starts watching an interface.
     pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
         let at_open = interfaces.get(name)?;
         let losses = at_open.carrier_losses;
         Ok(Watch { interfaces, at_open, losses, card: None })
     }
 
-    /// From now on, with the losses of the card. Of several ports on one interface only one may count them.
+    /// Adds the losses of the card, from now on. If several ports share an interface, only one of them may count these.
     pub(crate) fn with_card(mut self) -> Result<Watch, PortError> {
         if statistics::has_card(&self.at_open.kind) {
             self.card = Some(self.interfaces.statistics(&self.at_open.name)?);
@@ -226,18 +227,18 @@ impl Watch {
         Ok(self)
     }
 
-    /// As it was when watching began.
+    /// Returns the state of the interface when watching began.
     pub(crate) fn at_open(&self) -> &Interface {
         &self.at_open
     }
 
-    /// Look again.
+    /// Reads the counters.
     pub(crate) fn look(&mut self) -> Look {
         let name = &self.at_open.name;
         let Ok(now) = self.interfaces.get(name) else { return Look { link_lost: true, ..Look::default() } };
         let link_lost = !now.running || now.carrier_losses != self.losses;
         self.losses = now.carrier_losses;
-        // An interface that goes between the two questions is told by the next look.
+        // If the interface is deleted between the two requests, the next reading reports it.
         let own_losses = self
             .card
             .as_ref()
@@ -246,9 +247,9 @@ impl Watch {
     }
 }
 
-/// An interface request without content, for ioctl.
+/// Returns an empty interface request for ioctl.
 pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
-    // SAFETY: the structure is plain data for which all zeroes is a value.
+    // SAFETY: the structure is plain data, for which all zeroes is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if name.is_empty() || name.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -262,7 +263,7 @@ pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
 const NLMSG_HEADER: usize = 16;
 const IFINFOMSG: usize = 16;
 
-/// A message about the interface `name`; `set` are flags to switch on.
+/// Builds a message about the interface `name`; `set` are flags to switch on.
 fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
     if name.is_empty() || name.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -272,7 +273,8 @@ fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attrib
     m.extend(kind.to_ne_bytes());
     m.extend(((libc::NLM_F_REQUEST | ask) as u16).to_ne_bytes());
     m.extend(sequence.to_ne_bytes());
-    // Port; then of `struct ifinfomsg` family, type and index: all 0, the name says which.
+    // The port; then family, type and index of `struct ifinfomsg`. All are 0, because the name identifies the
+    // interface.
     m.extend([0; 4 + 8]);
     m.extend(set.to_ne_bytes());
     m.extend(set.to_ne_bytes());
@@ -290,7 +292,7 @@ fn push_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.resize(message.len().next_multiple_of(4), 0);
 }
 
-/// The error that stands in place of an answer; its code 0 is an acknowledgement.
+/// Returns the error in an error message; code 0 is an acknowledgement.
 fn no_error(message: &[u8]) -> io::Result<()> {
     let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
     if u16_at(message, 4).ok_or_else(short)? != libc::NLMSG_ERROR as u16 {
@@ -302,7 +304,7 @@ fn no_error(message: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The order is that of `struct rtnl_link_stats64`.
+/// Reads the counters, which have the order of `struct rtnl_link_stats64`.
 fn stats(value: &[u8]) -> Stats {
     let at = |i: usize| value.get(i * 8..i * 8 + 8).map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()));
     Stats {
@@ -315,7 +317,7 @@ fn stats(value: &[u8]) -> Stats {
     }
 }
 
-/// The attributes of a message or of another attribute; ends at the first that does not fit.
+/// Iterates over the attributes of a message or of another attribute; ends at the first that does not fit.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (len, kind) = (u16_at(rest, 0)? as usize, u16_at(rest, 2)?);

@@ -1,4 +1,4 @@
-//! Counters of a network card, and which of them say that the tester's side lost frames.
+//! Counters of a network card, and the list of those that count frames lost on the tester's side.
 
 use super::ethtool::Ethtool;
 use super::{IFINFOMSG, Interfaces, NLMSG_HEADER, attributes, no_error};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// Counters of an interface at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
-    /// Kind as the kernel calls it ("veth", "tun", …); empty for hardware.
+    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// The driver's counters by their names (`ethtool -S`), and the kernel's by names that begin with `link.`
-    /// (`ip -s -s link`).
+    /// The driver's counters by their names (`ethtool -S`), and the kernel's counters (`ip -s -s link`) by names that
+    /// begin with `link.`.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -45,7 +45,7 @@ const OF_KERNEL: [&str; 25] = [
 ];
 const LINK: &str = "link.";
 
-/// The kernel's counters of frames that the tester's side lost, with the reason.
+/// The kernel's counters of frames lost on the tester's side, each with the reason.
 const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host; also frames that the kernel did not know, unless it is muted"),
     ("rx_missed_errors", "the host did not take frames out of the card in time"),
@@ -54,8 +54,9 @@ const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("tx_errors", "the card did not send a frame that it had accepted"),
 ];
 
-/// Parts of names of drivers' counters for the same. Left out are names that also count frames that nobody lost: failed
-/// allocations that are repeated, frames for other addresses, and frames that were damaged on the cable.
+/// Parts of names of drivers' counters of frames lost on the tester's side, each with the reason. The list omits
+/// counters that also rise without a loss on that side: failed allocations that the driver repeats, frames to other
+/// addresses, and frames damaged on the cable.
 const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host (ice, i40e)"),
     ("rx_drops", "no memory or no place in the host (virtio_net, ena)"),
@@ -74,22 +75,23 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
-/// Interfaces whose counters do not speak for the tester's side: a veth counts what the other end did not deliver, and
-/// frames that did not fit into an XDP socket, which the port counts; of a TAP the port counts the drops, too.
+/// Kinds of interfaces whose counters do not count losses on the tester's side only. A veth counts frames that the
+/// other end did not deliver, and frames that did not fit into an XDP socket, which the port counts itself. The port
+/// also counts the drops of a TAP itself.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
 
 impl Statistics {
     /// Reads the counters of an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When there is none of this name, or the namespace cannot be entered.
+    /// When no interface has this name, or the namespace cannot be entered.
     pub fn of(ns: &Netns, interface: &str) -> Result<Statistics, PortError> {
         ns.run_in(|| Interfaces::here()?.statistics(interface))?
     }
 
-    /// How many frames the tester's side has lost since `before`, as far as the card counts them: 0 exactly if no counter of
-    /// a loss rose. One frame may be in several counters, of the kernel, the card and the queue; the largest of these three
-    /// sums counts.
+    /// Returns the number of frames lost on the tester's side since `before`, as far as the card counts them; 0 exactly
+    /// if no loss counter rose. Kernel, card and queue may each count the same frame, so the result is the largest of
+    /// their three sums.
     #[must_use]
     pub fn own_losses(&self, before: &Statistics) -> u64 {
         if !has_card(&self.kind) {
@@ -107,7 +109,7 @@ impl Statistics {
         of_kernel.max(of_card).max(of_queues)
     }
 
-    /// The counters that say so, with their rises since `before`, for a report.
+    /// Returns the loss counters that rose since `before`, each with its increase, for a report.
     pub fn losses<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
         let counts = has_card(&self.kind);
         self.rises(before).filter(move |(name, _)| counts && is_loss(name))
@@ -115,7 +117,7 @@ impl Statistics {
 
     fn rises<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
         let rise = |(name, now): (&'a String, &u64)| {
-            // A counter that is new, or was reset, tells nothing.
+            // A counter that is new, or was reset, says nothing.
             let rise = now.saturating_sub(*before.counters.get(name)?);
             (rise > 0).then_some((name.as_str(), rise))
         };
@@ -123,32 +125,32 @@ impl Statistics {
     }
 }
 
-/// Whether the counters of an interface of this kind speak for the tester's side.
+/// Whether the counters of an interface of this kind count losses on the tester's side.
 pub(super) fn has_card(kind: &str) -> bool {
     !WITHOUT_A_CARD.contains(&kind)
 }
 
-/// Whether the counter of this name counts frames that the tester's side lost.
+/// Whether the counter of this name counts frames lost on the tester's side.
 fn is_loss(name: &str) -> bool {
     if let Some(name) = name.strip_prefix(LINK) {
         return LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name);
     }
-    // Numbers of queues stand between the words: rx0_drops, rx_queue_0_drops.
+    // Names contain numbers of queues: rx0_drops, rx_queue_0_drops.
     let plain: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let plain = plain.to_ascii_lowercase().replace("rx_queue_", "rx").replace("rx_", "rx").replace("rx-", "rx");
     LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
 }
 
-/// Whether a driver's counter is a part of another one: of a queue or a priority, which have numbers.
+/// Whether a driver's counter is part of another counter: that of a queue or a priority, whose name has a number.
 fn is_of_queue(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_digit())
 }
 
 impl Interfaces {
-    /// Reads the counters of one interface. A driver may have none of its own.
+    /// Reads the counters of one interface. A driver may have no counters.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no interface has this name.
     pub fn statistics(&mut self, name: &str) -> Result<Statistics, PortError> {
         let kind = self.get(name)?.kind;
         let of_kernel = self.counters_of_kernel(name).map_err(|e| {
@@ -182,7 +184,7 @@ mod tests {
         Statistics { kind: kind.to_owned(), counters }
     }
 
-    /// The losses of a card whose counters rose by this.
+    /// Returns the losses of a card whose counters rose by these values.
     fn losses(counters: &[(&str, u64)]) -> u64 {
         let before: Vec<_> = counters.iter().map(|(name, _)| (*name, 1000)).collect();
         let after: Vec<_> = counters.iter().map(|(name, rise)| (*name, 1000 + rise)).collect();

@@ -1,54 +1,54 @@
-//! Captures the first and the last frames of each trial on a port, for capture files. It is for debugging, not for
-//! measuring, because it takes time from the worker. Frames are copied to preallocated memory and read between two
-//! trials: no file is written and no memory allocated during a trial.
+//! Captures the first and the last frames of each trial on a port, for capture files. It serves debugging, not
+//! measuring, because it takes time from the worker. It copies frames to preallocated memory, which is read between two
+//! trials. During a trial it writes no file and allocates no memory.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much a capture holds of each trial.
+/// The limits of a capture of one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// At most so many octets of each frame.
+    /// Most octets kept of a frame.
     pub octets: usize,
-    /// At most so many frames: the first half of them, and the last that come after.
+    /// Most frames kept: the first frames of the trial take one half of this number, the last frames the other half.
     pub frames: usize,
 }
 
-/// A frame that was captured.
+/// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// When it was received, or given to be sent: nanoseconds since 1970 (UTC).
+    /// Time at which it was received or offered for sending, in nanoseconds since 1970 (UTC).
     pub nanos: u64,
-    /// Octets of the frame, without FCS.
+    /// Length of the frame in octets, without FCS.
     pub length: usize,
-    /// Its first octets, as many as the scope keeps.
+    /// Its first octets, as many as [`Scope::octets`] allows.
     pub octets: Vec<u8>,
 }
 
-/// What was captured since it was last taken out: the end that stays with the owner of the rig.
+/// The frames captured since they were last taken. The owner of the test bed keeps this handle.
 #[derive(Clone)]
 pub struct Pages(Arc<Mutex<Page>>);
 
 impl Pages {
-    /// An empty page.
+    /// Makes an empty capture.
     pub fn new(scope: Scope) -> Pages {
         Pages(Arc::new(Mutex::new(Page::new(scope))))
     }
 
-    /// Octets of a frame that are kept at most.
+    /// Returns the most octets kept of a frame.
     pub fn octets(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.octets
     }
 
-    /// Take the frames of the page in the order in which they came; an empty page takes its place.
+    /// Takes the captured frames, in order of arrival, and starts with an empty page.
     pub fn turn(&self) -> Vec<Captured> {
-        // A thread that panicked while it wrote a frame has left whole ones before it.
+        // If a thread panicked while it wrote a frame, the frames before it are complete.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
     }
 }
 
-/// Room for a number of frames, side by side.
+/// Preallocated room for a number of frames.
 struct Slots {
     octets: usize,
     room: Vec<u8>,
@@ -73,7 +73,7 @@ impl Slots {
         Captured { nanos, length, octets }
     }
 
-    /// Put the frame in a slot of `other`, which keeps as many octets, into one of these.
+    /// Copies the frame in slot `from` of `other`, whose slots have the same size, to `slot`.
     fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
         let octets = self.octets;
         self.room[slot * octets..][..octets].copy_from_slice(&other.room[from * octets..][..octets]);
@@ -81,12 +81,12 @@ impl Slots {
     }
 }
 
-/// The first frames, then a ring of the latest.
+/// The first frames, and a ring of the last ones.
 struct Page {
     slots: Slots,
-    /// Slots of the first frames; the others are the ring.
+    /// Number of slots for the first frames; the others are the ring.
     firsts: usize,
-    /// Frames that were ever added.
+    /// Number of frames added so far.
     seen: usize,
 }
 
@@ -95,7 +95,7 @@ impl Page {
         Page { slots: Slots::new(scope.frames, scope.octets), firsts: scope.frames.div_ceil(2), seen: 0 }
     }
 
-    /// Slot of the frame of this number; none if no ring is there for it.
+    /// Returns the slot of the frame with this number; `None` if the frame belongs to a ring without slots.
     fn slot(&self, number: usize) -> Option<usize> {
         let ring = self.slots.frames.len() - self.firsts;
         match number.checked_sub(self.firsts) {
@@ -120,33 +120,33 @@ impl Page {
     }
 }
 
-/// A port whose frames are kept.
+/// A port whose frames are captured.
 pub struct Capture<P> {
     port: P,
     clock: Clock,
-    /// One moment for all frames, so that intervals are exact.
+    /// One reading of the calendar for all frames, so that intervals are exact.
     calendar: Calendar,
     pages: Pages,
-    /// Frames of a burst on its way out: what is left of it was not sent.
+    /// Copies of the frames of a burst that is being sent, of which the port may not accept all.
     pending: Slots,
 }
 
 impl<P: Port> Capture<P> {
-    /// Keep the frames of `port`; they are taken out of the pages that come with it.
+    /// Captures the frames of `port`. Returns the new port, and the handle to take the frames.
     pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
         let pages = Pages::new(scope);
         let pending = Slots::new(crate::BATCH, scope.octets);
         (Capture { port, clock, calendar: Calendar::now(clock), pages: pages.clone(), pending }, pages)
     }
 
-    /// Copy `frames`, a burst at most.
+    /// Copies `frames`, which are at most one burst.
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
         for (slot, frame) in frames.iter().enumerate() {
             self.pending.put(slot, self.calendar.nanos_at(now.unwrap_or(frame.stamp)), frame.bytes());
         }
     }
 
-    /// Keep the first so many of what was prepared.
+    /// Keeps the first `frames` of the prepared copies.
     fn keep(&mut self, frames: usize) {
         let mut page = self.pages.0.lock().unwrap_or_else(PoisonError::into_inner);
         (0..frames).for_each(|slot| page.add(&self.pending, slot));
@@ -191,7 +191,7 @@ mod tests {
     use crate::link::{LinkPort, Steer, link};
     use crate::{PoolConfig, burst};
 
-    /// First octet, kept and whole length of each frame.
+    /// Returns first octet, number of octets kept, and length of each frame.
     fn shapes(frames: &[Captured]) -> Vec<(u8, usize, usize)> {
         assert!(frames.is_sorted_by_key(|f| f.nanos) && frames.iter().all(|f| f.nanos > 1_600_000_000_000_000_000));
         let shape = |f: &Captured| {

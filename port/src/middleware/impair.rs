@@ -1,39 +1,39 @@
-//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. This is the
-//! known truth for tests of the tester, so every decision depends only on the seed and the number of the frame, never
-//! on time or on bursts, and every impairment is counted. It affects received frames only; to impair both directions of
-//! a device, wrap both of its ports.
+//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. Tests of the
+//! tester use it as their known truth. So every decision depends only on the seed and the number of the frame, never on
+//! time or on bursts, and every impairment is counted. It impairs received frames only; to impair both directions of a
+//! device, wrap both of its ports.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is done to frames. All zero: nothing.
+/// The impairments of frames. With all values 0 frames pass unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
-    /// Chooses the frames, together with their numbers.
+    /// Seed that, with the number of a frame, determines its impairments.
     pub seed: u64,
-    /// Frames lost, in a million.
+    /// Frames lost per million.
     pub loss: u32,
-    /// Frames that come twice, in a million.
+    /// Frames duplicated per million.
     pub duplicates: u32,
-    /// Frames reordered behind `displacement` later frames, in a million.
+    /// Frames reordered behind `displacement` later frames, per million.
     pub reordered: u32,
-    /// Frames that overtake a reordered one; 0 counts as 1.
+    /// Number of later frames behind which a reordered frame is passed on; 0 counts as 1.
     pub displacement: u32,
-    /// Frames with one bit inverted, in a million.
+    /// Frames with one bit inverted, per million.
     pub corrupted: u32,
-    /// First octet that may be corrupted.
+    /// Offset of the first octet that may be corrupted.
     pub corrupt_from: usize,
-    /// Nanoseconds that every frame is held.
+    /// Delay of every frame in nanoseconds.
     pub delay: u64,
-    /// Nanoseconds that a frame is held on top, at most; evenly spread. Frames may overtake each other.
+    /// Maximum of the additional delay of a frame, in nanoseconds, uniformly distributed. It may reorder frames.
     pub jitter: u64,
 }
 
-/// What has been done to frames.
+/// Counters of the impairments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Frames that were freed and not passed on.
+    /// Frames that were freed instead of passed on.
     pub lost: u64,
     /// Frames that were passed on twice.
     pub duplicated: u64,
@@ -41,12 +41,12 @@ pub struct Damage {
     pub reordered: u64,
     /// Frames that were passed on with one bit inverted.
     pub corrupted: u64,
-    /// Frames that should have come twice, but there was no free frame for the copy.
+    /// Frames that were to be duplicated, but the pool had no free frame for the copy.
     pub not_duplicated: u64,
 }
 
-/// A reordered frame waits no longer than this for frames to overtake it: there may be none at the end of a trial. Longer than
-/// any pause within a trial, so that time decides about the last frames only.
+/// Longest time that a reordered frame waits for later frames, in nanoseconds: at the end of a trial there may be none.
+/// It is longer than any pause within a trial, so that time decides only about the last frames.
 const PATIENCE_NANOS: u64 = 100_000_000;
 
 /// A port with impaired reception.
@@ -58,11 +58,11 @@ pub struct Impair<P> {
     patience: u64,
     /// Number of the next frame.
     next: u64,
-    /// Frames that wait to be overtaken, each with its number and how many still shall; the oldest first.
+    /// Reordered frames that wait for later frames, the oldest first.
     aside: Vec<Aside>,
-    /// Frames on their way, the first due at the top.
+    /// Delayed frames, the first due at the top.
     held: BinaryHeap<Reverse<Held>>,
-    /// Frames let through so far, to keep those due at one time in order.
+    /// Number of frames delayed so far, to keep frames with the same due time in order.
     order: u64,
     capacity: usize,
     fresh: Burst,
@@ -99,7 +99,7 @@ impl Ord for Held {
     }
 }
 
-/// Questions that are asked about a frame; each has its own answer.
+/// The decisions about a frame, each with its own random bits.
 #[derive(Clone, Copy)]
 enum Ask {
     Loss = 1,
@@ -111,8 +111,8 @@ enum Ask {
 }
 
 impl<P: Port> Impair<P> {
-    /// Impair what comes in through `port`, holding at most `capacity` frames at a time (delay × rate); what comes
-    /// beyond waits in the port inside.
+    /// Impairs the frames received on `port`, and holds at most `capacity` frames at a time (delay × rate). Further
+    /// frames wait in the queue of `port`.
     pub fn new(port: P, what: Impairment, capacity: usize, clock: Clock) -> Impair<P> {
         Impair {
             port,
@@ -122,7 +122,7 @@ impl<P: Port> Impair<P> {
             patience: clock.ticks(PATIENCE_NANOS),
             next: 0,
             aside: Vec::with_capacity(capacity + BATCH),
-            // A burst may be doubled, and all that is aside may follow it.
+            // Every frame of a burst may be duplicated, and all frames that are set aside may be released behind them.
             held: BinaryHeap::with_capacity(2 * (capacity + BATCH)),
             order: 0,
             capacity,
@@ -132,12 +132,13 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// What has been done so far.
+    /// Returns the counters of the impairments so far.
     pub fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// 64 evenly spread bits that depend on seed, frame and question alone (the finaliser of `SplitMix64`).
+    /// Returns 64 uniformly distributed bits that depend only on seed, frame and decision (the finaliser of
+    /// `SplitMix64`).
     fn answer(&self, number: u64, ask: Ask) -> u64 {
         let mut x = self.what.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (ask as u64) << 56;
         for _ in 0..2 {
@@ -156,7 +157,7 @@ impl<P: Port> Impair<P> {
         in_a_million > 0 && self.below(number, ask, 1_000_000) < in_a_million as u64
     }
 
-    /// Decide about one frame.
+    /// Impairs one frame.
     fn take(&mut self, pool: &mut Pool, mut frame: Frame) {
         let number = self.next;
         self.next += 1;
@@ -184,12 +185,13 @@ impl<P: Port> Impair<P> {
         self.overtake(stamp);
     }
 
-    /// A frame received at `stamp` has overtaken all that are aside: let go those for which it was the last to do so.
+    /// Counts a frame received at `stamp` for all frames that are set aside, and releases those that have waited for
+    /// enough frames.
     fn overtake(&mut self, stamp: u64) {
         for late in &mut self.aside {
             late.overtakers -= 1;
         }
-        // All wait for equally many, so the oldest are done first.
+        // All wait for the same number of frames, so the oldest are released first.
         while self.aside.first().is_some_and(|late| late.overtakers == 0) {
             let Aside { number, mut frame, .. } = self.aside.remove(0);
             frame.stamp = stamp;
@@ -215,7 +217,7 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// On its way, until its stamp and all delay are over.
+    /// Holds a frame until its stamp plus all delays have passed.
     fn hold(&mut self, number: u64, mut frame: Frame) {
         let jitter = if self.what.jitter == 0 { 0 } else { self.below(number, Ask::Jitter, self.what.jitter + 1) };
         frame.stamp += self.delay + self.clock.ticks(jitter);
@@ -223,7 +225,7 @@ impl<P: Port> Impair<P> {
         self.order += 1;
     }
 
-    /// Let go of frames that nobody overtakes.
+    /// Releases frames that were not followed by enough frames in time.
     fn lose_patience(&mut self, now: u64) {
         while self.aside.first().is_some_and(|late| now.saturating_sub(late.frame.stamp) > self.patience) {
             let Aside { number, frame, .. } = self.aside.remove(0);
@@ -292,7 +294,8 @@ mod tests {
         Rig { left: a.remove(0), right: Impair::new(b.remove(0), what, 512, clock), pool }
     }
 
-    /// Send `count` numbered frames in bursts of these sizes; the numbers that come out, with all bytes added up.
+    /// Sends `count` numbered frames in bursts of these sizes. Returns the numbers received, each with the sum of the
+    /// frame's bytes.
     fn pass(rig: &mut Rig, count: u32, bursts: &[usize]) -> Vec<(u32, u32)> {
         let (mut out, mut all, mut back) = (burst(), Vec::new(), burst());
         let mut sizes = bursts.iter().cycle();
@@ -308,7 +311,7 @@ mod tests {
             rig.left.transmit(&mut rig.pool, &mut out).unwrap();
             drain(rig, &mut back, &mut all);
         }
-        // The last frames may wait in vain to be overtaken.
+        // The last frames may wait for later frames until the timeout.
         while rig.pool.available() + rig.right.aside.len() < 1024 {
             drain(rig, &mut back, &mut all);
         }
@@ -328,7 +331,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// The same seed does the same to the same frames, however they fall into bursts.
+        /// The same seed impairs the same frames in the same way, whatever the bursts.
         #[test]
         fn damage_depends_on_seed_and_number_alone(
             seed in any::<u64>(),
@@ -368,7 +371,7 @@ mod tests {
         let mut rig = rig(what);
         let out = pass(&mut rig, 40_000, &[BATCH]);
         let damage = rig.right.damage();
-        // Five standard deviations of 40,000 draws of one in ten: 300.
+        // 300 is five standard deviations of 40,000 draws with a probability of one in ten.
         for (n, expected) in [(damage.lost, 4000), (damage.duplicated, 3600), (damage.corrupted, 3600)] {
             assert!(n.abs_diff(expected) < 300, "{n} instead of {expected}");
         }

@@ -1,5 +1,5 @@
-//! One VLAN of a link (IEEE 802.1Q): a port that removes the tag from received frames and adds it to sent ones, so that
-//! its user sees no tags. It drops and counts frames of other VLANs and frames without a tag.
+//! One VLAN of a link (IEEE 802.1Q): a port that removes the tag from received frames and adds it to sent frames, so
+//! that its user sees no tags. It drops and counts frames of other VLANs and frames without a tag.
 
 use crate::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use arena::Packet;
@@ -12,7 +12,7 @@ pub struct Tag {
     id: u16,
 }
 
-/// Where the tag stands: behind both addresses.
+/// Offset of the tag: behind both addresses.
 const AT: usize = 12;
 /// Octets of a tag: its type, then priority (3 bits), drop eligibility (1 bit) and VLAN identifier.
 const LEN: usize = 4;
@@ -22,13 +22,13 @@ const ID: u16 = 0x0fff;
 const SHORTEST: usize = 60;
 
 impl Tag {
-    /// The tag of the VLAN `id`; none for 0, which means no VLAN, and 4095, which is reserved.
+    /// Returns the tag of the VLAN `id`; `None` for 0, which means no VLAN, and for 4095, which is reserved.
     pub fn new(id: u16) -> Option<Tag> {
         (1..ID).contains(&id).then_some(Tag { id })
     }
 
-    /// Takes the tag off a frame of this VLAN; false, and the frame unchanged, if it is another one. A frame that is too short
-    /// without the tag gets zeros at its end.
+    /// Removes the tag from a frame of this VLAN. Returns false, and changes nothing, if the frame is not of this VLAN.
+    /// Pads a frame that is too short without the tag with zeros.
     pub fn take_off<P: Packet>(self, frame: &mut P) -> bool {
         let b = frame.bytes();
         let ours = b.len() >= AT + LEN + 2
@@ -44,7 +44,7 @@ impl Tag {
         ours
     }
 
-    /// Puts the tag on a frame; false, and the frame unchanged, if that has no room in front.
+    /// Adds the tag to a frame. Returns false, and changes nothing, if the frame has no room in front.
     pub fn put_on<P: Packet>(self, frame: &mut P) -> bool {
         if frame.bytes().len() < AT || !frame.grow_front(LEN) {
             return false;
@@ -57,13 +57,13 @@ impl Tag {
     }
 }
 
-/// Removes a tag that is there.
+/// Removes the tag of a frame that has one.
 fn strip<P: Packet>(frame: &mut P) {
     frame.bytes_mut().copy_within(..AT, LEN);
     frame.shrink_front(LEN);
 }
 
-/// A port that is in one VLAN.
+/// A port in one VLAN.
 pub struct Vlan<P> {
     port: P,
     tag: Tag,
@@ -73,13 +73,13 @@ pub struct Vlan<P> {
 }
 
 impl<P: Port> Vlan<P> {
-    /// The VLAN of this tag on `port`. Frames that are not of it are added to `ignored`.
+    /// Makes a port for the VLAN of `tag` on `port`. `ignored` counts frames that are not of this VLAN.
     pub fn new(port: P, tag: Tag, ignored: Arc<AtomicU64>) -> Vlan<P> {
         Vlan { port, tag, ignored: 0, no_room: 0, all_ignored: ignored }
     }
 }
 
-/// Frees the frames from `first` on for which `keep` is false; the others stay in order. Gives how many were freed.
+/// Frees the frames from `first` on for which `keep` is false; the others stay in order. Returns how many it freed.
 fn retain(pool: &mut Pool, burst: &mut Burst, first: usize, mut keep: impl FnMut(&mut crate::Frame) -> bool) -> u64 {
     let mut kept = first;
     for i in first..burst.len() {
@@ -108,7 +108,7 @@ impl<P: Port> Port for Vlan<P> {
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         self.no_room += retain(pool, burst, 0, |frame| self.tag.put_on(frame));
         let sent = self.port.transmit(pool, burst)?;
-        // What is left may be offered again.
+        // The caller may offer the remaining frames again, so they lose the tag.
         burst.iter_mut().for_each(strip);
         Ok(sent)
     }
@@ -130,7 +130,7 @@ mod tests {
     use crate::link::{Steer, link};
     use crate::{Clock, PoolConfig, burst};
 
-    /// Both ends of a link: the first in VLAN 100, the second sees its tags.
+    /// Makes both ends of a link: the first is in VLAN 100, the second sees the tags.
     fn ends(depth: usize) -> (Pool, Vlan<crate::link::LinkPort>, crate::link::LinkPort, Arc<AtomicU64>) {
         let pool = Pool::single(PoolConfig::compact(1, 64, 200)).unwrap();
         let (mut a, mut b) = link("t", Clock::system(), depth, (1, Steer::First), (1, Steer::First));
@@ -144,7 +144,7 @@ mod tests {
         frame
     }
 
-    /// A frame whose octets tell their places, with this tag or none.
+    /// Returns a frame whose octets show their offsets, with this tag or none.
     fn bytes(tag: &[u8], len: usize) -> Vec<u8> {
         let plain: Vec<u8> = (0..len as u8).collect();
         [&plain[..AT], tag, &plain[AT..]].concat()
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Priority and drop eligibility are the sender's affair; VLAN 0 is a priority without a VLAN.
+    /// Priority and drop eligibility do not matter; identifier 0 is a priority tag without a VLAN.
     #[test]
     fn frames_of_this_vlan_are_received_and_all_others_counted() {
         let (mut pool, mut ours, mut wire, ignored) = ends(16);
@@ -215,7 +215,7 @@ mod tests {
         pool.free_all(&mut frames);
     }
 
-    /// A port that takes nothing.
+    /// A port that accepts no frame.
     struct Full(crate::link::LinkPort);
 
     impl Port for Full {

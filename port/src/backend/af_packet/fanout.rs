@@ -1,11 +1,11 @@
 //! Several receive rings on one interface (`PACKET_FANOUT`): the kernel puts each frame into exactly one of them.
 //!
-//! - **By receive queue**, if the interface has at least as many queues as there are rings: the card has spread the frames
-//!   already (RSS), and the kernel's work for a ring stays on the core of its queue.
+//! - **By receive queue**, if the interface has at least as many queues as there are rings: the card has already spread
+//!   the frames (RSS), and the kernel's work for a ring stays on the core of its queue.
 //! - **By flow hash** otherwise: independent of queue and core.
 //!
-//! A full ring loses its frames and counts them, rather than handing them to another ring (`PACKET_FANOUT_FLAG_ROLLOVER`).
-//! Otherwise the frames of one flow would be in two rings, and a reordered one would look as if it were in order.
+//! A full ring loses frames and counts them. It does not give them to another ring (`PACKET_FANOUT_FLAG_ROLLOVER`),
+//! because then the frames of one flow would be in two rings, and the tester could not detect reordering.
 
 use crate::sys::{get_option, set_option};
 use std::io;
@@ -21,12 +21,12 @@ pub(super) enum Spread {
 }
 
 impl Spread {
-    /// The rule for an interface with this many receive queues.
+    /// Returns the rule for an interface with this many receive queues.
     pub(super) fn over(rings: usize, queues: usize) -> Spread {
         if queues >= rings { Spread::Queue } else { Spread::Hash }
     }
 
-    /// In words, for the facts of a port.
+    /// Returns the rule in words, for the facts of a port.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Spread::Queue => "rings by receive queue",
@@ -42,10 +42,10 @@ impl Spread {
     }
 }
 
-/// The rings of one interface that share its frames.
+/// The group of rings that share the frames of one interface.
 pub(super) struct Group {
     spread: Spread,
-    /// The kernel's choice, so that it is nobody else's; known when the first socket has joined.
+    /// Identifier of the group. The kernel chooses a free one when the first socket joins.
     id: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Group {
 
     /// Adds a socket, which is bound to the interface.
     pub(super) fn join(&mut self, socket: &OwnedFd) -> io::Result<()> {
-        // In a group the kernel does not look at this option of the single socket (PACKET_IGNORE_OUTGOING).
+        // For a group, the kernel ignores this option of a single socket (PACKET_IGNORE_OUTGOING).
         let mode = self.spread.mode() | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
         let request = |id: u32, flags: u32| id | (mode | flags) << 16;
         let request = match self.id {
@@ -70,16 +70,16 @@ impl Group {
     }
 }
 
-/// Lets a socket receive nothing until [`open`]. Between its binding and its joining a group, a socket would get every frame,
-/// which others get too.
+/// Lets a socket receive nothing until [`open`]. Between binding and joining its group, the socket would receive every
+/// frame, and other sockets would receive the same frames.
 pub(super) fn close(socket: &OwnedFd) -> io::Result<()> {
-    // `BPF_RET | BPF_K` with 0: no octet of any frame.
+    // `BPF_RET | BPF_K` with 0: keeps no octet of any frame.
     let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Lets a socket receive what its group gives it.
+/// Lets a socket receive the frames of its group.
 pub(super) fn open(socket: &OwnedFd) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32)
 }

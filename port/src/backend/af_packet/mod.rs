@@ -1,10 +1,11 @@
-//! `AF_PACKET`: raw frames through the kernel's packet sockets; works with every interface and kernel, and needs no
-//! BPF. Sends with `sendmmsg` past the queueing discipline, receives from a `TPACKET_V2` ring (measured: batching
-//! larger than a burst, transmit rings and version 3 blocks are no faster here, and blocks add latency).
+//! `AF_PACKET`: raw frames through the kernel's packet sockets. It works with every interface and kernel, and needs no
+//! BPF. It sends with `sendmmsg`, bypassing the queueing discipline, and receives from a `TPACKET_V2` ring.
+//! Measurements showed no gain from batches larger than a burst, transmit rings or version 3 blocks, and blocks add
+//! latency.
 //!
-//! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it freed the frame,
-//! so sending it again would falsify the loss rate. On a veth pair the DUT's ingress queue was full. On any other
-//! interface the tester's transmit ring was full, so that the frame also counts as the tester's own drop.
+//! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it has freed the
+//! frame, so sending it again would falsify the loss rate. On a veth pair the DUT's ingress queue was full. On any
+//! other interface the tester's transmit ring was full, so the frame also counts as the tester's own drop.
 //!
 //! The port restores VLAN tags that the kernel removed, and completes checksums that it left to hardware, so that a
 //! frame is as on the wire. Super-frames (segmentation offload) cannot be restored: they count as the tester's own
@@ -23,14 +24,14 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// How to open an interface.
+/// Configuration of a port on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfPacketConfig {
     /// Name of the interface, which must exist and be switched on.
     pub name: String,
     /// Depth of the receive ring, in frames.
     pub queue: usize,
-    /// Longest frame received, without FCS and with VLAN tag.
+    /// Length of the longest frame to receive, in octets, without FCS and with VLAN tag.
     pub largest: usize,
     /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
@@ -43,9 +44,10 @@ impl AfPacketConfig {
     }
 }
 
-/// A port on an interface of this kernel, or one of several lanes of it, by packet sockets: a ring receives, sendmmsg(2) sends.
+/// A port on an interface of this kernel by packet sockets, or one of several lanes of it. It receives from a ring and
+/// sends with sendmmsg(2).
 pub struct AfPacketPort {
-    /// Number among the lanes, and how the kernel spreads frames over them, if there are several.
+    /// Number of the lane, and the rule that spreads frames over the lanes, if there are several.
     lane: Option<(usize, Spread)>,
     send: OwnedFd,
     receive: OwnedFd,
@@ -62,16 +64,16 @@ pub struct AfPacketPort {
 }
 
 impl AfPacketPort {
-    /// Open an interface of the namespace `ns`.
+    /// Opens an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When there is none of this name, it is down, or the privilege is missing.
+    /// When no interface has this name, it is down, or the privilege is missing.
     pub fn open(ns: &Netns, config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
         Ok(AfPacketPort::open_many(ns, config, 1, clock)?.remove(0))
     }
 
-    /// Open an interface for `lanes` threads, one port each, with a ring of the configured depth and a sender of its own. The
-    /// kernel gives each frame to exactly one of them.
+    /// Opens an interface for `lanes` threads. Each gets one port, with its own sending socket and a ring of the
+    /// configured depth. The kernel gives each frame to exactly one of the ports.
     ///
     /// # Errors
     /// As [`AfPacketPort::open`], and without lanes.
@@ -128,7 +130,7 @@ impl AfPacketPort {
         ports.collect()
     }
 
-    /// The interface as it was when the port was opened.
+    /// Returns the state of the interface when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
@@ -143,7 +145,7 @@ impl AfPacketPort {
     /// Whether the kernel refused a frame only because this socket's send buffer is full.
     fn send_buffer_is_full(&self) -> bool {
         let mut held: libc::c_int = 0;
-        // SAFETY: the request (SIOCOUTQ by its other name) writes one int, which lives through the call.
+        // SAFETY: the request, whose other name is SIOCOUTQ, writes one int, which lives through the call.
         let asked = unsafe { libc::ioctl(self.send.as_raw_fd(), libc::TIOCOUTQ, &raw mut held) };
         asked == 0 && held >= self.send_buffer - 2 * FRAME_COST
     }
@@ -157,9 +159,9 @@ impl AfPacketPort {
     }
 }
 
-/// Members of a fanout group, as the kernel limits them.
+/// The kernel's limit of the members of a fanout group.
 const MOST_LANES: usize = 256;
-/// What the kernel charges for a frame of usual size, at most.
+/// Most octets that the kernel charges for a frame of usual size.
 const FRAME_COST: i32 = 4096;
 
 const SENDING: &str = "opening a packet socket to send";
@@ -173,17 +175,17 @@ fn advice(what: &str) -> &'static str {
     }
 }
 
-/// Opens a socket that only sends: bound to no protocol, it adds no cost to reception.
+/// Opens a socket that only sends. It is bound to no protocol, so it adds no cost to reception.
 fn sender(index: u32) -> io::Result<OwnedFd> {
     let socket = packet_socket()?;
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
-    // Far more than any DUT's queue can hold, so that a full queue shows as loss and not as back-pressure.
+    // Far more than any DUT's queue holds, so that a full queue causes loss and not back-pressure.
     set_send_buffer(&socket, 64 << 20)?;
     bind(&socket, index, 0)?;
     Ok(socket)
 }
 
-/// Octets that the kernel keeps for a socket without a ring in each direction: some thousand frames.
+/// Size of each of the two buffers of a socket without a ring, in octets: some thousand frames.
 const BOTH_WAYS_BUFFER: i32 = 4 << 20;
 
 /// Opens a socket without a ring that sends and receives, on an interface in the namespace of this thread.
@@ -203,7 +205,7 @@ pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     open().map_err(|error| PortError::system(format!("opening a packet socket on {interface}"), error, advice(SENDING)))
 }
 
-/// Sockets that only receive, each into its ring: one, or several that share the frames.
+/// Opens sockets that only receive, each into its ring: one socket, or several that share the frames.
 fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> io::Result<Vec<(OwnedFd, Ring)>> {
     let mut group = spread.map(Group::new);
     let mut all = Vec::with_capacity(lanes);
@@ -232,13 +234,13 @@ fn receiver(socket: &OwnedFd, index: u32, shape: Shape) -> io::Result<Ring> {
     set(libc::PACKET_VNET_HDR, 1)?;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
     let ring = Ring::new(crate::sys::Mapping::shared(socket, shape.bytes(), 0)?, shape);
-    // Every protocol: such sockets are served before the ingress hooks of the packet filter, which may then keep the
-    // tester's own stack from looking at test frames.
+    // Sockets for every protocol receive frames before the ingress hooks of the packet filter run. These hooks may then
+    // keep test frames away from the tester's own stack.
     bind(socket, index, libc::ETH_P_ALL as u16)?;
     Ok(ring)
 }
 
-/// Without a protocol the socket receives nothing until it is bound.
+/// Opens a packet socket without a protocol, so that it receives nothing until it is bound.
 fn packet_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
@@ -263,15 +265,15 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
-    // SAFETY: the structure is plain data for which all zeroes is a value.
+    // SAFETY: the structure is plain data, for which all zeroes is a valid value.
     let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
     for ((piece, message), frame) in pieces.iter_mut().zip(&mut messages).zip(frames) {
         *piece = libc::iovec { iov_base: frame.bytes().as_ptr().cast_mut().cast(), iov_len: frame.len() };
         message.msg_hdr.msg_iov = piece;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `count` messages point to pieces, and those to frames, all of which live through the call;
-    // the kernel reads the frames and writes only the messages.
+    // SAFETY: the first `count` messages point to pieces, and these to frames; all of them live through the call. The
+    // kernel reads the frames and writes only the messages.
     check(unsafe {
         libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT as _)
     })
@@ -288,7 +290,8 @@ impl Port for AfPacketPort {
                 Ok(None) => break,
                 Err(e) => return Err(self.broken("receiving from", e)),
             };
-            // With no frame at hand the rest stays in the ring; should it overflow, the kernel counts it.
+            // Without a free frame, the remaining frames stay in the ring. If it overflows, the kernel counts the
+            // drops.
             let Some(mut frame) = pool.alloc(room) else { break };
             let (nanos, written) = (waiting.nanos, waiting.write_to(frame.bytes_mut()));
             self.ring.release();
@@ -323,8 +326,8 @@ impl Port for AfPacketPort {
                 Ok(n) => {
                     sent.accepted += n;
                     done += n;
-                    // The kernel does not report why a later frame failed. It tried that frame, so unless the send
-                    // buffer was full, the interface refused the frame and it is lost.
+                    // The kernel does not report why a later frame failed. It tried to send the frame, so unless the
+                    // send buffer was full, the interface refused the frame and it is lost.
                     if n < offered {
                         if self.send_buffer_is_full() {
                             break;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK: usize = 64 << 10;
 /// Bytes of `struct virtio_net_hdr`, which the kernel puts directly in front of a frame.
 pub(super) const OFFLOADS: usize = 10;
-/// Where the kernel puts a frame at the latest: its header and an address, then the Ethernet header such that what
-/// follows it is aligned, shifted by the offload header.
+/// Largest offset of a frame in its slot: the kernel's header and an address, then the Ethernet header, placed so that
+/// its payload is aligned, and shifted by the offload header.
 const FRONT: usize = 80 + OFFLOADS;
 
 /// The division of a ring into blocks and slots.
@@ -20,12 +20,12 @@ const FRONT: usize = 80 + OFFLOADS;
 pub(super) struct Shape {
     /// Bytes from one slot to the next, the kernel's headers included.
     pub slot: usize,
-    /// How many blocks of [`BLOCK`] bytes the ring has. No slot crosses the end of a block.
+    /// Number of blocks of [`BLOCK`] bytes. No slot crosses the end of a block.
     pub blocks: usize,
 }
 
 impl Shape {
-    /// At least `frames` slots for frames of `largest` bytes.
+    /// Returns the division for at least `frames` slots for frames of `largest` bytes.
     pub(super) fn new(frames: usize, largest: usize) -> Shape {
         // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
         let slot = ((FRONT + largest).div_ceil(64) | 1) * 64;
@@ -64,34 +64,34 @@ pub(super) struct Ring {
 /// A frame in the ring, valid until its slot is released.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
-    /// The frame as the kernel holds it.
+    /// The frame in the kernel's form.
     bytes: &'a [u8],
-    /// `struct virtio_net_hdr`: what hardware was expected to finish.
+    /// `struct virtio_net_hdr`: the work on the frame that was left to hardware.
     offloads: [u8; OFFLOADS],
     /// Length on the wire; larger than that of the data if the kernel truncated the frame.
     wire_len: usize,
-    /// The VLAN tag that the kernel took out.
+    /// The VLAN tag that the kernel removed.
     vlan: Option<[u8; 4]>,
-    /// When the kernel received it, in nanoseconds since 1970.
+    /// Time at which the kernel received it, in nanoseconds since 1970.
     pub nanos: u64,
 }
 
 impl Ring {
-    /// Over `memory`, which the kernel writes to, or a test.
+    /// Makes a ring over `memory`, to which the kernel or a test writes.
     pub(super) fn new(memory: Mapping, shape: Shape) -> Ring {
         assert!(memory.len() >= shape.bytes());
         Ring { memory, shape, block: 0, slot: 0 }
     }
 
-    /// The next frame, if there is one.
+    /// Returns the next frame, if there is one.
     #[inline]
     pub(super) fn peek(&self) -> io::Result<Option<Waiting<'_>>> {
         let status = self.status().load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
             return Ok(None);
         }
-        // SAFETY: the slot lies inside the mapping (see `at`), is aligned to 16 bytes, and with TP_STATUS_USER seen by an
-        // acquiring load it is ours alone until `release`, which needs `&mut self` and so ends this borrow.
+        // SAFETY: the slot lies inside the mapping (see `at`) and is aligned to 16 bytes. An acquiring load has seen
+        // TP_STATUS_USER, so the slot is ours alone until `release`, which needs `&mut self` and so ends this borrow.
         let slot = unsafe { std::slice::from_raw_parts(self.at().as_ptr().cast(), self.shape.slot) };
         // SAFETY: as above; the header is at the start of the slot and consists of integers.
         let header = unsafe { self.at().read() };
@@ -148,8 +148,8 @@ impl Ring {
 }
 
 impl Waiting<'_> {
-    /// Write the frame as it would be on the wire: with its VLAN tag, and with the checksum that was left to
-    /// hardware. `None` if it is no frame of the wire (cut, or many segments in one) or does not fit.
+    /// Writes the frame as it is on the wire: with its VLAN tag, and with the checksum that was left to hardware.
+    /// Returns its length, or `None` if the frame is truncated, is a super-frame of many segments, or does not fit.
     #[inline]
     pub(super) fn write_to(&self, room: &mut [u8]) -> Option<usize> {
         let [flags, segmentation, ..] = self.offloads;
@@ -189,7 +189,7 @@ fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    // All zeroes would mean "no checksum" to UDP (RFC 768); all ones is the same sum.
+    // For UDP, zero means "no checksum" (RFC 768), so a result of zero is written as all ones.
     let value = if sum == 0xffff { 0xffff } else { !(sum as u16) };
     covered.get_mut(field..field + 2)?.copy_from_slice(&value.to_be_bytes());
     Some(())
@@ -216,7 +216,7 @@ mod tests {
             tp_vlan_tpid: 0x88a8,
             tp_padding: [0; 4],
         };
-        // SAFETY: the slot is inside the mapping and not looked at until its status is set below.
+        // SAFETY: the slot is inside the mapping, and the ring does not read it until its status is set below.
         unsafe {
             let at = ring.slot_at(block, slot);
             at.write(header);
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_checksum_left_to_hardware_is_finished() {
         let mut ring = ring(1);
-        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 add up to ddf2, of which the complement is 220d.
+        // RFC 1071, section 3: the sum of the words 0001 f203 f4f5 f6f7 is ddf2, and its complement is 220d.
         let mut frame = vec![0; 14];
         frame.extend([0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7, 0, 0]);
         let mut offloads = [0; OFFLOADS];
@@ -291,7 +291,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 500 }) })]
 
-        /// Whatever the kernel (or a fault) puts into a slot, nothing outside of it is read, and nothing panics.
+        /// Whatever octets a slot holds, the ring reads nothing outside of the slot and does not panic.
         #[test]
         fn any_slot_is_a_frame_or_an_error(
             header: [u8; size_of::<tpacket2_hdr>()],
@@ -302,7 +302,8 @@ mod tests {
             room in 0..2048usize,
         ) {
             let mut ring = ring(1);
-            // SAFETY: the slot is inside the mapping and longer than a header, which consists of integers; nothing borrows it.
+            // SAFETY: the slot is inside the mapping and longer than a header, which consists of integers; no reference
+            // to it exists.
             let header = unsafe {
                 let at = ring.slot_at(0, 0);
                 at.cast::<u8>().as_ptr().copy_from(header.as_ptr(), header.len());

@@ -1,4 +1,4 @@
-//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. It is the fastest back-end of Linux for a
+//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. It is the fastest back-end on Linux for a
 //! network card, and the cheapest for a veth pair. One port is one queue of an interface.
 //!
 //! The ports receive only frames that match the [`Select`] of the configuration; the kernel receives all others.
@@ -9,8 +9,8 @@
 //! it counts as sent and refused. `EAGAIN` is back-pressure on the tester's side: the frames stay in the transmit ring,
 //! count as accepted, and the next call sends them first.
 //!
-//! Frames lent to the kernel are missing from the pool until they return. Closing a port returns all of them: in copy
-//! mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
+//! Frames that are lent to the kernel are missing from the pool until they return. Closing a port returns all of them:
+//! in copy mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
 
 mod program;
 mod ring;
@@ -30,19 +30,19 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Where the program sits.
+/// Place of the XDP program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpMode {
-    /// In the driver. On a veth pair it pays only if the DUT works on another core.
+    /// In the driver. On a veth pair this saves time only if the DUT works on another core.
     Native,
-    /// In the kernel's general receive path: works with every interface.
+    /// In the kernel's general receive path. It works with every interface.
     Generic,
 }
 
 /// Whether the kernel copies frames between the interface and the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// Zero-copy if the driver supports it, else copy mode.
+    /// Zero-copy if the driver supports it, otherwise copy mode.
     IfNeeded,
     /// Copy mode.
     Always,
@@ -50,28 +50,28 @@ pub enum Copying {
     Never,
 }
 
-/// How to open an interface.
+/// Configuration of the ports on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfXdpConfig {
-    /// Name of the interface, which is there and switched on.
+    /// Name of the interface, which must exist and be switched on.
     pub name: String,
-    /// Queues, from the first; each becomes a port. Frames that arrive on further queues go to the kernel, so open all
-    /// that the interface has.
+    /// Number of queues, from the first; each becomes a port. Frames that arrive on further queues go to the kernel, so
+    /// open all queues of the interface.
     pub queues: u32,
-    /// Where the program sits.
+    /// Place of the XDP program.
     pub mode: XdpMode,
     /// Copy mode or zero-copy.
     pub copying: Copying,
-    /// Entries of each ring, a power of two; and the free frames that wait in the kernel for the next to be received.
+    /// Entries of each ring, a power of two. It is also the number of free frames that the kernel has for reception.
     pub ring: u32,
-    /// What is taken off the interface. With nothing selected no program is attached: such a port only sends.
+    /// The frames that the port receives. If it selects none, no program is attached, and the port only sends.
     pub select: Select,
-    /// The DUT's work was moved off the sender's core (RPS or threaded NAPI at its end of the cable).
+    /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
 impl AfXdpConfig {
-    /// One queue in generic mode, taking what `select` says.
+    /// Returns the configuration of one queue in generic mode that receives the frames of `select`.
     pub fn named(name: &str, select: Select) -> AfXdpConfig {
         AfXdpConfig {
             name: name.to_owned(),
@@ -85,17 +85,17 @@ impl AfXdpConfig {
     }
 }
 
-/// One queue of an interface through an XDP socket.
+/// A port on one queue of an interface, through an XDP socket.
 pub struct AfXdpPort {
-    /// Closed first of all, in `drop`.
+    /// Closed first in `drop`.
     socket: ManuallyDrop<Socket>,
     _program: Option<Arc<Attached>>,
-    /// Goes home when the kernel has surely let go, in `drop`.
+    /// Dropped in `drop`, once the kernel no longer uses the frames.
     lent: ManuallyDrop<Lent>,
     ns: Netns,
-    /// Frames that the fill ring lacks.
+    /// Number of frames that the fill ring lacks.
     missing: usize,
-    /// Frames that were sent and have not come back.
+    /// Number of frames that were sent and have not returned.
     unfinished: u32,
     watch: Watch,
     queue: u32,
@@ -105,12 +105,12 @@ pub struct AfXdpPort {
 }
 
 impl AfXdpPort {
-    /// Open the queues of an interface of the namespace `ns`, one port each. Port `q` takes its first free frames from pool
-    /// `q`, or from the only one given; it may be used with any pool of the same mapping.
+    /// Opens the queues of an interface of the namespace `ns`, one port each. Port `q` takes its first free frames from
+    /// pool `q`, or from the only pool. It may be used with any pool of the same mapping.
     ///
     /// # Errors
-    /// When the pools cannot be shared with the kernel or are too small, the interface is missing or down, or kernel,
-    /// driver or privilege do not allow it.
+    /// When the pools cannot be shared with the kernel or are too small, the interface is missing or down, kernel or
+    /// driver do not support it, or the privilege is missing.
     pub fn open(
         ns: &Netns,
         config: &AfXdpConfig,
@@ -191,17 +191,17 @@ impl AfXdpPort {
         Ok(port)
     }
 
-    /// The interface as it was when the port was opened.
+    /// Returns the state of the interface when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Whether the socket is in zero-copy mode.
+    /// Returns whether the socket is in zero-copy mode.
     pub fn zero_copy(&self) -> bool {
         self.socket.zero_copy
     }
 
-    /// Refills the kernel's free frames.
+    /// Lends free frames to the kernel for reception.
     #[inline]
     fn refill(&mut self, pool: &mut Pool) {
         let room = self.socket.fill.room(self.missing as u32) as usize;
@@ -212,7 +212,7 @@ impl AfXdpPort {
             match self.lent.lend(frame) {
                 Ok(at) => self.socket.fill.push(at),
                 Err(frame) => {
-                    // A pool of another mapping: nothing can be received into it.
+                    // The pool belongs to another mapping, so its frames cannot be lent to the kernel.
                     pool.free(frame);
                     break;
                 }
@@ -245,7 +245,7 @@ impl AfXdpPort {
         Ok(())
     }
 
-    /// Makes the kernel send the frames in the ring; returns how many were refused.
+    /// Makes the kernel send the frames in the ring. Returns how many were refused.
     fn flush(&mut self) -> Result<usize, PortError> {
         let mut refused = 0;
         if self.socket.zero_copy {
@@ -262,7 +262,7 @@ impl AfXdpPort {
             let now_waiting = self.socket.transmit.waiting();
             match kicked {
                 Err(e) if e.raw_os_error() == Some(libc::EBUSY) => refused += 1,
-                // One call sends a limited number of frames and says EAGAIN if there are more.
+                // One call sends a limited number of frames, and returns EAGAIN if there are more.
                 Err(e) if e.raw_os_error() == Some(libc::EAGAIN) && now_waiting != waiting => {}
                 Err(e) => {
                     self.excuse(e)?;
@@ -276,7 +276,7 @@ impl AfXdpPort {
         Ok(refused)
     }
 
-    /// Errors of a kick that are not errors of the port.
+    /// Returns an error of a kick only if it is an error of the port.
     fn excuse(&mut self, error: io::Error) -> Result<(), PortError> {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
@@ -304,19 +304,20 @@ impl AfXdpPort {
 impl Drop for AfXdpPort {
     fn drop(&mut self) {
         let in_place = self.socket.zero_copy;
-        // SAFETY: dropped here only, and not used afterwards.
+        // SAFETY: the socket is dropped only here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.socket) };
-        // A driver that works in place may write to frames until the kernel has taken the queue from it, which it does
-        // some time after the socket was closed. Should that take too long, the frames are lost, not shared.
+        // A driver in zero-copy mode may write to frames until the kernel has taken the queue from it, some time after
+        // the socket was closed. If that takes too long, the frames are not returned to their pools, so that the driver
+        // cannot write to a frame in use.
         if !in_place || queue_is_free(&self.ns, &self.watch.at_open().name, self.queue) {
-            // SAFETY: as above.
+            // SAFETY: as above; the kernel no longer uses the frames.
             unsafe { ManuallyDrop::drop(&mut self.lent) };
         }
     }
 }
 
-/// Wait until a queue belongs to no socket any more; false after a second. Asked by opening a socket of our own on it,
-/// which the kernel refuses as long as an earlier one is not entirely gone.
+/// Waits until a queue belongs to no socket; returns false after a second. It opens a new socket on the queue, which
+/// the kernel refuses until it has released the earlier one.
 fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
     let probe = || -> Result<(), PortError> {
@@ -328,7 +329,8 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
-/// The pool's mapping, if the kernel can use it and the pool can fill the ring.
+/// Returns the record of lent frames for the pool's mapping, if the kernel can use the mapping and the pool can fill
+/// the ring.
 fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
     let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);
@@ -401,7 +403,7 @@ impl Port for AfXdpPort {
                 return Ok(Sent::default());
             }
         }
-        // No more than the completion ring can report.
+        // Not more frames than the completion ring has room for.
         let free = self.config.ring - self.unfinished;
         let count = burst.len().min(BATCH).min(free as usize);
         let count = count.min(self.socket.transmit.room(count as u32) as usize);

@@ -1,4 +1,5 @@
-//! The program of XDP sockets: the map of sockets, the program that feeds them, and its place on the interface.
+//! The BPF program for XDP sockets: the map of sockets, the program that redirects frames to them, and its attachment
+//! to the interface.
 
 use super::select::{Select, program, redirect};
 use crate::PortError;
@@ -6,7 +7,7 @@ use crate::bpf::{self, ATTACH_XDP, Kind, MAP_UPDATE_ELEM};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// A program on an interface and the sockets it feeds. Detached when dropped.
+/// A program on an interface, with the map of its sockets. Dropping it detaches the program.
 #[derive(Debug)]
 pub(super) struct Attached {
     map: OwnedFd,
@@ -14,15 +15,15 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Attach to an interface of this thread's namespace what gives the frames that `select` takes to the socket of
-    /// their queue.
+    /// Attaches a program to an interface of this thread's namespace. The program redirects the frames of `select` to
+    /// the socket of their queue.
     pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<Attached, PortError> {
         let map = bpf::new_map(MAP_TYPE_XSKMAP, queues)
             .map_err(|e| bpf::refused(Kind::Xdp, "making a map of XDP sockets", e))?;
         let code = program(select, &redirect(map.as_raw_fd()))?;
         let program = bpf::load(Kind::Xdp, &code)?;
         let mode = if native { XDP_FLAGS_DRV_MODE } else { XDP_FLAGS_SKB_MODE };
-        // A program of the same interface that was closed just now may take a moment to go.
+        // The kernel may detach an earlier program of this interface with a short delay.
         let link = super::super::while_busy(|| bpf::attach(&program, index, ATTACH_XDP, mode)).map_err(|e| {
             let advice = match e.raw_os_error() {
                 Some(libc::EOPNOTSUPP) => "the driver does not support XDP with these settings: use the generic mode",
@@ -45,7 +46,7 @@ impl Attached {
         attributes[0] = self.map.as_raw_fd() as u64;
         attributes[1] = std::ptr::from_ref(&queue) as u64;
         attributes[2] = std::ptr::from_ref(&value) as u64;
-        // SAFETY: key and value are four bytes each, as the map was made, and live through the call.
+        // SAFETY: key and value have four bytes each, as in `new_map`, and live through the call.
         unsafe { bpf::bpf(MAP_UPDATE_ELEM, attributes.as_mut_ptr().cast(), size_of_val(&attributes)) }.map(drop)
     }
 }
@@ -84,7 +85,7 @@ mod tests {
             repeat: 1,
             ..Run::default()
         };
-        // SAFETY: the frame lives through the call and is as long as said; nothing is written back but the structure.
+        // SAFETY: the frame lives through the call and has the given length; the kernel writes only to the structure.
         unsafe { bpf(10, (&raw mut run).cast(), size_of::<Run>()) }.unwrap();
         run.verdict
     }

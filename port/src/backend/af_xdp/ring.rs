@@ -1,6 +1,6 @@
-//! The four rings of an XDP socket: memory shared with the kernel, one side of which writes entries and the other takes
-//! them. Memory order matters only in this file. Tests run both sides against each other over plain memory, without a
-//! kernel.
+//! The four rings of an XDP socket: memory shared with the kernel, into which one side writes entries and from which
+//! the other takes them. Memory order matters only in this file. Tests run both sides against each other over plain
+//! memory, without a kernel.
 
 use crate::sys::Mapping;
 use libc::xdp_ring_offset;
@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What both sides have in common.
+/// The parts of a ring that both ends use.
 struct Shared<T> {
     memory: Arc<Mapping>,
     offsets: xdp_ring_offset,
@@ -18,7 +18,7 @@ struct Shared<T> {
 }
 
 impl<T: Copy> Shared<T> {
-    /// Over memory laid out as `offsets` say, with a power of two of entries.
+    /// Makes a ring over memory with the layout `offsets`. `size` is the number of entries, a power of two.
     fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Shared<T> {
         assert!(size.is_power_of_two());
         let inside = |at: u64, len: usize| (at as usize).checked_add(len).is_some_and(|end| end <= memory.len());
@@ -33,8 +33,8 @@ impl<T: Copy> Shared<T> {
         Shared { memory, offsets, size, entries: PhantomData }
     }
     fn index(&self, at: u64) -> &AtomicU32 {
-        // SAFETY: `new` checked that the four bytes are aligned and inside the mapping, which lives as long as `self`;
-        // both sides access them atomically only.
+        // SAFETY: `new` checked that the four bytes are aligned and inside the mapping, which lives as long as `self`.
+        // Both sides access them only atomically.
         unsafe { AtomicU32::from_ptr(self.memory.base().as_ptr().add(at as usize).cast()) }
     }
     fn producer(&self) -> &AtomicU32 {
@@ -51,12 +51,13 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-/// Our end of a ring that we write to (fill, transmit).
+/// The writing end of a ring (fill, transmit).
 pub(super) struct Producer<T> {
     ring: Shared<T>,
-    /// The next entry to write; published up to here or a little behind.
+    /// Index of the next entry to write. The entries before it are published, or will be by the next
+    /// [`Producer::publish`].
     next: u32,
-    /// What the other side had taken when we last looked.
+    /// Index up to which the other side had taken entries when it was last read.
     taken: u32,
 }
 
@@ -66,7 +67,8 @@ impl<T: Copy> Producer<T> {
         let (next, taken) = (ring.producer().load(Ordering::Relaxed), ring.consumer().load(Ordering::Acquire));
         Producer { ring, next, taken }
     }
-    /// Entries that can be written now; looks at the other side only if fewer than `want` are known to be free.
+    /// Returns how many entries can be written now. It reads the other side's index only if fewer than `want` are known
+    /// to be free.
     #[inline]
     pub(super) fn room(&mut self, want: u32) -> u32 {
         if self.ring.size - self.next.wrapping_sub(self.taken) < want {
@@ -74,44 +76,45 @@ impl<T: Copy> Producer<T> {
         }
         self.ring.size - self.next.wrapping_sub(self.taken)
     }
-    /// Write an entry, to be seen after the next [`Producer::publish`].
+    /// Writes an entry. The other side sees it after the next [`Producer::publish`].
     ///
     /// # Panics
-    /// Without room, which the caller has asked for before.
+    /// If the ring is full; the caller must check [`Producer::room`] before.
     #[inline]
     pub(super) fn push(&mut self, entry: T) {
         assert!(self.next.wrapping_sub(self.taken) < self.ring.size, "a ring has no room for the entry");
-        // SAFETY: the entry is inside the mapping; the other side does not look at it until it is published, and has
-        // taken what was there before (assertion).
+        // SAFETY: the entry is inside the mapping. The other side does not read it until it is published, and has taken
+        // the earlier entry in this place (assertion).
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
     }
-    /// Show the other side all entries written.
+    /// Publishes all written entries to the other side.
     #[inline]
     pub(super) fn publish(&mut self) {
         self.ring.producer().store(self.next, Ordering::Release);
     }
-    /// Entries that the other side has not taken yet.
+    /// Returns the number of entries that the other side has not taken.
     #[inline]
     pub(super) fn waiting(&mut self) -> u32 {
         self.taken = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.taken)
     }
-    /// The other side sleeps and wants a system call.
+    /// Returns whether the other side sleeps and needs a system call.
     #[inline]
     pub(super) fn wants_wakeup(&self) -> bool {
-        // The entries must be visible before we look whether the other side went to sleep without them.
+        // The entries must be visible before the flag is read, because the other side may have gone to sleep without
+        // seeing them.
         std::sync::atomic::fence(Ordering::SeqCst);
         self.ring.index(self.ring.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
 
-/// Our end of a ring that we read from (receive, completion).
+/// The reading end of a ring (receive, completion).
 pub(super) struct Consumer<T> {
     ring: Shared<T>,
-    /// The next entry to take.
+    /// Index of the next entry to take.
     next: u32,
-    /// What the other side had written when we last looked.
+    /// Index up to which the other side had written entries when it was last read.
     written: u32,
 }
 
@@ -121,7 +124,7 @@ impl<T: Copy> Consumer<T> {
         let (next, written) = (ring.consumer().load(Ordering::Relaxed), ring.producer().load(Ordering::Acquire));
         Consumer { ring, next, written }
     }
-    /// Take an entry; the other side gets its place after the next [`Consumer::release`].
+    /// Takes an entry. The other side may reuse its place after the next [`Consumer::release`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         if self.next == self.written {
@@ -130,13 +133,13 @@ impl<T: Copy> Consumer<T> {
                 return None;
             }
         }
-        // SAFETY: the entry is inside the mapping, was written before the index that we acquired, and is not written
-        // again before we release it.
+        // SAFETY: the entry is inside the mapping. It was written before the index that was acquired, and is not
+        // written again before it is released.
         let entry = unsafe { self.ring.entry(self.next).read() };
         self.next = self.next.wrapping_add(1);
         Some(entry)
     }
-    /// Give the places of all entries taken back.
+    /// Releases the places of all entries taken.
     #[inline]
     pub(super) fn release(&mut self) {
         self.ring.consumer().store(self.next, Ordering::Release);
@@ -147,7 +150,7 @@ impl<T: Copy> Consumer<T> {
 mod tests {
     use super::*;
 
-    /// Both ends over one memory, their indices beginning at `start`.
+    /// Makes both ends of a ring over one memory. Their indices begin at `start`.
     fn ends(size: u32, start: u32) -> (Producer<u64>, Consumer<u64>) {
         let offsets = xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
         let memory = Arc::new(Mapping::anonymous(192 + 8 * size as usize).unwrap());

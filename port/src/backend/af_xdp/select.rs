@@ -1,22 +1,22 @@
-//! The selection of frames that an XDP socket receives, as data, and the BPF program generated from it. This data is
-//! all that a port knows about protocols. Frames that are not selected go to the kernel, so that ARP, neighbour
-//! discovery and ssh keep working.
+//! The selection of frames that an XDP socket receives, as data, and the BPF program that is generated from it. A port
+//! knows nothing else about protocols. Frames that are not selected go to the kernel, so that ARP, neighbour discovery
+//! and ssh keep working.
 
 use crate::PortError;
 use crate::bpf::{EXIT, Instruction, set};
 
-/// A frame is selected if it meets every condition of any one alternative.
+/// A selection of frames. It selects a frame that meets all conditions of at least one alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    /// The alternatives; with none, nothing is selected.
+    /// The alternatives. Without any, no frame is selected.
     pub any_of: Vec<Vec<Condition>>,
 }
 
-/// A field of a frame has a value.
+/// The condition that a field of a frame has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Where the field begins, from the first byte of the Ethernet header. A frame that ends before the field's
-    /// end does not meet the condition.
+    /// Offset of the field from the first byte of the Ethernet header. A frame that ends before the end of the field
+    /// does not meet the condition.
     pub offset: u16,
     /// Length of the field.
     pub width: Width,
@@ -26,7 +26,7 @@ pub struct Condition {
     pub value: u64,
 }
 
-/// Length of a field, one of those that a BPF instruction can load.
+/// Length of a field: one that a BPF instruction can load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One byte.
@@ -64,12 +64,12 @@ impl Condition {
 }
 
 impl Select {
-    /// Every frame, whatever it is: the kernel gets none.
+    /// Selects every frame: the kernel gets none.
     pub fn everything() -> Select {
         Select { any_of: vec![Vec::new()] }
     }
 
-    /// Whether it takes this frame; what the program does, in Rust.
+    /// Returns whether the selection contains this frame. It does in Rust what the program does.
     pub fn takes(&self, frame: &[u8]) -> bool {
         let meets = |c: &Condition| {
             let field = frame.get(c.offset as usize..c.end());
@@ -79,8 +79,8 @@ impl Select {
     }
 }
 
-// The instructions used, by their codes in the kernel's bpf.h and bpf_common.h. Registers: 0 result and scratch, 1 to 3 arguments,
-// 2 start of the frame, 3 its end, 4 limit of a field, 5 field, 6 the context.
+// The instructions used, with their codes from the kernel's bpf.h and bpf_common.h. Registers: 0 result and scratch, 1
+// to 3 arguments, 2 start of the frame, 3 its end, 4 limit of a field, 5 field, 6 the context.
 const fn copy(to: u8, from: u8) -> Instruction {
     Instruction::new(0xbf, to, from, 0, 0)
 }
@@ -99,7 +99,7 @@ const fn load(width: Width, to: u8, from: u8, offset: i16) -> Instruction {
     };
     Instruction::new(code, to, from, offset, 0)
 }
-/// A 64-bit constant; `kind` 1 makes it a map by its descriptor.
+/// Loads a 64-bit constant. With `kind` 1 it is the descriptor of a map.
 const fn constant(to: u8, kind: u8, value: u64) -> [Instruction; 2] {
     [Instruction::new(0x18, to, kind, 0, value as i32), Instruction::new(0, 0, 0, 0, (value >> 32) as i32)]
 }
@@ -111,25 +111,26 @@ const JUMP_IF_DIFFERENT_FROM: u8 = 0x55;
 const JUMP_IF_GREATER: u8 = 0x2d;
 const JUMP_IF_DIFFERENT: u8 = 0x5d;
 
-/// `XDP_PASS`: on to the kernel.
+/// `XDP_PASS`: gives the frame to the kernel.
 const PASS: i32 = 2;
 /// The helper `bpf_redirect_map`.
 const REDIRECT_MAP: i32 = 51;
-/// Where `struct xdp_md` holds what we need.
+/// Offsets of the fields that are used in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
 
-/// What to do with a selected frame: give it to the socket of its queue, or to the kernel where there is none.
+/// Returns the instructions for a selected frame: they give it to the socket of its queue, or to the kernel if the
+/// queue has no socket.
 pub(super) fn redirect(map: i32) -> Vec<Instruction> {
     let [map_low, map_high] = constant(1, 1, map as u64);
     vec![load(Width::Four, 2, 6, QUEUE), map_low, map_high, set(3, PASS), call(REDIRECT_MAP), EXIT]
 }
 
-/// The program: frames that `select` takes go through `taken`, all others to the kernel.
+/// Generates the program: it runs `taken` for the frames of `select`, and gives all others to the kernel.
 ///
 /// # Errors
-/// When the selection is too long for a program, or a condition can never be met.
+/// When the selection is too long for a program, or a condition cannot be met.
 pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Instruction>, PortError> {
     let mut code = vec![copy(6, 1), load(Width::Four, 2, 1, DATA), load(Width::Four, 3, 1, DATA_END)];
     let mut to_taken = Vec::new();
@@ -151,7 +152,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
             to_next.push(code.len());
             code.push(Instruction::new(JUMP_IF_DIFFERENT, 5, 0, 0, 0));
         }
-        // Always taken, but in a form behind which the verifier accepts that something follows.
+        // This jump is always taken, but the verifier accepts code behind a conditional jump.
         code.push(set(0, 0));
         to_taken.push(code.len());
         code.push(Instruction::new(JUMP_IF_EQUAL_TO, 0, 0, 0, 0));
@@ -159,7 +160,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
         aim(&mut code, &to_next, next)?;
     }
     code.push(set(0, PASS));
-    // Never taken, but what follows must be reachable even if there is no alternative.
+    // This jump is never taken, but the code that follows must be reachable even without an alternative.
     to_taken.push(code.len());
     code.extend([Instruction::new(JUMP_IF_DIFFERENT_FROM, 0, 0, 0, PASS), EXIT]);
     let end = code.len();
@@ -168,7 +169,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
     Ok(code)
 }
 
-/// The verifier allows packet offsets of 16 bits; frames are shorter anyway.
+/// Checks one condition. The verifier allows packet offsets of 16 bits, and frames are shorter.
 fn check_condition(c: &Condition) -> Result<(), PortError> {
     if c.end() > i16::MAX as usize || c.value & !c.mask != 0 || c.mask & !c.width.all() != 0 {
         return Err(PortError::Unsupported(format!("no frame can match the condition {c:?}")));
@@ -176,7 +177,7 @@ fn check_condition(c: &Condition) -> Result<(), PortError> {
     Ok(())
 }
 
-/// A number as a load of that width finds it in the register: the frame's bytes in the machine's order.
+/// Returns a number as a load of this width leaves it in a register: the frame's bytes in the machine's order.
 fn as_loaded(value: u64, width: Width) -> u64 {
     match width {
         Width::One => value,
@@ -186,7 +187,7 @@ fn as_loaded(value: u64, width: Width) -> u64 {
     }
 }
 
-/// Let the jumps at `from` go to `target`.
+/// Sets the target of the jumps at `from`.
 fn aim(code: &mut [Instruction], from: &[usize], target: usize) -> Result<(), PortError> {
     for &at in from {
         code[at].offset = i16::try_from(target - at - 1)
@@ -199,7 +200,8 @@ fn aim(code: &mut [Instruction], from: &[usize], target: usize) -> Result<(), Po
 pub(super) mod tests {
     use super::*;
 
-    /// UDP over IPv4 with a mark behind the header, or any frame of one `EtherType` whose upper nibble at 14 is 6.
+    /// Selects UDP over IPv4 with a mark behind the header, and frames of one `EtherType` whose upper nibble at offset
+    /// 14 is 6.
     pub(in super::super) fn example() -> Select {
         let first = vec![
             Condition::equals(12, Width::Two, 0x0800),
@@ -213,17 +215,17 @@ pub(super) mod tests {
         Select { any_of: vec![first, second] }
     }
 
-    /// In place of the redirection: `XDP_DROP`, which a test can tell from `XDP_PASS`.
+    /// Returns instructions that replace the redirection by `XDP_DROP`, which a test can distinguish from `XDP_PASS`.
     pub(in super::super) fn dropping() -> Vec<Instruction> {
         vec![set(0, 1), EXIT]
     }
 
-    /// A program that runs off its end.
+    /// Returns a program without an exit instruction.
     pub(in super::super) fn without_exit() -> Vec<Instruction> {
         vec![set(0, 1)]
     }
 
-    /// Frames on both sides of every condition, with the verdict.
+    /// Returns frames that meet and that fail each condition, with the expected result.
     pub(in super::super) fn frames() -> Vec<(Vec<u8>, bool)> {
         let mut marked = vec![0; 60];
         marked[12..14].copy_from_slice(&[8, 0]);

@@ -1,9 +1,9 @@
 //! Opens one XDP socket on one queue: registers its memory, maps its four rings and binds it. The kernel requires these
 //! calls in this order.
 //!
-//! Each socket registers the whole mapping of its pool by itself instead of sharing a registration (`XDP_SHARED_UMEM`): a
-//! frame received on one port is sent on another without a copy all the same, since both know the memory, every
-//! socket keeps fill and completion rings of its own, and ports may be opened and closed in any order.
+//! Each socket registers the whole mapping of its pool itself, instead of sharing a registration (`XDP_SHARED_UMEM`). A
+//! frame received on one port can still be sent on another without a copy, because both have registered the memory.
+//! Each socket has its own fill and completion rings, and ports may be opened and closed in any order.
 
 use super::ring::{Consumer, Producer};
 use super::{AfXdpConfig, Copying};
@@ -15,22 +15,22 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Bytes that the kernel keeps in front of every frame for XDP programs.
+/// Bytes that the kernel reserves in front of every frame for XDP programs.
 pub(super) const KERNEL_HEADROOM: usize = 256;
 
-/// A bound socket and our ends of its rings.
+/// A bound socket and the program's ends of its rings.
 pub(super) struct Socket {
     pub fd: OwnedFd,
     pub fill: Producer<u64>,
     pub completion: Consumer<u64>,
     pub receive: Consumer<xdp_desc>,
     pub transmit: Producer<xdp_desc>,
-    /// The driver reads and writes frames where they are.
+    /// Whether the driver reads and writes the frames in place.
     pub zero_copy: bool,
 }
 
 impl Socket {
-    /// Open a socket in this thread's namespace and bind it to a queue of the interface `index`.
+    /// Opens a socket in this thread's namespace and binds it to a queue of the interface `index`.
     pub(super) fn open(region: &Region, index: u32, queue: u32, config: &AfXdpConfig) -> io::Result<Socket> {
         let fd = rustix::net::socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let set = |name: i32, value: u32| set_option(&fd, libc::SOL_XDP, name, &value);
@@ -45,8 +45,8 @@ impl Socket {
         let completion = map::<u64>(&fd, at.cr, size, libc::XDP_UMEM_PGOFF_COMPLETION_RING)?;
         let receive = map::<xdp_desc>(&fd, at.rx, size, libc::XDP_PGOFF_RX_RING as u64)?;
         let transmit = map::<xdp_desc>(&fd, at.tx, size, libc::XDP_PGOFF_TX_RING as u64)?;
-        // What copied frames may occupy: far more than any DUT's queue holds, so that a full queue shows as loss
-        // (EBUSY) and not as back-pressure that hides it.
+        // Limit of the memory for copied frames: far more than any DUT's queue holds, so that a full queue causes loss
+        // (EBUSY) and not back-pressure, which hides the loss.
         set_send_buffer(&fd, 64 << 20)?;
         let flags = libc::XDP_USE_NEED_WAKEUP
             | match config.copying {
@@ -67,30 +67,33 @@ impl Socket {
         })
     }
 
-    /// Tell the kernel that there is something to send. Never blocks.
+    /// Tells the kernel that there are frames to send. Never blocks.
     pub(super) fn kick(&self) -> io::Result<()> {
-        // SAFETY: no buffer and no address are given.
+        // SAFETY: the call passes no buffer and no address.
         let result =
             unsafe { libc::sendto(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Tell the driver that there are free frames again.
+    /// Tells the driver that there are free frames again.
     pub(super) fn wake_receiver(&self) {
         let (nothing, flags) = (std::ptr::null_mut(), libc::MSG_DONTWAIT);
-        // SAFETY: no buffer and no address are given. The result says only whether the driver slept.
+        // SAFETY: the call passes no buffer and no address. Its result is ignored: it says only whether the driver
+        // slept.
         unsafe { libc::recvfrom(self.fd.as_raw_fd(), nothing, 0, flags, std::ptr::null_mut(), std::ptr::null_mut()) };
     }
 
-    /// What was lost on our side: no free frame at hand, or no place in the receive ring.
+    /// Returns the number of frames lost on the tester's side: without a free frame, or without room in the receive
+    /// ring.
     pub(super) fn dropped(&self) -> u64 {
         let seen = get_option::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS);
-        // A driver that works in place counts a missing frame nowhere but here; otherwise it is in `rx_dropped` too.
+        // A zero-copy driver counts a missing free frame only in `rx_fill_ring_empty_descs`. In copy mode `rx_dropped`
+        // counts it too.
         seen.map_or(0, |s| s.rx_dropped + s.rx_ring_full + if self.zero_copy { s.rx_fill_ring_empty_descs } else { 0 })
     }
 }
 
-/// Make all frames of the mapping known to the socket.
+/// Registers all frames of the mapping with the socket.
 fn register(socket: &OwnedFd, region: &Region) -> io::Result<()> {
     let (base, len) = region.memory();
     let config = region.config();
