@@ -1,6 +1,6 @@
-//! A kernel DUT without any privilege: user namespace, network namespace, TAP, packet filter. A program of its
-//! own (no test harness) because a user namespace can only be entered by a process of one thread. As root it first
-//! becomes an ordinary user. Where the kernel forbids user namespaces it says that it was not run.
+//! A kernel DUT without any privilege: user namespace, network namespace, TAP, packet filter. It has no test harness,
+//! because only a process with one thread can enter a user namespace. As root it first becomes an ordinary user. If the
+//! kernel forbids user namespaces, it prints that it was not run.
 
 mod common;
 
@@ -12,14 +12,14 @@ use port::netns::{Sight, enter_user_namespace, in_user_namespace};
 use port::{Clock, Netns, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
-/// "nobody" on every Linux.
+/// The user `nobody` of every Linux distribution.
 const ORDINARY: u32 = 65534;
 
 fn main() {
     if rustix::process::geteuid().is_root() && !in_user_namespace() {
         become_ordinary();
     }
-    // A link whose text has the namespace's number.
+    // A symbolic link whose text contains the number of the namespace.
     let namespace = || std::fs::read_link("/proc/thread-self/ns/net").expect("/proc is mounted");
     let before = namespace();
     if let Err(error) = enter_user_namespace() {
@@ -54,7 +54,7 @@ fn become_ordinary() {
     rustix::thread::set_thread_groups(&[]).expect("dropping groups");
     rustix::thread::set_thread_gid(group).expect("dropping the group");
     rustix::thread::set_thread_uid(user).expect("dropping root");
-    // Losing privileges makes /proc/self root's, as if the program could not be read: undo that.
+    // After a loss of privileges /proc/self belongs to root, as for a program that cannot be read. This reverses it.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable).expect("own /proc files");
     assert!(std::fs::File::open("/proc/1/environ").is_err(), "still root");
 }
@@ -64,7 +64,7 @@ fn a_second_entry_from_a_process_with_threads_is_refused() {
     assert!(error.to_string().contains("single-threaded"), "{error}");
 }
 
-/// Only shows: writing `rps_cpus` takes a privilege in the system's first user namespace.
+/// `/sys` only shows the interfaces: writing `rps_cpus` needs a privilege in the initial user namespace.
 fn sysfs_shows_the_namespace(ns: &Netns) {
     sh(ns, "ip link add n0 type veth peer name n1 && cat /sys/class/net/n0/queues/rx-0/rps_cpus && ip link del n0");
 }

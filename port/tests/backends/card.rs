@@ -50,8 +50,9 @@ fn receive(lanes: &mut [AfPacketPort], pool: &mut Pool, count: usize) {
     assert_eq!(got, count);
 }
 
-/// The counters of a macvlan are not those of a veth. With a queueing discipline at its ingress hook, the kernel counts as
-/// dropped what only packet sockets took: what a card's counter does when it rises.
+/// A macvlan stands for a card, because its counters are evaluated, unlike those of a veth. With a queueing discipline
+/// at its ingress hook, the kernel counts frames as dropped that only packet sockets received. This simulates a loss
+/// counter of a card.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn the_first_port_counts_what_the_card_lost() {
@@ -73,7 +74,7 @@ fn the_first_port_counts_what_the_card_lost() {
     assert_eq!(after.losses(&before).collect::<Vec<_>>(), [("link.rx_dropped", 100)]);
     assert_eq!(drops(&mut right), [100, 0]);
     assert_eq!(drops(&mut right), [100, 0], "since the port was opened, and not again");
-    // What the kernel does not know is no loss on a port from which it is kept.
+    // On a muted port, frames of unknown protocols are no loss.
     let _mute = Mute::attach(&ns, "m0", true).unwrap();
     send(&mut left[0], &mut pool, to, 100);
     receive(&mut right, &mut pool, 100);

@@ -10,15 +10,15 @@ use port::middleware::{Capture, Impair, Impairment};
 use port::{BATCH, Burst, Clock, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
-/// Two ports with something between them that delivers left to right.
+/// Two ports, and a path between them from left to right.
 struct Rig {
     left: Box<dyn Port>,
     right: Box<dyn Port>,
     pools: [Pool; 2],
     clock: Clock,
-    /// Bytes from here on arrive as they were sent (a router changes what is in front).
+    /// Offset from which bytes arrive unchanged; a router changes the bytes in front of it.
     intact_from: usize,
-    /// Largest frame it carries.
+    /// Length of the largest frame that the path carries.
     largest: usize,
 }
 
@@ -29,7 +29,7 @@ impl Rig {
         [pools.pop().unwrap(), right]
     }
 
-    /// Fill a burst with frames of these lengths, numbered from `first`.
+    /// Fills a burst with frames of these lengths, numbered from `first`.
     fn frames(&mut self, first: u32, lens: &[usize]) -> Burst {
         let mut out = burst();
         for (i, &len) in lens.iter().enumerate() {
@@ -40,7 +40,8 @@ impl Rig {
         out
     }
 
-    /// Hand over a burst whole, however often the port needs to be asked; frames refused are the caller's loss.
+    /// Sends a whole burst, with as many calls as the port needs. Returns the number of accepted frames; refused frames
+    /// are lost.
     fn send(&mut self, mut frames: Burst) -> usize {
         let deadline = Instant::now() + Duration::from_secs(2);
         let mut accepted = 0;
@@ -51,7 +52,7 @@ impl Rig {
         accepted
     }
 
-    /// Receive until `count` frames are here or nothing came for long.
+    /// Receives until `count` frames have arrived, or none has arrived for some time.
     fn collect(&mut self, count: usize) -> Vec<port::Frame> {
         let deadline = Instant::now() + Duration::from_secs(2);
         let (mut all, mut part) = (Vec::new(), burst());
@@ -88,7 +89,8 @@ fn frames_arrive_intact_and_in_order(mut rig: Rig) {
     }
 }
 
-/// Each stamp lies between the start of sending and the end of receiving, and none before the one in front.
+/// Each stamp lies between the start of sending and the end of receiving, and no stamp is earlier than that of the
+/// frame before.
 fn stamps_are_monotonic_and_true(mut rig: Rig) {
     let mut last = 0;
     for round in 0..50 {
@@ -112,11 +114,11 @@ fn stamps_are_monotonic_and_true(mut rig: Rig) {
     }
 }
 
-/// What is given to `transmit` is accepted, refused or left; the counters say the same; and no frame is lost to its pool.
+/// Each frame given to `transmit` is accepted, refused or left; the counters agree; and each frame returns to its pool.
 fn every_frame_is_accounted_for(mut rig: Rig) {
     let all = [rig.pools[0].config().frames, rig.pools[1].config().frames];
     let (mut accepted, mut refused, mut received) = (0, 0, 0);
-    // Sent without a look at the receiver, so that queues fill up.
+    // The test sends without receiving, so that queues fill up.
     for round in 0..60 {
         let mut frames = rig.frames(round * 32, &[60; BATCH]);
         let sent = rig.left.transmit(&mut rig.pools[0], &mut frames).unwrap();
@@ -133,7 +135,7 @@ fn every_frame_is_accounted_for(mut rig: Rig) {
     let (left, right) = (rig.left.counters(), rig.right.counters());
     assert_eq!((left.accepted, left.refused), (accepted, refused));
     assert_eq!(right.received, received);
-    // On a link the ring to the receiver is its own queue: what that refused counts at both ends.
+    // On a link the ring is also the receiver's own queue, so refused frames count at both ends.
     let both = if rig.right.facts().backend == "link" { refused } else { 0 };
     assert_eq!(received + right.own_drops, accepted + both, "accepted frames are received or counted as our own drops");
     assert!(!left.link_lost && !right.link_lost);
@@ -142,7 +144,7 @@ fn every_frame_is_accounted_for(mut rig: Rig) {
     assert_eq!([pools[0].available(), pools[1].available()], all, "frames stayed somewhere");
 }
 
-/// What back-pressure leaves in a burst is its end, in order.
+/// The frames that back-pressure leaves in a burst are its last frames, in order.
 fn what_is_left_is_the_end_of_the_burst(mut rig: Rig) {
     for round in 0..100 {
         let mut frames = rig.frames(round * 32, &[60; BATCH]);
@@ -157,7 +159,7 @@ fn what_is_left_is_the_end_of_the_burst(mut rig: Rig) {
     }
 }
 
-/// A receiver without a single free frame breaks nothing: what waits is received later or counted.
+/// A receiver without a free frame does not fail: waiting frames are received later, or counted.
 fn an_empty_pool_breaks_nothing(mut rig: Rig) {
     let hoard: Vec<port::Frame> = std::iter::from_fn(|| rig.pools[1].alloc(60)).collect();
     let frames = rig.frames(0, &[60; BATCH]);
@@ -173,7 +175,7 @@ fn an_empty_pool_breaks_nothing(mut rig: Rig) {
     rig.free(rest);
 }
 
-/// One module of tests for each back-end; `rig` makes the ports, again and again.
+/// Defines one module of tests for each back-end; `rig` makes new ports for each test.
 macro_rules! contract {
     ($name:ident, $rig:expr $(, $ignore:meta)?) => {
         mod $name {
@@ -236,7 +238,7 @@ fn tap_rig() -> impl FnMut() -> Rig {
         let (left, right) = (open(0), open(1));
         forward(&ns, "dl", "dr");
         let pools = Rig::pools(PoolConfig::compact(2, 4096, 1515));
-        // The addresses, the hop count and the header checksum are the router's.
+        // The router changes the addresses, the TTL and the header checksum.
         Rig { left, right, pools, clock, intact_from: 26, largest: 1514 }
     }
 }
@@ -252,7 +254,7 @@ fn af_packet_rig() -> impl FnMut() -> Rig {
     }
 }
 
-/// The two ends of a cable through XDP sockets, taking UDP over IPv4 alone.
+/// The two ends of a cable through XDP sockets, which select only UDP over IPv4.
 fn af_xdp_rig(mode: XdpMode) -> impl FnMut() -> Rig {
     let ns = cable(1);
     let udp = vec![Condition::equals(12, Width::Two, 0x0800), Condition::equals(23, Width::One, 17)];
@@ -278,7 +280,7 @@ fn af_xdp_native_rig() -> impl FnMut() -> Rig {
     af_xdp_rig(XdpMode::Native)
 }
 
-/// A link inside all middleware, none of which is asked to change anything.
+/// A link inside all middleware, configured to change nothing.
 fn middleware_rig() -> impl FnMut() -> Rig {
     let mut plain = link_rig();
     move || {

@@ -1,5 +1,5 @@
 //! Tests of single kernel back-ends beyond the common contract: exact counts of refusals, completed offloads, selection
-//! of frames, queues, and errors that name a way out. They run in new namespaces and need root.
+//! of frames, queues, and errors that say how to fix them. They run in new namespaces and need root.
 
 use crate::common::{DUT_MAC, cable, forward, quiet_namespace, sh, udp_frame};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -41,8 +41,8 @@ fn collect(port: &mut dyn Port, pool: &mut Pool, count: usize) -> Vec<Frame> {
     all
 }
 
-/// The far end of the cable takes only short frames: every second frame of a burst is refused by the kernel exactly as
-/// when the queue behind the cable is full.
+/// The far end of the cable accepts only short frames. The kernel refuses every second frame of a burst in the same way
+/// as when the queue behind the cable is full.
 fn every_second_is_refused(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
     for round in 0..10 {
         let mut frames = burst();
@@ -80,7 +80,7 @@ fn af_xdp_tells_refusals_exactly() {
     every_second_is_refused(&mut left, &mut right, &mut pool);
 }
 
-/// 640 frames arrive while the port does not receive: it counts each frame that its small queues refuse.
+/// 640 frames arrive while the port does not receive. The port counts each frame that its small queues refuse.
 fn overflow_is_counted(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool) {
     for round in 0..20 {
         let mut frames = burst();
@@ -163,7 +163,7 @@ fn xdp_ports_of_one_pool_pass_frames_on() {
     }
 }
 
-/// With an XDP socket on it that takes UDP an interface still answers ARP and TCP.
+/// An interface with an XDP socket for UDP still answers ARP and TCP.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn what_is_not_selected_goes_to_the_kernel() {
@@ -194,7 +194,7 @@ fn each_queue_is_a_port_of_its_own() {
     let mut left = AfXdpPort::open(&ns, &config("xa"), clock, &mut pools).unwrap();
     let mut right = AfXdpPort::open(&ns, &config("xb"), clock, std::slice::from_mut(&mut other)).unwrap();
     assert_eq!((left.len(), right.len()), (2, 2));
-    // What queue 1 sends arrives on queue 1 with its recorded number; that of queue 0 by a hash.
+    // Frames from queue 1 arrive on queue 1, by their recorded queue number; frames from queue 0 by a hash.
     for (queue, (port, pool)) in left.iter_mut().zip(&mut pools).enumerate() {
         let mut frames = burst();
         frames.extend((0..8).map(|i| frame(pool, i, 60)));
@@ -211,7 +211,7 @@ fn each_queue_is_a_port_of_its_own() {
     other.free_all(&mut got);
 }
 
-/// A frame that the near kernel sends with a checksum left to hardware is whole when received.
+/// A frame that the near kernel sends with a checksum left to hardware is received with a valid checksum.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn af_packet_finishes_checksums() {
@@ -229,13 +229,13 @@ fn af_packet_finishes_checksums() {
         (&bytes[..6], &bytes[12..15], &bytes[42..49]),
         (&[2, 0, 0, 0, 0, 2][..], &[8, 0, 0x45][..], &b"whole?!"[..])
     );
-    // RFC 768: pseudo header, UDP header and data add up to all ones.
+    // RFC 768: the sum of pseudo header, UDP header and data is all ones.
     let covered = [&bytes[26..34], &[0, 17], &bytes[38..40], &bytes[34..49], &[0]].concat();
     let sum: u32 = covered.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
     assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
 }
 
-/// The kernel takes the tag out before packet sockets see the frame; we put it back.
+/// The kernel removes the tag before packet sockets see the frame; the port restores it.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn af_packet_keeps_vlan_tags() {
@@ -262,7 +262,8 @@ fn a_lost_link_is_told() {
     assert!(!packet.counters().link_lost && !xsk.counters().link_lost && !tap.counters().link_lost);
     sh(&ns, "ip link set xa down; ip link set xa up; ip link set dl down");
     assert!(packet.counters().link_lost && xsk.counters().link_lost && tap.counters().link_lost);
-    // Once, while it is up again; but each loss anew, and as long as it is down.
+    // A port reports a loss once if the link is up again, each later loss again, and a link that is down in every
+    // reading.
     assert!(!packet.counters().link_lost && tap.counters().link_lost);
     sh(&ns, "ip link set xa down; ip link set xa up");
     assert!(packet.counters().link_lost);

@@ -34,7 +34,7 @@ fn send(port: &mut dyn Port, pool: &mut Pool, sequences: std::ops::Range<u32>) {
     }
 }
 
-/// The sequence numbers that each lane received; ends when `count` frames have arrived or were dropped.
+/// Returns the sequence numbers that each lane received. It ends when `count` frames have arrived or were dropped.
 fn receive(lanes: &mut [AfPacketPort], pool: &mut Pool, count: usize) -> Vec<Vec<u32>> {
     let deadline = Instant::now() + Duration::from_secs(5);
     let (mut got, mut part) = (vec![Vec::new(); lanes.len()], burst());
@@ -90,7 +90,7 @@ fn with_enough_queues_the_queue_decides() {
     assert_eq!(got, [(0..200).collect::<Vec<_>>(), (200..400).collect()]);
 }
 
-/// The frames that a full ring loses are counted by that ring, and the other one is not touched.
+/// A full ring counts the frames that it loses, and the other ring is not affected.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn each_ring_counts_what_it_loses() {
@@ -115,7 +115,7 @@ fn lanes_do_not_see_what_their_own_machine_sends() {
     sh(&ns, "ip addr add 198.18.0.1/24 dev xa; ip neigh add 198.18.0.2 lladdr 02:00:00:00:00:02 dev xa");
     let mut near = open(&ns, "xa", 2, 64);
     let mut far = open(&ns, "xb", 2, 64);
-    // Two groups beside each other; and a third one on the same interface gets every frame again.
+    // Two groups on two interfaces; and a third group on the same interface also receives every frame.
     let mut third = open(&ns, "xb", 2, 64);
     ns.run_in(|| std::net::UdpSocket::bind("198.18.0.1:7000").unwrap().send_to(b"away", "198.18.0.2:9").unwrap())
         .unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the back-ends: the contract that all of them keep, and what single kernel back-ends do beyond it.
+//! Tests of the back-ends: the contract of all back-ends, and the further properties of single kernel back-ends.
 
 mod card;
 #[path = "../common/mod.rs"]

@@ -1,4 +1,5 @@
-//! The tester's kernel is kept out of a port: it answers nothing and forwards nothing, while the tester's own frames pass.
+//! The tester's kernel is kept away from a port: it answers nothing and forwards nothing, while the tester's own frames
+//! pass.
 
 use crate::common::{quiet_namespace, sh};
 use port::backend::af_packet::{AfPacketConfig, AfPacketPort};
@@ -22,7 +23,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// A laboratory: the tester's kernel with addresses, routes and forwarding between `xa` and `ya`, and a device whose ends
+/// A test bed: the tester's kernel with addresses, routes and forwarding between `xa` and `ya`, and a device whose ends
 /// of the two cables are `xb` and `yb`.
 struct Laboratory {
     tester: Netns,
@@ -33,7 +34,7 @@ struct Laboratory {
 
 impl Laboratory {
     fn new() -> Laboratory {
-        // Frames of one core's queue are handled in order.
+        // The kernel processes the frames of one core's queue in order.
         port::host::pin(port::host::cores()[0]).unwrap();
         let (tester, device) = (Netns::new().unwrap(), quiet_namespace());
         let far = device.path();
@@ -62,7 +63,7 @@ impl Laboratory {
         Laboratory { tester, device, behind, pool: Pool::single(PoolConfig::umem(1, 4096)).unwrap() }
     }
 
-    /// Everything that a user sees of the interface's configuration.
+    /// Returns the configuration of the interface as the commands show it.
     fn configuration(&self) -> String {
         let line = "ip -d link show xa; ip addr show dev xa; ip route show table all; ip -6 route show table all
                     tc qdisc show dev xa; tc filter show dev xa ingress; tc filter show dev xa egress; ip rule";
@@ -70,15 +71,15 @@ impl Laboratory {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Sends all requests, then a frame of the tester's own on each cable, and returns what the tester's kernel did, in
-    /// words.
+    /// Sends all requests, then one of the tester's own frames on each cable. Returns the reactions of the tester's
+    /// kernel, in words.
     fn reactions(&mut self, own: &mut dyn Port) -> Vec<&'static str> {
         let requests = requests();
         send(&mut self.device, &mut self.pool, &requests);
         let seen = receive(own, &mut self.pool, |all| all.len() == requests.len());
         assert_eq!(seen, requests, "the tester's port sees every frame as it was sent");
-        // The kernel has finished with all frames but the last, which it ignores: its answers are in the queue of this
-        // core, and the tester's own frames come behind them.
+        // The kernel has processed all frames but the last, which it ignores. Its answers are in the queue of this
+        // core, and the tester's own frames follow them.
         let own_frame = ethernet(THERE, 0x88b5, &[0x55; 46]);
         let mut second = AfPacketPort::open(&self.tester, &AfPacketConfig::named("ya"), Clock::calibrated()).unwrap();
         let mut found = Vec::new();
@@ -88,7 +89,7 @@ impl Laboratory {
             assert_eq!(left.pop().as_ref(), Some(&own_frame), "the tester's own frame leaves");
             found.extend(left.iter().map(|frame| in_words(frame)));
         }
-        // Reports of the kernel's multicast groups come unasked; some may have left before the kernel was muted.
+        // The kernel sends reports of its multicast groups at any time; some may have left before the kernel was muted.
         found.retain(|words| *words != REPORT);
         found.sort_unstable();
         found
@@ -99,9 +100,9 @@ impl Laboratory {
     }
 }
 
-/// What the kernel says about its multicast groups at any time.
+/// The kernel's report of its multicast groups, which it sends at any time.
 const REPORT: &str = "multicast listener report";
-/// What the kernel does without [`Mute`].
+/// The kernel's reactions without [`Mute`].
 const ALL: [&str; 7] =
     ["advertisement", "arp reply", "echo reply", "echo reply 6", "forwarded", "reset", "unreachable"];
 
@@ -155,7 +156,7 @@ fn ipv6(to_mac: [u8; 6], to: [u8; 16], message: &[u8]) -> Vec<u8> {
     ethernet(to_mac, 0x86dd, &[head, message].concat())
 }
 
-/// One frame for each reaction of [`ALL`], and a last one without.
+/// Returns one frame for each reaction of [`ALL`], and a last frame that causes none.
 fn requests() -> Vec<Vec<u8>> {
     let arp = [&[0, 1, 8, 0, 6, 4, 0, 1][..], &THERE, &[198, 18, 0, 2], &[0; 6], &[198, 18, 0, 1]].concat();
     let mut ping = vec![8, 0, 0, 0, 0, 1, 0, 1, 1, 2, 3, 4];
@@ -188,7 +189,7 @@ fn in_words(frame: &[u8]) -> &'static str {
         ([8, 0], TCP, _) if frame[47] & 4 != 0 => "reset",
         ([0x86, 0xdd], _, ICMPV6) if frame[54] == 136 => "advertisement",
         ([0x86, 0xdd], _, ICMPV6) if frame[54] == 129 => "echo reply 6",
-        // Behind a hop-by-hop option.
+        // The message follows a hop-by-hop option.
         ([0x86, 0xdd], _, 0) if frame[62] == 143 => REPORT,
         _ => panic!("the tester's kernel sent {frame:02x?}"),
     }
@@ -206,10 +207,10 @@ fn a_muted_kernel_says_nothing_and_the_port_sees_everything() {
     );
     assert_eq!(laboratory.reactions(&mut own), ALL);
     let mute = Mute::attach(&laboratory.tester, "xa", true).unwrap();
-    // Promiscuity is of the socket of the mute, and not a setting of the interface.
+    // The promiscuous mode belongs to the socket of the mute; it is not a setting of the interface.
     assert_eq!(laboratory.configuration(), before.replacen("promiscuity 0", "promiscuity 1", 1));
     assert_eq!(laboratory.reactions(&mut own), [""; 0]);
-    // The kernel's own packets do not leave either; the neighbour is known.
+    // The kernel's own packets do not leave either, although the neighbour is known.
     let socket = laboratory.tester.run_in(|| std::net::UdpSocket::bind("198.18.0.1:0").unwrap()).unwrap();
     let _ = socket.send_to(b"kernel", "198.18.0.2:9");
     assert_eq!(laboratory.reactions(&mut own), [""; 0]);
@@ -218,7 +219,7 @@ fn a_muted_kernel_says_nothing_and_the_port_sees_everything() {
     assert_eq!(laboratory.reactions(&mut own), ALL);
 }
 
-/// Without the ingress hook the kernel answers nothing on this interface, but still forwards to others.
+/// Without the ingress hook the kernel sends no answer on this interface, but still forwards to other interfaces.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn only_the_ingress_hook_ends_forwarding() {
@@ -228,7 +229,7 @@ fn only_the_ingress_hook_ends_forwarding() {
     assert_eq!(laboratory.reactions(&mut own), ["forwarded"]);
 }
 
-/// Frames of XDP sockets pass a muted interface, and frames that no socket takes do not reach the kernel.
+/// Frames of XDP sockets pass a muted interface, and frames that no socket selects do not reach the kernel.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn xdp_sockets_work_on_a_muted_interface() {
@@ -240,7 +241,7 @@ fn xdp_sockets_work_on_a_muted_interface() {
             let pool = std::slice::from_mut(pool);
             AfXdpPort::open(&laboratory.tester, &config, Clock::calibrated(), pool).unwrap().remove(0)
         };
-        // Only ARP goes to this socket.
+        // This socket selects only ARP.
         let arp = Condition::equals(12, Width::Two, 0x0806);
         let mut own = open(Select { any_of: vec![vec![arp]] }, &mut pool);
         let _mute = Mute::attach(&laboratory.tester, "xa", true).unwrap();
@@ -260,7 +261,7 @@ fn xdp_sockets_work_on_a_muted_interface() {
     }
 }
 
-/// The process of the test below. As a test of its own it does nothing.
+/// The process that the next test starts. Run as a test, it does nothing.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn holds_until_it_is_killed() {

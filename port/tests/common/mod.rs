@@ -1,5 +1,5 @@
-//! What the tests and examples that use the kernel share: namespaces with cables or a forwarding DUT in them,
-//! and frames that such a DUT forwards. Everything is anonymous and vanishes with the process.
+//! Shared parts of the tests and examples that use the kernel: namespaces with cables or a forwarding DUT, and frames
+//! that such a DUT forwards. The namespaces are unnamed and vanish with the process.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use port::netns::{Netns, Sight};
@@ -9,20 +9,20 @@ pub(crate) const DUT_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0,
 /// Ethernet addresses of the tester: left and right.
 pub(crate) const OWN_MAC: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
 
-/// Run one command line in a namespace and insist on its success.
+/// Runs one command line in a namespace and panics if it fails.
 pub(crate) fn sh(ns: &Netns, line: &str) {
     let output = ns.command("sh", Sight::NetworkAndSysfs).args(["-ec", line]).output().expect("sh runs");
     assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A namespace in which nothing speaks unasked: no IPv6 on new interfaces.
+/// Makes a namespace whose kernel sends no unsolicited frames: new interfaces have no IPv6.
 pub(crate) fn quiet_namespace() -> Netns {
     let ns = Netns::new().expect("a network namespace");
     sh(&ns, "sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
     ns
 }
 
-/// A namespace with a cable `xa`-`xb` of `queues` queues.
+/// Makes a namespace with a cable `xa`-`xb` of `queues` queues.
 pub(crate) fn cable(queues: usize) -> Netns {
     let ns = quiet_namespace();
     let q = format!("numtxqueues {queues} numrxqueues {queues}");
@@ -30,8 +30,8 @@ pub(crate) fn cable(queues: usize) -> Netns {
     ns
 }
 
-/// Make the namespace forward between `left` and `right`, which exist: 198.18.0.0/24 and 198.19.0.0/24, the
-/// tester being .2 on both.
+/// Makes the namespace forward between the existing interfaces `left` and `right`: 198.18.0.0/24 and 198.19.0.0/24. The
+/// tester is .2 on both.
 pub(crate) fn forward(ns: &Netns, left: &str, right: &str) {
     sh(ns, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
     for (side, name) in [left, right].into_iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn forward(ns: &Netns, left: &str, right: &str) {
     }
 }
 
-/// A UDP frame of `len` bytes from the left tester to the right one, carrying `sequence` and a pattern.
+/// Returns a UDP frame of `len` bytes from the left side of the tester to the right, with `sequence` and a pattern.
 pub(crate) fn udp_frame(sequence: u32, len: usize) -> Vec<u8> {
     let mut f = Vec::with_capacity(len);
     f.extend(DUT_MAC[0]);
