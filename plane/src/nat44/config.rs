@@ -336,8 +336,8 @@ impl Config {
         if self.mapping == Mapping::AddressAndPortDependent && self.filtering != Filtering::AddressAndPortDependent {
             return bad(
                 "filtering",
-                "address-and-port-dependent mapping shares an outside port between customers, so nobody knows whose a \
-                 packet from elsewhere is: choose address-and-port-dependent filtering",
+                "address-and-port-dependent mapping shares an outside port between customers, so a packet from a new \
+                 remote endpoint belongs to no single customer: choose address-and-port-dependent filtering",
             );
         }
         if self.sessions == 0 || self.sessions_per_worker(workers) >= crate::table::MOST {
