@@ -203,7 +203,7 @@ impl<K: Key> Customers<K> {
 
     #[cold]
     fn add(&mut self, hash: u64, key: K) -> Option<u32> {
-        debug_assert!(key != K::NOBODY, "nobody is no customer");
+        debug_assert!(key != K::NOBODY, "this key stands for no customer");
         let e = self.slab.take(key)?;
         self.index.insert(hash, e);
         Some(e)
@@ -420,7 +420,7 @@ mod tests {
             assert_eq!((c.customer(*n), c.known(key(i as u32))), (Some(key(i as u32)), Some(*n)));
             assert_eq!(c.number(key(i as u32)), Some(*n));
         }
-        assert_eq!((c.number(1), c.len()), (None, 10_000), "full: refused, and nobody is pushed out");
+        assert_eq!((c.number(1), c.len()), (None, 10_000), "full: refused, and no customer is removed");
         assert_eq!(c.customer(given[0] - 1), None);
         c.clear();
         assert_eq!((c.len(), c.customer(given[5]), c.known(key(5))), (0, None, None));

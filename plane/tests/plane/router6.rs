@@ -64,7 +64,7 @@ fn the_sender_learns_why_a_packet_was_dropped() {
         assert_eq!(bed.count(counter), 1);
     }
     assert_eq!(bed.send(Side::Customer, &datagram(64, MTU - 48)).len(), 1, "as large as the link carries");
-    // Nobody is told about an error (RFC 4443, section 2.4 e.1); an echo is none.
+    // No error is sent about an ICMPv6 error (RFC 4443, section 2.4 e.1), but one is sent about an echo.
     let error = icmp(HOST, SERVER, 3, 0, [0; 4], &[0; 48]);
     let echo = icmp(HOST, SERVER, 128, 0, [0, 1, 0, 1], &[0; 8]);
     for (mut packet, told) in [(error, 0), (echo, 1)] {

@@ -463,8 +463,8 @@ fn sizes_limits_and_mtus_are_those_of_the_methodology() {
     assert_eq!(growth(nat44(&one_customer(64), pool())), [0, 0]);
 }
 
-/// Connection i is number perm(i) of all flows (METHODOLOGY.md, which connections): with few connections nobody is left out, and no
-/// port range is narrower than the report says.
+/// Connection i is number perm(i) of all flows (METHODOLOGY.md, which connections): with few connections every
+/// subscriber has some, and no port range is narrower than the report says.
 #[test]
 fn few_connections_are_spread_over_all_flows() {
     let bed = Bed { connections: 1500, ..consecutive(64) };

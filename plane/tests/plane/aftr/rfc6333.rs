@@ -124,7 +124,7 @@ fn section_8_2_icmp_queries_and_errors() {
 fn errors_of_one_inside_host_about_anothers_packets() {
     let router = ip("192.168.1.1");
     let mut g = aftr(&config());
-    // Somebody else's first, so that numbers are not in a row.
+    // Another customer's session comes first, so that the numbers are not consecutive.
     map(&mut g, b4(2), (HOST, 5000));
     let outside = map(&mut g, b4(1), (HOST, 5000));
     let arrived = unwrap(&g.back(&udp((REMOTE, 80), outside))).2;
@@ -138,8 +138,8 @@ fn errors_of_one_inside_host_about_anothers_packets() {
     assert_eq!(quote_of(&e).to, outside);
 }
 
-/// Customers' addresses may look like numbers of the inner link. What an error quotes is looked up behind the softwire that
-/// it comes out of, so nobody can end or slow down another customer's sessions.
+/// Customers' addresses may look like numbers of the inner link. The AFTR looks up a quoted packet behind the softwire
+/// from which the error came, so a customer can neither end nor slow down another customer's sessions.
 #[test]
 fn errors_about_another_softwires_customer_are_dropped() {
     let mut g = aftr(&config());

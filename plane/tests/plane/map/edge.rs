@@ -271,7 +271,7 @@ fn rfc792_errors_of_the_tunnel_quote_the_identification_that_the_customer_gave()
         let mut c = whose(shared);
         c.mesh = domain();
         let mut ce = c.map_e();
-        // Port 80 of the address is nobody's. The first packet opens a session, the second is of one.
+        // No customer has port 80 of the address. The first packet opens a session, the second belongs to it.
         let frame = identified([192, 0, 2, 19], 80, b"to nobody");
         for _ in 0..2 {
             quotes_as_sent(&mut ce, &frame, "tunnel.outside-port-set");

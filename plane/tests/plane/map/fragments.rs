@@ -217,7 +217,7 @@ fn a_first_fragment_for_nobody_takes_the_others_with_it() {
     assert!(r.count(Event::IcmpSent) <= errors + 1, "later fragments are not answered");
 }
 
-/// Where nobody shares, nothing waits: a customer with a prefix of its own.
+/// Fragments to an address that is not shared do not wait for the first: a customer with its own prefix.
 #[test]
 fn fragments_of_a_whole_address_need_no_first() {
     let mut r = Relay::new(2, |_| {});

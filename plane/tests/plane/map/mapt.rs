@@ -154,7 +154,8 @@ fn rfc7599_9_icmp_errors_by_the_quoted_packet() {
 fn rfc7599_8_3_errors_about_other_customers_are_not_believed() {
     let mut b = br();
     let sent = b.pass(false, &udp4(("10.2.3.4", 80), ("192.0.2.18", 1232)));
-    // Who shares the address, who has its own, and nobody in the customer's prefix.
+    // A customer that shares the address, one with its own address, and an address of no customer in the customer's
+    // prefix.
     for from in [NEIGHBOUR, SHARING, WHOLE, "2001:db8:12:3400::1", "2001:db8:12:3401:0:c000:212:34"] {
         let answer = b.ended(true, &unreachable(from, REMOTE, &sent), "spoofed-source");
         assert_eq!(answer, None, "no errors about errors");

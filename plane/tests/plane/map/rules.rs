@@ -57,7 +57,7 @@ fn appendix_a_example_1_shared_address() {
 fn appendix_a_example_2_br() {
     let m = rule("2001:db8::/40", "192.0.2.0/24", 16).prepare().unwrap();
     assert_eq!(end(&m, "192.0.2.18", 1232), Ok(v6("2001:db8:0012:3400:0000:c000:0212:0034")));
-    assert_eq!(end(&m, "192.0.2.18", 1023), Err(Event::OutsidePortSet), "with offset 6 nobody has ports below 1024");
+    assert_eq!(end(&m, "192.0.2.18", 1023), Err(Event::OutsidePortSet), "with offset 6 no set has ports below 1024");
     assert_eq!(
         m.customer_id(v4("192.0.2.18"), None),
         Err(Event::OutsidePortSet),

@@ -1,5 +1,5 @@
-//! Packets that nobody should send, and properties that hold for all packets: nothing panics, nothing grows beyond
-//! its bound, every drop has one name, and what goes out comes back as it was.
+//! Invalid and forged packets, and properties that hold for all packets: the gateway does not panic, no table exceeds
+//! its limit, every drop has one counter, and translation is reversed on the way back.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;
@@ -45,7 +45,7 @@ fn each_fault_has_its_name() {
     for martian in [[0, 0, 0, 1], [127, 0, 0, 1], [169, 254, 1, 1], [224, 0, 0, 5], [240, 0, 0, 1], [255; 4]] {
         g.dropped(Customer, &from_to(martian.into(), REMOTE), "martian-source");
     }
-    // The gateway's own addresses, of which one is inside; nothing is kept of them, and nobody is told.
+    // The gateway's own addresses, of which one is inside: such packets leave no state and cause no ICMP error.
     for own in [ip("10.255.255.1"), ip("192.0.2.254")] {
         for to in [REMOTE, own] {
             g.dropped(Customer, &from_to(own, to), "martian-source");
@@ -87,7 +87,8 @@ fn what_is_not_ipv4_or_is_for_the_gateway_is_local() {
     assert_eq!(g.count("local"), 3);
 }
 
-/// RFC 6146, section 5.3, and RFC 6888, REQ-5: whoever invents sources can fill neither the table nor a customer's quota.
+/// RFC 6146, section 5.3, and RFC 6888, REQ-5: packets with forged sources can fill neither the table nor a customer's
+/// quota.
 #[test]
 fn strangers_fill_a_part_of_the_table_only() {
     let mut c = config();
@@ -104,7 +105,7 @@ fn strangers_fill_a_part_of_the_table_only() {
     }
     g.back(&udp(stranger(7), outside));
     g.back(&udp((REMOTE, 80), outside));
-    // The quota is still the customer's, and the table everybody's.
+    // The customer's quota and the table still have room.
     for port in 1..=3 {
         g.map((A, 5000), (REMOTE, 1000 + port));
     }
@@ -112,12 +113,12 @@ fn strangers_fill_a_part_of_the_table_only() {
         g.map(([10, 0, 7, host], 5000), (REMOTE, 80));
     }
     assert_eq!(g.entries().0, 304);
-    // An answer makes room for the next stranger, and is the last that the quota allows.
+    // An answer makes room for the next unsolicited session, and is the last that the quota allows.
     g.out(&udp((A, 5000), stranger(7)));
     g.back(&udp(stranger(3000), outside));
     g.dropped(Internet, &udp(stranger(3001), outside), "outside-share-full");
     g.refused(Customer, &udp((A, 5000), stranger(8)), "quota");
-    // Strangers' sessions end like all others.
+    // Unanswered sessions time out like all others.
     g.wait(400);
     g.idle(100);
     assert_eq!(g.entries(), (0, 0));
@@ -349,7 +350,7 @@ fn check_batch(g: &mut Gateway, from: Side, frames: &[Vec<u8>]) {
     let now = g.now;
     g.workers[0].process(now, from, &mut batch, &mut verdicts, &mut made);
     assert!(total(g) >= before + frames.len() as u64, "every packet is counted");
-    assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))), "with one worker nobody hands over");
+    assert!(verdicts.iter().all(|v| !matches!(v, Verdict::HandOver(_))), "one worker hands over nothing");
     assert!(made.handed.is_empty());
 }
 
@@ -385,7 +386,7 @@ proptest! {
         }
     }
 
-    /// What goes out and is answered comes back to whoever sent it, octet for octet but TTL and checksums.
+    /// The answer to an outbound packet reaches the sender of that packet, unchanged but for TTL and checksums.
     #[test]
     fn translation_is_undone_on_the_way_back(
         per_connection: bool,

@@ -104,7 +104,8 @@ fn identifications_of_fragments_are_of_the_set() {
     assert!(out.len() == 2 && out.iter().all(|(_, f)| id(f) == id(&out[0].1) && ROWS.contains(id(f))));
 }
 
-/// The same for whole packets: whoever cuts them later, such as the translator behind this NAT, knows nothing of the others.
+/// The same for whole packets, because a later device that fragments them, such as the translator behind this NAT, does
+/// not know the identifications of other customers.
 #[test]
 fn identifications_of_what_may_be_cut_later_are_of_the_set() {
     for workers in [1, 2] {
@@ -121,7 +122,7 @@ fn identifications_of_what_may_be_cut_later_are_of_the_set() {
         let mut whole = udp((A, 5000), (REMOTE, 80));
         whole[18..20].copy_from_slice(&[0x12, 0x34]);
         set_df(&mut whole);
-        assert_eq!(id(&g.out(&whole)), 0x1234, "nobody cuts it");
+        assert_eq!(id(&g.out(&whole)), 0x1234, "a packet with DF is never fragmented");
     }
 }
 

@@ -274,7 +274,7 @@ fn rfc4787_req9_hairpinning_obeys_the_filter_and_the_switch() {
     g.dropped(Customer, &udp((A, 5000), b), "hairpin-off");
 }
 
-/// What a packet says of addresses is nobody's business but its receiver's, and opens nothing.
+/// Addresses in the payload are not translated and open no session.
 #[test]
 fn rfc4787_req10_there_is_no_alg() {
     let mut g = with(|_| {});
@@ -471,7 +471,7 @@ fn rfc4787_req14_identifications_of_customers_are_told_apart() {
     assert_ne!(cut(A), cut(B), "nor where the NAT itself cuts");
 }
 
-/// Fragments that lead to nothing displace each other, whoever sends them.
+/// Fragments of incomplete datagrams displace each other, whichever host sends them.
 #[test]
 fn rfc4787_req14a_a_full_store_stops_nobody() {
     let payload = [1; 64];

@@ -149,7 +149,7 @@ fn rfc5382_req5_closed_and_reset_connections_are_transitory() {
     }
 }
 
-/// Neither command nor answer is touched, and the connection that they announce is one that nobody expects.
+/// Neither command nor answer is changed, and the connection that they announce is unsolicited.
 #[test]
 fn rfc5382_req6_there_is_no_alg() {
     let mut g = gateway(config());

@@ -138,7 +138,7 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
         let mut g = gateway(c);
         let outside: Vec<_> = (0..500).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
         for p in 0..100 {
-            // a: dropped, b: answered (within the rate limit), d: nobody is pushed out.
+            // a: dropped; b: an ICMP error is sent (within the rate limit); d: no session is removed.
             g.send(Customer, &udp((B, 5000 + p), (REMOTE, 80)));
         }
         assert_eq!(g.count("table-full"), 100);
@@ -151,7 +151,8 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
     }
 }
 
-/// Room for the session of a stranger is made of sessions whose time is over, perhaps of the mapping that it was sent to.
+/// To make room for an unsolicited session, the NAT removes sessions that have timed out, possibly those of the mapping
+/// to which the packet was sent.
 #[test]
 fn rfc6888_req11_a_mapping_that_ends_when_room_is_made_admits_no_stranger() {
     let mut g = with(|c| c.sessions = 4);

@@ -200,7 +200,7 @@ fn rfc6888_req4_static_mappings_take_no_ports_of_a_quota() {
     g.refused(Customer, &udp((A, 6001), (REMOTE, 80)), "quota");
     g.map((A, 5353), (REMOTE, 81));
     g.refused(Customer, &udp((A, 5353), (REMOTE, 82)), "quota");
-    // What strangers open counts when it is answered.
+    // An unsolicited session counts once it is answered.
     g.back(&udp((OTHER, 999), (POOL, 53)));
     g.refused(Customer, &udp((A, 5353), (OTHER, 999)), "quota");
     g.wait(400);

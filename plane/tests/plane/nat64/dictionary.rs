@@ -1,4 +1,4 @@
-//! The dictionary of customers inside a NAT64: bounded, and numbers come back when nobody needs them.
+//! The dictionary of customers inside a NAT64: it is bounded, and releases numbers that are no longer used.
 
 use crate::nat64::set_up::*;
 use plane::Side::Customer;

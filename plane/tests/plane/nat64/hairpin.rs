@@ -28,7 +28,7 @@ fn tcp_from_one_customer_to_another() {
     assert_eq!((answer.from, answer.to), ((x(b.0), b.1), (A, 5000)));
 }
 
-/// RFC 5382, REQ-4, and RFC 6146, section 3.5.2.2: no customer waits for an answer longer than a stranger does.
+/// RFC 5382, REQ-4, and RFC 6146, section 3.5.2.2: a customer gets the error as soon as a remote host does.
 #[test]
 fn an_unsolicited_syn_is_answered_after_six_seconds() {
     for workers in 1..=3 {

@@ -40,7 +40,7 @@ fn the_packet_of_the_page() {
     frame.extend(hex("20010002000000000000000000000002 200100020000006400000000c6130002"));
     frame.extend(hex("1388 0050 000c e176 01020304"));
     let mut out = g.out(&frame);
-    // The identification is the only octets that nobody can foresee.
+    // Only the identification, and with it the header checksum, cannot be predicted.
     out[18..20].copy_from_slice(&[0x12, 0x34]);
     out[24..26].copy_from_slice(&[0xdd, 0x6f]);
     let want = hex("4500 0020 1234 0000 3f11 dd6f c6130001 c6130002 1388 0050 000c 5bce 01020304");

@@ -189,7 +189,7 @@ fn datagrams_without_checksum_wait_no_longer_than_their_time() {
         assert_eq!(g.send_all(Internet, &[]), []);
         assert_eq!(g.count("translate.fragment-late"), 0);
         g.wait(2);
-        assert_eq!(g.send_all(Internet, &[]), [], "nobody is told");
+        assert_eq!(g.send_all(Internet, &[]), [], "no ICMP error is sent");
         assert_eq!(g.count("translate.fragment-late"), 2);
     }
 }

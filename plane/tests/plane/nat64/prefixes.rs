@@ -117,7 +117,7 @@ fn a_session_that_is_over_takes_no_binding() {
     assert_eq!(g.entries(), (0, 0));
 }
 
-/// No stranger opens a session that the customer could not tell from one that it has.
+/// No remote host opens a session that the customer could not distinguish from an existing one.
 #[test]
 fn a_stranger_cannot_double_a_session() {
     let mut g = nat64(&three());

@@ -100,7 +100,7 @@ fn every_worker_knows_static_entries() {
                 if i < 5 {
                     assert_eq!(judge(&g.pass(Customer, Customer, &sent)).to, inside);
                 }
-                // Fragments of a stranger.
+                // Fragments from a remote host without a session.
                 let parts = fragments(&udp_with((OTHER, 999), outside, 64, &[7; 100]), &[48], i);
                 let out: Vec<_> = parts.iter().flat_map(|p| g.send(Internet, p)).map(|o| o.1).collect();
                 assert_eq!(judge(&reassemble(&out)).to, inside);

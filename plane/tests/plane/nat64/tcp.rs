@@ -89,7 +89,7 @@ fn v4_init_through_a_binding() {
     let mut g = nat64(&config());
     out(&mut g, "S");
     let third = (OTHER, 99);
-    // Endpoint-independent filtering: somebody else may open a connection to the same end point.
+    // Endpoint-independent filtering: another remote host may open a connection to the same endpoint.
     assert_eq!(g.seen_back(&tcp(third, OUTSIDE, "S")).to, CUSTOMER);
     assert_eq!(g.entries(), (2, 1));
     let seen = g.seen_out(&tcp(CUSTOMER, (x(OTHER), 99), "SA"));

@@ -211,7 +211,7 @@ fn a_customer_may_have_the_address_of_a_remote_host_as_its_number() {
     assert_eq!(outside, (POOL, 5000));
     let seen = g.seen_back(&INTERNET.arriving(&udp((host, 80), outside)));
     assert_eq!((seen.from, seen.to), ((x(host), 80), (A, 5000)));
-    // Nor can a stranger reach a customer by its number.
+    // A remote host cannot reach a customer by its number, either.
     g.dropped(Internet, &udp((REMOTE, 80), (host, 5000)), "nat44.not-pool");
     let about = g.out(&udp((A, 5000), (x(REMOTE), 80)));
     let error = error(host, POOL, 3, 3, &about, 28);

@@ -1,4 +1,5 @@
-//! What is full refuses and pushes nobody out; who may send what.
+//! Limits of the tables: a full table refuses new entries and removes none. Also the sources from which customers may
+//! send.
 
 use crate::natxy::bench::*;
 use plane::Pool6;
@@ -39,7 +40,7 @@ fn remote_addresses() {
     let mut g = nat66(&c);
     let outside = (0..10).fold((A, 0), |_, i| g.map((A, 5000), (host(7, i + 1), 80)));
     full(&mut g, &udp((A, 5000), (host(7, 99), 80)), "remotes-full");
-    // A stranger has no room, either, and is told nothing.
+    // There is no room for an unsolicited remote host, either, and it gets no ICMP error.
     g.dropped(Internet, &udp((host(7, 98), 80), outside), "remotes-full");
     assert_eq!(g.reached((host(7, 3), 80), outside), (A, 5000));
 }
@@ -53,7 +54,7 @@ fn sessions() {
         g.map((A, 5000 + i), (REMOTE, 80));
     }
     full(&mut g, &udp((A, 6000), (host(7, 99), 80)), "table-full");
-    assert_eq!(g.workers[0].known(), [1, 1], "nobody gets a number for a session that cannot be");
+    assert_eq!(g.workers[0].known(), [1, 1], "a session that is refused assigns no number");
 }
 
 /// RFC 6888, REQ-4 and REQ-5: a subscriber is a prefix, whatever addresses it uses of it (RFC 8981).

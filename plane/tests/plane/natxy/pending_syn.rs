@@ -26,7 +26,7 @@ fn an_unsolicited_syn_is_answered_after_six_seconds() {
     let answer = &answers[0].1;
     assert_eq!((icmp_type(answer), judge(answer).from.0, judge(answer).to.0), ((1, 4), RIGHT.into(), REMOTE));
     assert_eq!((quote_of(answer).from, quote_of(answer).to), ((REMOTE, 80), (POOL, 5000)));
-    assert_eq!(g.workers[0].known(), [1, 1], "the stranger has no number");
+    assert_eq!(g.workers[0].known(), [1, 1], "the unsolicited remote host has no number");
 }
 
 #[test]

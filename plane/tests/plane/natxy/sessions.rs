@@ -21,7 +21,7 @@ fn endpoint_independent_mapping_and_filtering() {
     let mut g = nat66(&config());
     let outside = g.map((A, 5000), (REMOTE, 80));
     assert_eq!(g.map((A, 5000), (OTHER, 81)), outside);
-    assert_eq!(g.reached((ip("2001:db8:9::9"), 9), outside), (A, 5000), "a stranger");
+    assert_eq!(g.reached((ip("2001:db8:9::9"), 9), outside), (A, 5000), "an unsolicited remote host");
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn address_dependent_filtering() {
     let outside = g.map((A, 5000), (REMOTE, 80));
     g.dropped(Internet, &udp((OTHER, 80), outside), "filtered");
     assert_eq!(g.reached((REMOTE, 81), outside), (A, 5000));
-    assert_eq!(g.workers[0].known(), [1, 1], "the stranger has no number");
+    assert_eq!(g.workers[0].known(), [1, 1], "the filtered remote host has no number");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn sessions_end_and_numbers_come_back() {
     g.dropped(Internet, &udp((REMOTE, 80), outside), "no-session");
 }
 
-/// A session that a stranger opened keeps the stranger's number, although no customer ever sent there.
+/// A session that a remote host opened keeps the number of this host, although no customer ever sent to it.
 #[test]
 fn numbers_of_strangers_live_as_long_as_their_sessions() {
     let mut c = config();

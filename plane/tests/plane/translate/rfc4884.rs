@@ -4,7 +4,7 @@
 use crate::translate::bed::*;
 use crate::translate::packets::*;
 
-/// An extension structure with one object; nobody here looks into it.
+/// An extension structure with one object, which the translator does not read.
 const EXTENSION: [u8; 16] = [0x20, 0, 0x12, 0x34, 0, 12, 1, 1, 0, 1, 2, 3, 4, 5, 6, 7];
 
 /// A quote brought to `len` octets, and the extension behind it.

@@ -445,7 +445,8 @@ fn each_fault_has_its_name() {
     b.dropped(false, &with4(fragments4(&udp4(&[1; 64]), &[32])[1].clone(), 20, &[0x1f, 0xff]), "bad-length");
 }
 
-/// RFC 8200, section 4.5: a fragment that others follow ends with a whole block of eight octets, or nobody could put the datagram together.
+/// RFC 8200, section 4.5: the length of every fragment but the last is a multiple of eight octets; otherwise the
+/// datagram could not be reassembled.
 #[test]
 fn rfc8200_4_5_a_fragment_that_others_follow_has_whole_blocks() {
     let mut b = bed(|_| {});

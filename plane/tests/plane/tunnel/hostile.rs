@@ -1,5 +1,5 @@
-//! Packets that nobody should send, and properties that hold for all: nothing panics, nothing grows beyond its bound,
-//! every packet is counted, and what goes in comes out as it was.
+//! Invalid and forged packets, and properties that hold for all packets: the gateway does not panic, no store exceeds
+//! its limit, every packet is counted, and decapsulation reverses encapsulation.
 
 use crate::tunnel::end::*;
 use crate::tunnel::packets::*;
@@ -56,8 +56,8 @@ fn each_fault_has_its_name() {
     end.dropped(true, &broken(&f6, 0, 3), "link-multicast");
     end.dropped(true, &broken(&f6, 14, 0x45), "bad-ip-header");
     end.dropped(true, &broken(&f6, 22, 0xff), "martian-source");
-    // What claims to come from this end itself would go round (RFC 2473, sections 4.1.2 and 7): from the end of the softwire or the
-    // gateway's own address, over IPv4 too; and nobody is told.
+    // A packet with a source of this end itself would loop (RFC 2473, sections 4.1.2 and 7): the address of the
+    // softwire's end, or the gateway's own address, over IPv4 too. It causes no ICMP error.
     for own in [PE, OWN6] {
         end.dropped(true, &wrapped(own, PE, &udp((SHARED, PORT), (REMOTE, 80), b"hello")), "martian-source");
         end.dropped(true, &wrapped(own, PE, &udp((SHARED, 1), (REMOTE, 80), b"hello")), "martian-source");

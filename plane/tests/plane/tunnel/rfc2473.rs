@@ -284,7 +284,7 @@ fn the_one_tunnel_learns_its_path_mtu() {
     let large = udp((CUSTOMER, 5000), (REMOTE, 80), &[7; 1432]);
     let too_big = |about: &[u8], mtu| frame6(&icmp6("2001:db8::99", B4, 2, 0, mtu, &about[14..1200]));
     let about = end.enter(&large);
-    // Nobody has less than 1280, and nobody more than the link.
+    // Values below 1280 octets or above the link's MTU are ignored.
     for mtu in [1279, 0, 9000] {
         end.send(plane::Side::Internet, &too_big(&about, mtu));
         end.enter(&large);
@@ -294,7 +294,7 @@ fn the_one_tunnel_learns_its_path_mtu() {
     assert_eq!((out.len(), joined(&out, 1400)), (2, one_hop(&large)));
     let told = end.refused(false, &frame4(&df(large.clone())), "too-big");
     assert_eq!(parts_of_icmp(&bare(&told)).2, 1360);
-    // It does not grow again by a word of anybody's, but by itself.
+    // No later error raises the MTU; only time does.
     end.send(plane::Side::Internet, &too_big(&about, 1450));
     end.wait(599);
     assert_eq!(end.enter_all(std::slice::from_ref(&large)).len(), 2);
@@ -302,7 +302,7 @@ fn the_one_tunnel_learns_its_path_mtu() {
     end.enter(&large);
 }
 
-/// Whoever does not know the tunnel cannot talk about it.
+/// An error must quote a packet of the tunnel.
 #[test]
 fn errors_about_no_tunnel_are_not_believed() {
     let mut end = End::b4(|_| {});

@@ -16,7 +16,7 @@ pub(super) const WHOLE_B4: &str = "2001:2:0:100::b9";
 /// Ports of B4 (PSID 5) and of OTHER_B4 (PSID 6), of 1,024 each.
 pub(super) const PORT: u16 = (5 << 10) + 77;
 pub(super) const OTHER_PORT: u16 = (6 << 10) + 77;
-/// A port of nobody.
+/// A port that no softwire has.
 const FREE_PORT: u16 = 7 << 10;
 
 pub(super) fn softwire(b4: &str, ipv4: [u8; 4], psid: u16, len: u8) -> Softwire {
@@ -171,7 +171,7 @@ fn customers_reach_each_other() {
         assert_eq!((src.to_string(), dst.to_string(), inner), (PE.into(), b4.into(), one_hop(&p)));
     }
     assert_eq!((end.count("hairpinned"), end.count("ipv6-to-ipv4")), (4, 0));
-    // To nobody, and from the wrong one.
+    // To an unassigned port, and from the wrong softwire.
     let p = udp((SHARED, PORT), (SHARED, FREE_PORT), b"hello");
     let error = unwrapped(&end.refused(true, &wrapped(B4, PE, &p), "unknown-softwire")).2;
     assert_eq!(parts_of_icmp(&error), (3, 1, 0, p));

@@ -209,8 +209,8 @@ proptest! {
     }
 }
 
-/// RFC 7596, section 6.2: the lwAFTR is no lwB4 of its own, by whichever of its addresses; and the gateway's IPv4 address is nobody
-/// else's, since what is sent to it never gets into a tunnel. A table that is changed knows them, too.
+/// RFC 7596, section 6.2: no softwire may have one of the lwAFTR's own addresses, or the gateway's IPv4 address,
+/// because packets to it never enter a tunnel. This also holds for changes of a table.
 #[test]
 fn no_softwire_has_an_address_of_the_gateway() {
     let own4 = Ipv4Addr::new(192, 0, 2, 254);
