@@ -85,7 +85,8 @@ impl MyTurn {
         }
     }
 
-    /// Takes the interfaces of the scenario's bed, until this is dropped. No other process uses those that natmeter makes.
+    /// Locks the interfaces of the scenario's test bed until this value is dropped. Interfaces that natmeter makes
+    /// itself need no lock, because no other process uses them.
     ///
     /// # Errors
     /// As [`MyTurn::wait_for`].
