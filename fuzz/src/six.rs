@@ -5,7 +5,8 @@ use crate::build::{self, CUSTOMER, Draft, INTERNET};
 use crate::checksum::{self, Ipv4};
 use arbitrary::Arbitrary;
 
-/// An address of a list that means something to the gateway under test, its last octet changed; or anybody's.
+/// An address from a list of addresses that the gateway under test knows, possibly with another last octet; or any
+/// address.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Host6 {
     /// The address at this place of the list, modulo its length; bit 0 of the second value inverts the lowest bit.
