@@ -1,0 +1,200 @@
+//! The files of a crate import each other in one direction only. A module and the files of its own folder are one thing, and
+//! may use each other.
+
+use proc_macro2::{TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// A path of names: of a module from the crate's root, or as the source has it.
+type Names = Vec<String>;
+
+/// What a file names.
+#[derive(Default)]
+struct Named {
+    paths: Vec<Names>,
+    /// Paths that the file exports under a name of its own module.
+    exports: Vec<(String, Names)>,
+}
+
+#[test]
+fn files_import_each_other_one_way() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut circles = Vec::new();
+    for entry in fs::read_dir(workspace).unwrap() {
+        let root = entry.unwrap().path().join("src");
+        if root.parent().unwrap().join("Cargo.toml").is_file() && root.is_dir() {
+            let mut files = BTreeMap::new();
+            read(&root, &Names::new(), &mut files);
+            circles.extend(self::circles(&edges(&files)).into_iter().map(|line| format!("{}: {line}", root.display())));
+        }
+    }
+    assert!(circles.is_empty(), "files that import each other in a circle:\n{}", circles.join("\n"));
+}
+
+/// Reads the modules below a folder, without those of tests.
+fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let inner = || module.iter().cloned().chain([stem.clone()]).collect::<Names>();
+        if stem == "tests" {
+            continue;
+        }
+        if path.is_dir() {
+            read(&path, &inner(), files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let of = if ["lib", "main", "mod"].contains(&stem.as_str()) { module.clone() } else { inner() };
+            let source: TokenStream = fs::read_to_string(&path).unwrap().parse().unwrap();
+            let mut words = Vec::new();
+            flatten(source, &mut words);
+            let named = files.entry(of).or_default();
+            let mut rest = &words[..];
+            while !rest.is_empty() {
+                rest = next(rest, named);
+            }
+        }
+    }
+}
+
+/// The words of a source, without the items that only tests compile.
+fn flatten(source: TokenStream, words: &mut Vec<String>) {
+    let mut is_for_tests = false;
+    for token in source {
+        match token {
+            TokenTree::Group(group) if is_for_tests => {
+                is_for_tests = group.delimiter() != proc_macro2::Delimiter::Brace;
+            }
+            TokenTree::Group(group) => {
+                let text = group.to_string();
+                is_for_tests = text.replace(' ', "") == "[cfg(test)]";
+                let is_brace = group.delimiter() == proc_macro2::Delimiter::Brace;
+                words.push(if is_brace { "{" } else { "(" }.to_owned());
+                flatten(group.stream(), words);
+                words.push(if is_brace { "}" } else { ")" }.to_owned());
+            }
+            TokenTree::Punct(punct) if is_for_tests => is_for_tests = punct.as_char() != ';',
+            _ if is_for_tests => {}
+            other => words.push(other.to_string()),
+        }
+    }
+}
+
+/// Notes what the next words name, and returns the words after them.
+fn next<'a>(words: &'a [String], named: &mut Named) -> &'a [String] {
+    match words {
+        [word, rest @ ..] if word == "use" => {
+            let mut paths = Vec::new();
+            let rest = tree(rest, &Names::new(), &mut paths);
+            named.exports.extend(paths.iter().cloned());
+            named.paths.extend(paths.into_iter().map(|(_, path)| path));
+            rest
+        }
+        [word, colon, ..] if word.starts_with(|c: char| c.is_alphabetic()) && colon == ":" => {
+            let (path, rest) = path(words);
+            named.paths.push(path);
+            rest
+        }
+        words => &words[1..],
+    }
+}
+
+/// The path at the head of some words, and the words after it.
+fn path(mut words: &[String]) -> (Names, &[String]) {
+    let mut names = Names::new();
+    while let [name, rest @ ..] = words {
+        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            break;
+        }
+        names.push(name.clone());
+        words = rest;
+        match words {
+            [a, b, rest @ ..] if a == ":" && b == ":" => words = rest,
+            _ => break,
+        }
+    }
+    (names, words)
+}
+
+/// The paths of a `use`, each with the name that it gets, and the words after it.
+fn tree<'a>(words: &'a [String], before: &Names, paths: &mut Vec<(String, Names)>) -> &'a [String] {
+    let (names, mut rest) = path(words);
+    let mut full: Names = before.iter().cloned().chain(names).collect();
+    if full.last().is_some_and(|last| last == "self") && full.len() > 1 {
+        full.pop();
+    }
+    match rest {
+        [open, inner @ ..] if open == "{" => {
+            rest = inner;
+            while rest.first().is_some_and(|word| word != "}") {
+                rest = tree(rest, &full, paths);
+                rest = rest.strip_prefix(&[",".to_owned()]).unwrap_or(rest);
+            }
+            &rest[1..]
+        }
+        [as_, name, rest @ ..] if as_ == "as" => {
+            paths.push((name.clone(), full));
+            rest
+        }
+        rest => {
+            paths.push((full.last().cloned().unwrap_or_default(), full));
+            rest.strip_prefix(&["*".to_owned()]).unwrap_or(rest)
+        }
+    }
+}
+
+/// Which modules each module names, without its own folder and the modules that own it.
+fn edges(files: &BTreeMap<Names, Named>) -> BTreeMap<&Names, BTreeSet<Names>> {
+    let of = |(module, named): (_, &Named)| {
+        let targets = named.paths.iter().filter_map(|path| target(files, module, path, 0));
+        (module, targets.filter(|to| !to.starts_with(module) && !module.starts_with(to)).collect())
+    };
+    files.iter().map(of).collect()
+}
+
+/// The module that defines what a path in a module names; `None` for another crate, or for a name of the module itself.
+fn target(files: &BTreeMap<Names, Named>, module: &Names, path: &Names, depth: usize) -> Option<Names> {
+    let mut at = module.clone();
+    let mut names = &path[..];
+    match names.first()?.as_str() {
+        "crate" => (at, names) = (Names::new(), &names[1..]),
+        "self" => names = &names[1..],
+        "super" => {
+            while names.first().is_some_and(|name| name == "super") {
+                at.pop();
+                names = &names[1..];
+            }
+        }
+        first => {
+            at.push(first.to_owned());
+            files.get(&at)?;
+            names = &names[1..];
+        }
+    }
+    while let Some(name) = names.first() {
+        at.push(name.clone());
+        if !files.contains_key(&at) {
+            at.pop();
+            let exported = files.get(&at)?.exports.iter().find(|(exported, _)| exported == name);
+            return exported
+                .filter(|_| depth < 8 && at != *module)
+                .and_then(|(_, path)| target(files, &at, path, depth + 1))
+                .or(Some(at));
+        }
+        names = &names[1..];
+    }
+    Some(at)
+}
+
+/// The files of circles, each with the files of circles that it names.
+fn circles(edges: &BTreeMap<&Names, BTreeSet<Names>>) -> Vec<String> {
+    let mut left: BTreeSet<&Names> = edges.keys().copied().collect();
+    // A file that imports none of the others, or is imported by none, is in no circle.
+    let imports = |left: &BTreeSet<&Names>, file| edges[file].iter().any(|to| left.contains(to));
+    let is_imported = |left: &BTreeSet<&Names>, file| left.iter().any(|from| edges[from].contains(file));
+    while let Some(end) = left.iter().copied().find(|file| !imports(&left, *file) || !is_imported(&left, *file)) {
+        left.remove(end);
+    }
+    let named = |file: &Names| edges[file].iter().filter(|to| left.contains(to)).map(|to| to.join("::"));
+    left.iter().map(|file| format!("{} -> {}", file.join("::"), named(file).collect::<Vec<_>>().join(", "))).collect()
+}
