@@ -187,7 +187,7 @@ impl<S: Softwires> Tunnel<S> {
     ) -> Result<Verdict, Refusal> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
-        let address = found.map_err(|why| self.stranger(why, head))?;
+        let address = found.map_err(|why| self.refuse_source(why, head))?;
         // A customer that shares an address may send only packets with a port that can be checked; for later fragments,
         // the first has shown it.
         if customer.port.is_none()
@@ -195,7 +195,7 @@ impl<S: Softwires> Tunnel<S> {
             && !self.plan.ce
             && self.softwires.is_shared(customer.addr)
         {
-            return Err(self.stranger(Event::OutsidePortSet, head));
+            return Err(self.refuse_source(Event::OutsidePortSet, head));
         }
         let field = ecn::leave(head.tos, outer.class).ok_or(Event::EcnLost)?;
         if head.dst == u32::from(self.config.inner_address) || head.dst == u32::from(self.config.v4.address) {
@@ -208,7 +208,7 @@ impl<S: Softwires> Tunnel<S> {
             if !self.config.hairpinning {
                 return Err(Event::HairpinOff.into());
             }
-            Some(self.find(points).map_err(|why| self.nobody(why, head))?)
+            Some(self.find(points).map_err(|why| self.refuse_unmapped(why, head))?)
         } else {
             None
         };
@@ -253,8 +253,9 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.ipv4()))
     }
 
-    /// The refusal of a packet that may not leave its tunnel.
-    fn stranger(&self, why: Event, head: &Head4) -> Refusal {
+    /// Refuses a packet that its tunnel does not permit: the inner source address or port belongs to another softwire or
+    /// to none.
+    fn refuse_source(&self, why: Event, head: &Head4) -> Refusal {
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
         if told { error::outer(why, SOURCE_POLICY) } else { why.into() }

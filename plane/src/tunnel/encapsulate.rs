@@ -86,7 +86,7 @@ impl<S: Softwires> Tunnel<S> {
         } else {
             self.find(points)
         };
-        let result = wrap.map_err(|why| self.nobody(why, head)).and_then(|w| self.put_in(p, head, w, spare));
+        let result = wrap.map_err(|why| self.refuse_unmapped(why, head)).and_then(|w| self.put_in(p, head, w, spare));
         if let Some(key) = tracked {
             self.let_go(&key, self.ipv4(), spare);
         }
@@ -102,10 +102,10 @@ impl<S: Softwires> Tunnel<S> {
         self.softwires.wrap(customer, remote)
     }
 
-    /// The refusal of a packet for which there is no tunnel.
-    pub(super) fn nobody(&self, why: Event, head: &Head4) -> Refusal {
-        // Packets of this protocol show no port, so their sender or receiver cannot be one of several at an address:
-        // the drop reason is the protocol.
+    /// Refuses a packet for which there is no tunnel.
+    pub(super) fn refuse_unmapped(&self, why: Event, head: &Head4) -> Refusal {
+        // Without a port, a packet to or from a shared address cannot be assigned to a softwire: the drop reason is the
+        // protocol.
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         if self.config.answer_unknown { error::inner(why, HOST_UNREACHABLE) } else { why.into() }
     }
@@ -174,8 +174,8 @@ impl<S: Softwires> Tunnel<S> {
         }
         if S::RENAMES {
             // An ICMP error that the NAT has translated quotes the customer to whose address it is sent.
-            let nobody_else = |_| Err(Event::IcmpUntranslatable);
-            address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, nobody_else)?;
+            let untranslatable = |_| Err(Event::IcmpUntranslatable);
+            address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, untranslatable)?;
         }
         self.take_hop(p.bytes_mut(), head.l3);
         let ports = !head.is_fragment() && matches!(head.protocol, PROTO_UDP | TCP);
