@@ -19,15 +19,15 @@ use wire::{AddrRange, Prefix4};
 
 /// What distinguishes customers.
 pub trait Key: Copy + Eq + Send + 'static {
-    /// The key of no customer.
-    const NOBODY: Self;
+    /// A key that no customer has.
+    const NONE: Self;
     /// 64 well-mixed bits of it.
     fn hash(&self, hasher: &Hasher) -> u64;
 }
 
 /// An IPv6 address; never the unspecified one.
 impl Key for u128 {
-    const NOBODY: u128 = 0;
+    const NONE: u128 = 0;
     #[inline(always)]
     fn hash(&self, hasher: &Hasher) -> u64 {
         hasher.pair((self >> 64) as u64, *self as u64)
@@ -60,7 +60,7 @@ impl SoftwireHost {
 }
 
 impl Key for SoftwireHost {
-    const NOBODY: SoftwireHost = SoftwireHost { end: [0; 16], inner: 0 };
+    const NONE: SoftwireHost = SoftwireHost { end: [0; 16], inner: 0 };
     #[inline(always)]
     fn hash(&self, hasher: &Hasher) -> u64 {
         let end = self.end();
@@ -132,7 +132,7 @@ impl<K: Key> Customers<K> {
     ) -> Result<Customers<K>, ArenaError> {
         let n = capacity.clamp(1, MOST).min(numbers.count() - 1);
         let mut new = Customers {
-            slab: Slab::new("the customers", n, K::NOBODY)?,
+            slab: Slab::new("the customers", n, K::NONE)?,
             index: Index::new("the customers", n)?,
             hasher: Hasher::new(seed ^ 0x6375_7374),
             used: Array::filled("the customers", n as usize, 0)?,
@@ -140,7 +140,7 @@ impl<K: Key> Customers<K> {
             sweep: permanent.len() as u32,
             base: (u32::from(numbers.addr) & numbers.mask()) + 1,
             permanent,
-            recent: std::array::from_fn(|_| Cell::new(Asked { key: K::NOBODY, hash: 0, entry: NONE })),
+            recent: std::array::from_fn(|_| Cell::new(Asked { key: K::NONE, hash: 0, entry: NONE })),
             put: Cell::new(0),
             near: Cell::new(0),
             taken: Cell::new(0),
@@ -203,7 +203,7 @@ impl<K: Key> Customers<K> {
 
     #[cold]
     fn add(&mut self, hash: u64, key: K) -> Option<u32> {
-        debug_assert!(key != K::NOBODY, "this key stands for no customer");
+        debug_assert!(key != K::NONE, "this key stands for no customer");
         let e = self.slab.take(key)?;
         self.index.insert(hash, e);
         Some(e)
@@ -222,7 +222,7 @@ impl<K: Key> Customers<K> {
             return None;
         }
         let key = self.slab[e];
-        (key != K::NOBODY).then_some(key)
+        (key != K::NONE).then_some(key)
     }
 
     /// Prefetch what [`Self::number`] will read. Called for all packets of a batch before the first look-up: each call
@@ -351,7 +351,7 @@ impl<K: Key> Customers<K> {
         let end = self.slab.touched().min(self.sweep.saturating_add(if when_idle { STEP_IDLE } else { STEP }));
         for e in self.sweep..end {
             let unused = epoch.wrapping_sub(self.used[e as usize]);
-            if unused >= 2 && self.slab[e] != K::NOBODY && idle(self.base + e) >= 2 {
+            if unused >= 2 && self.slab[e] != K::NONE && idle(self.base + e) >= 2 {
                 self.index.remove(self.slab[e].hash(&self.hasher), e);
                 self.slab.give_back(e);
                 given_back(self.base + e);

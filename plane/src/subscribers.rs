@@ -30,7 +30,7 @@ impl Subscribers {
     pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
-            ends: Slab::new(what, capacity, u128::NOBODY)?,
+            ends: Slab::new(what, capacity, u128::NONE)?,
             index: Index::new(what, capacity)?,
             hasher: Hasher::new(seed ^ 0x7375_6273),
             customers: Array::filled(what, capacity as usize, 0)?,

@@ -24,7 +24,8 @@ struct Subscriber {
     used: [u16; BLOCKS],
 }
 
-const NOBODY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
+/// An unused entry.
+const EMPTY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
 
 /// All subscribers with state at one worker.
 pub(super) struct Subscribers {
@@ -64,7 +65,7 @@ impl Subscribers {
             None => None,
         };
         Ok(Some(Subscribers {
-            slab: Slab::new("the subscribers", n, NOBODY)?,
+            slab: Slab::new("the subscribers", n, EMPTY)?,
             index: Index::new("the subscribers", n)?,
             hasher,
             most_sessions: share(sessions),
@@ -91,7 +92,7 @@ impl Subscribers {
         if let Some(e) = self.find(addr) {
             return Some(e);
         }
-        let e = self.slab.take(Subscriber { addr, ..NOBODY })?;
+        let e = self.slab.take(Subscriber { addr, ..EMPTY })?;
         self.index.insert(self.hasher.one(addr as u64), e);
         Some(e)
     }
