@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_is_transitory_until_somebody_goes_on() {
+    fn a_reset_is_transitory_until_another_segment() {
         let s = run(&[(SYN, true), (SYN | ACK, false), (RST, false)]);
         assert!(!is_established(s));
         assert!(is_established(step(s, ACK, true, false)));

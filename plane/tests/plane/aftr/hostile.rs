@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// An ICMPv6 error opens nothing, whatever it quotes; about a customer that there is it is told on.
+/// An ICMPv6 error opens no session, whatever it quotes; an error about a known customer is relayed.
 #[test]
 fn errors_about_tunnel_packets_make_no_customers() {
     let mut g = aftr(&config());
@@ -71,9 +71,9 @@ fn errors_about_tunnel_packets_make_no_customers() {
         out
     };
     for i in 2..100 {
-        let mut to_nobody = about.clone();
-        to_nobody[38..54].copy_from_slice(&b4(i).octets());
-        g.dropped(Customer, &error(&to_nobody), "tunnel.icmp-untranslatable");
+        let mut to_unknown = about.clone();
+        to_unknown[38..54].copy_from_slice(&b4(i).octets());
+        g.dropped(Customer, &error(&to_unknown), "tunnel.icmp-untranslatable");
     }
     assert_eq!(g.workers[0].customers(), 1);
     let told = g.out(&error(&about));

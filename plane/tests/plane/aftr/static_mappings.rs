@@ -14,7 +14,7 @@ fn with(homes: std::ops::Range<u32>) -> Config {
 }
 
 #[test]
-fn a_stranger_reaches_the_host_of_the_right_home() {
+fn a_remote_host_reaches_the_right_customer() {
     for (n, misled) in [(1, false), (2, false), (3, true)] {
         let mut g = with_workers(&with(1..40), n);
         g.misled = misled && n > 1;

@@ -131,9 +131,9 @@ fn identifications_of_what_a_map_t_edge_cuts_are_of_the_set() {
     }
 }
 
-/// What was never sent to does not come in, and what is not for the port set ends before the NAT44.
+/// The NAT44 drops unsolicited packets; packets to ports outside of the port set do not reach it.
 #[test]
-fn strangers_end_at_the_edge() {
+fn unsolicited_packets_end_at_the_edge() {
     let ce = "2001:db8:12:3400:0:c000:212:34";
     let (mut e, _) = map_e();
     let from = |port| in_tunnel(RELAY, ce, &udp4(("203.0.113.7", 80), ("192.0.2.18", port)));

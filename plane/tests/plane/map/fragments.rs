@@ -206,7 +206,7 @@ fn fragments_meet_at_one_worker_wherever_they_arrive() {
 }
 
 #[test]
-fn a_first_fragment_for_nobody_takes_the_others_with_it() {
+fn an_unmapped_first_fragment_drops_the_others() {
     let mut r = Relay::new(1, |_| {});
     let [first, middle, last] = parts(5, 9);
     let errors = r.workers[0].counter(Event::IcmpSent);

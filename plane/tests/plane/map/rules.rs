@@ -187,8 +187,8 @@ proptest! {
             }
             Err(why) => {
                 prop_assert_eq!(why, Event::OutsidePortSet);
-                let nobody = |p: PortSet| p.psid_of(port).is_none_or(|x| r.psid.is_some_and(|own| own.value != x));
-                prop_assert!(nobody(m.nth(0).ports));
+                let unassigned = |p: PortSet| p.psid_of(port).is_none_or(|x| r.psid.is_some_and(|own| own.value != x));
+                prop_assert!(unassigned(m.nth(0).ports));
             }
         }
         // From the customer to its addresses and ports.

@@ -90,20 +90,20 @@ fn what_is_not_ipv4_or_is_for_the_gateway_is_local() {
 /// RFC 6146, section 5.3, and RFC 6888, REQ-5: packets with forged sources can fill neither the table nor a customer's
 /// quota.
 #[test]
-fn strangers_fill_a_part_of_the_table_only() {
+fn unsolicited_sessions_fill_part_of_the_table_only() {
     let mut c = config();
     c.sessions = 400;
     c.quota.sessions = Some(5);
     let mut g = gateway(c);
     let outside = g.map((A, 5000), (REMOTE, 80));
-    let stranger = |i: u32| (([198, 51, (100 + i / 250) as u8, (i % 250) as u8]), 80);
+    let remote = |i: u32| (([198, 51, (100 + i / 250) as u8, (i % 250) as u8]), 80);
     for i in 0..100 {
-        g.back(&udp(stranger(i), outside));
+        g.back(&udp(remote(i), outside));
     }
     for i in 100..2000 {
-        g.dropped(Internet, &udp(stranger(i), outside), "outside-share-full");
+        g.dropped(Internet, &udp(remote(i), outside), "outside-share-full");
     }
-    g.back(&udp(stranger(7), outside));
+    g.back(&udp(remote(7), outside));
     g.back(&udp((REMOTE, 80), outside));
     // The customer's quota and the table still have room.
     for port in 1..=3 {
@@ -114,16 +114,16 @@ fn strangers_fill_a_part_of_the_table_only() {
     }
     assert_eq!(g.entries().0, 304);
     // An answer makes room for the next unsolicited session, and is the last that the quota allows.
-    g.out(&udp((A, 5000), stranger(7)));
-    g.back(&udp(stranger(3000), outside));
-    g.dropped(Internet, &udp(stranger(3001), outside), "outside-share-full");
-    g.refused(Customer, &udp((A, 5000), stranger(8)), "quota");
+    g.out(&udp((A, 5000), remote(7)));
+    g.back(&udp(remote(3000), outside));
+    g.dropped(Internet, &udp(remote(3001), outside), "outside-share-full");
+    g.refused(Customer, &udp((A, 5000), remote(8)), "quota");
     // Unanswered sessions time out like all others.
     g.wait(400);
     g.idle(100);
     assert_eq!(g.entries(), (0, 0));
     let outside = g.map((A, 5000), (REMOTE, 80));
-    g.back(&udp(stranger(1), outside));
+    g.back(&udp(remote(1), outside));
 }
 
 #[test]

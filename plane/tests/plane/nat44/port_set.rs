@@ -156,7 +156,7 @@ fn workers_share_the_set_out() {
 }
 
 #[test]
-fn sets_that_serve_nobody_are_refused() {
+fn unusable_port_sets_are_refused() {
     let fails = |c: &Config, workers| Nat44::new(c.clone(), 0, workers, 1).err().map(|e| e.to_string());
     let few = |c: &Config, workers| fails(c, workers).unwrap_or_default();
     assert!(few(&with(PortSet { offset: 0, len: 14, psid: 400 }), 3).contains("too small for 3 workers"));

@@ -145,7 +145,7 @@ fn rfc4787_req5a_well_known_destinations_may_live_shorter() {
 }
 
 #[test]
-fn rfc4787_req5_sweep_ends_what_nobody_asks_for() {
+fn rfc4787_req5_sweep_removes_expired_sessions() {
     let mut g = with(|_| {});
     for port in 2000..4000 {
         g.map((A, port), (REMOTE, 80));
@@ -473,7 +473,7 @@ fn rfc4787_req14_identifications_of_customers_are_told_apart() {
 
 /// Fragments of incomplete datagrams displace each other, whichever host sends them.
 #[test]
-fn rfc4787_req14a_a_full_store_stops_nobody() {
+fn rfc4787_req14a_a_full_store_accepts_new_datagrams() {
     let payload = [1; 64];
     for order in [[0, 1], [1, 0]] {
         let mut c = config();
@@ -493,7 +493,7 @@ fn rfc4787_req14a_a_full_store_stops_nobody() {
                 assert_eq!(out.len(), 2, "{order:?} after {id}");
             }
         }
-        // One of which something was sent on is not displaced by any number of them.
+        // No number of fragments displaces a datagram of which a fragment was forwarded.
         let parts = fragments(&udp_with((A, 5000), (REMOTE, 80), 64, &payload), &[32]);
         assert_eq!(g.send(Customer, &parts[0]).len(), 1);
         for id in 200..300u16 {

@@ -40,7 +40,7 @@ fn rfc5508_req1_identifiers_map_endpoint_independently() {
 }
 
 #[test]
-fn rfc5508_req1_nobody_answers_who_was_not_asked() {
+fn rfc5508_req1_unsolicited_replies_are_dropped() {
     let mut g = gateway(config());
     let id = judge(&g.out(&ping(A, REMOTE, 7))).from.1;
     g.dropped(Internet, &pong(OTHER, POOL, id), "no-session");

@@ -154,7 +154,7 @@ fn rfc6888_req11_without_resources_nothing_that_lives_is_ended() {
 /// To make room for an unsolicited session, the NAT removes sessions that have timed out, possibly those of the mapping
 /// to which the packet was sent.
 #[test]
-fn rfc6888_req11_a_mapping_that_ends_when_room_is_made_admits_no_stranger() {
+fn rfc6888_req11_a_mapping_removed_to_make_room_admits_no_session() {
     let mut g = with(|c| c.sessions = 4);
     let outside: Vec<_> = (0..4).map(|p| g.map((A, 5000 + p), (REMOTE, 80))).collect();
     g.wait(400);

@@ -28,7 +28,7 @@ fn behaviours(c: &Config) -> Vec<Config> {
 }
 
 #[test]
-fn rfc4787_5_a_static_mapping_admits_strangers() {
+fn rfc4787_5_a_static_mapping_admits_unsolicited_packets() {
     for c in behaviours(&with(&[WEB, DNS, PING])) {
         let mut g = gateway(c);
         assert_eq!(judge(&g.back(&udp((REMOTE, 999), (POOL, 53)))).to, (A, 5353));

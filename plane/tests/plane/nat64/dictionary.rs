@@ -68,7 +68,7 @@ fn customers_that_never_get_a_session_are_forgotten_too() {
     assert_eq!(g.workers[0].customers(), 0);
 }
 
-/// RFC 6146, section 3.5: an ICMPv6 error opens nothing. Any router may send one, and what it quotes may be invented.
+/// RFC 6146, section 3.5: an ICMPv6 error opens no session. Any router may send one, and its quote may be forged.
 #[test]
 fn errors_make_no_customers() {
     let mut c = config();
@@ -79,10 +79,10 @@ fn errors_make_no_customers() {
     for i in 0..100 {
         let e = g.out(&error(customer(i), x(REMOTE), 1, 0, &arrived, 1000));
         assert_eq!((judge(&e).from.0, judge(&e).to.0), (POOL, REMOTE), "from a router");
-        let mut to_nobody = arrived.clone();
-        let IpAddr::V6(nobody) = customer(i) else { unreachable!() };
-        to_nobody[38..54].copy_from_slice(&nobody.octets());
-        g.dropped(Customer, &error(A, x(REMOTE), 1, 0, &to_nobody, 1000), "translate.icmp-untranslatable");
+        let mut to_unknown = arrived.clone();
+        let IpAddr::V6(unknown) = customer(i) else { unreachable!() };
+        to_unknown[38..54].copy_from_slice(&unknown.octets());
+        g.dropped(Customer, &error(A, x(REMOTE), 1, 0, &to_unknown, 1000), "translate.icmp-untranslatable");
     }
     assert_eq!(g.workers[0].customers(), 1);
 }

@@ -119,7 +119,7 @@ fn a_session_that_is_over_takes_no_binding() {
 
 /// No remote host opens a session that the customer could not distinguish from an existing one.
 #[test]
-fn a_stranger_cannot_double_a_session() {
+fn an_unsolicited_session_cannot_duplicate_another() {
     let mut g = nat64(&three());
     let outside = [0, 1].map(|i| g.seen_out(&udp((A, 5000), (by(i, global(1)), 80))).from);
     // By the second prefix the customer talks to another port through the shared binding, too.
@@ -130,7 +130,7 @@ fn a_stranger_cannot_double_a_session() {
 }
 
 #[test]
-fn strangers_appear_behind_the_prefix_that_was_used_last() {
+fn unsolicited_sources_appear_behind_the_prefix_used_last() {
     let mut g = nat64(&three());
     let outside = g.seen_out(&udp((A, 5000), (by(1, global(1)), 80))).from;
     assert_eq!(g.seen_back(&udp((global(2), 99), outside)).from, (by(1, global(2)), 99));

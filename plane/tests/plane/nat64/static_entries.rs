@@ -16,7 +16,7 @@ const DNS: &str = "udp 192.0.2.1:53 -> [2001:db8:1::a]:5353";
 const PING: &str = "icmp 192.0.2.1:7 -> [2001:db8:2::b]:9";
 
 #[test]
-fn rfc6146_3_5_1_2_a_static_entry_admits_strangers() {
+fn rfc6146_3_5_1_2_a_static_entry_admits_unsolicited_packets() {
     for mut c in [with(&[WEB, DNS, PING]), Config { nat: address_dependent().nat, ..with(&[WEB, DNS, PING]) }] {
         for per_connection in [false, true] {
             if per_connection {

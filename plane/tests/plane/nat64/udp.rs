@@ -106,7 +106,7 @@ fn a_customer_has_one_outside_address() {
 }
 
 #[test]
-fn endpoint_independent_filtering_lets_anybody_answer() {
+fn endpoint_independent_filtering_admits_any_remote_host() {
     let mut g = nat64(&config());
     let outside = map(&mut g, (A, 5000), (REMOTE, 80));
     let seen = g.seen_back(&udp((OTHER, 99), outside));

@@ -49,7 +49,7 @@ fn off_when_it_is_switched_off() {
 }
 
 #[test]
-fn nobody_is_pinged_behind_an_outside_address() {
+fn echo_requests_to_an_outside_address_are_dropped() {
     let mut g = nat66(&config());
     g.dropped(Customer, &echo(A, POOL, 5, true), "icmp-other");
 }

@@ -117,9 +117,10 @@ fn fragments_of_both_directions() {
     assert_eq!((back.len(), judge(&reassemble(&back)).to), (2, (A, 5000)));
 }
 
-/// What stands for the outside addresses inside the gateway is no customer's, no mapped host's and not its own.
+/// The numbers that represent the outside addresses inside the gateway belong to no customer, no mapped host and not to
+/// the gateway itself.
 #[test]
-fn numbers_of_the_pool_are_nobodys() {
+fn numbers_of_the_pool_are_unassigned() {
     let mut c = config();
     c.nat.inside = vec![Prefix4 { addr: Ipv4Addr::new(10, 0, 0, 0), len: 8 }];
     let mut g = nat46(&c, 1);

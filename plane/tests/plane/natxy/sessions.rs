@@ -87,7 +87,7 @@ fn sessions_end_and_numbers_come_back() {
 
 /// A session that a remote host opened keeps the number of this host, although no customer ever sent to it.
 #[test]
-fn numbers_of_strangers_live_as_long_as_their_sessions() {
+fn numbers_of_remote_hosts_live_as_long_as_their_sessions() {
     let mut c = config();
     c.nat.inbound_refresh = true;
     let mut g = nat66(&c);

@@ -42,7 +42,7 @@ fn rfc6877_6_3_hosts_by_a_prefix_of_their_own_and_remotes_by_that_of_the_plat() 
 }
 
 #[test]
-fn rfc6877_strangers_are_refused() {
+fn rfc6877_unmapped_addresses_are_refused() {
     let mut b = clat(pair());
     b.refused(false, &udp4_of([192, 168, 1, 10], THERE4, 64, b"x"), "source-unmapped");
     b.refused(true, &udp6_of(THERE6, "2001:db8:c1::1:a", 64, b"x"), "destination-unmapped");

@@ -59,7 +59,7 @@ fn address_and_port_decide_the_softwire() {
 
 /// Section 6.2: without a match the packet is discarded, and host unreachable may be sent.
 #[test]
-fn packets_to_nobody() {
+fn unmapped_packets_are_refused() {
     for told in [true, false] {
         let (mut end, _) = lwaftr(|c| c.answer_unknown = told);
         for (to, why) in [
