@@ -147,7 +147,7 @@ mod tests {
 
     /// RFC 7597, section 5.2: the longest match counts, in IPv6 and in IPv4.
     #[test]
-    fn what_another_rule_takes_is_nobodys() {
+    fn addresses_and_ports_of_another_rule_are_unassigned() {
         let whole = rule(("2001:db8:1::", 48), ("203.0.113.0", 24), 12);
         // In IPv6 only: sixteen customers' prefixes, and a part of one.
         let six = agree(&[whole, rule(("2001:db8:1:1000::", 56), ("192.0.2.0", 32), 4)]);

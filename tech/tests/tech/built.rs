@@ -339,8 +339,8 @@ fn packets_too_large_for_a_tunnel_are_cut_as_is_written() {
     }
 }
 
-/// Between two customers a BR turns packets round, unless hairpinning is off (RFC 7596, section 6.2); strangers are told, unless
-/// that is off; and no more errors are sent than may be.
+/// A BR hairpins packets between two customers (RFC 7596, section 6.2) and answers packets without a customer and spoofed
+/// packets with ICMP errors, unless its settings turn these off. The rate of ICMP errors is limited.
 #[test]
 fn a_border_relay_does_what_is_written() {
     let frame = |src: u16, to: ([u8; 4], u16)| {
