@@ -13,7 +13,7 @@ fn is_of(point: &Point, scenario: &Scenario) -> bool {
     scenario.duts.get(point.dut).is_some_and(|dut| dut.name() == point.dut_name)
 }
 
-fn stranger(path: &Path, line: usize, point: &Point) -> StoreError {
+fn unknown_device(path: &Path, line: usize, point: &Point) -> StoreError {
     StoreError::Device { path: path.to_path_buf(), line, number: point.dut, name: point.dut_name.clone() }
 }
 
@@ -25,7 +25,7 @@ pub(super) fn check_plan(path: &Path, plan: &Plan, scenario: &Scenario) -> Resul
     let Some(at) = plan.measurements.iter().position(|m| !is_of(&m.point, scenario)) else { return Ok(()) };
     let text = read_text(path)?;
     let line = text.match_indices(DUT).nth(at).map_or(1, |(place, _)| text[..place].matches('\n').count() + 1);
-    Err(stranger(path, line, &plan.measurements[at].point))
+    Err(unknown_device(path, line, &plan.measurements[at].point))
 }
 
 /// Reads the lines of a file, each with a point.
@@ -36,7 +36,7 @@ fn lines<T: serde::de::DeserializeOwned>(
 ) -> Result<Lines<T>, StoreError> {
     let lines = read_lines::<T>(path)?;
     match lines.values.iter().position(|value| !is_of(point(value), scenario)) {
-        Some(at) => Err(stranger(path, at + 1, point(&lines.values[at]))),
+        Some(at) => Err(unknown_device(path, at + 1, point(&lines.values[at]))),
         None => Ok(lines),
     }
 }
