@@ -91,9 +91,9 @@ fn trials_that_are_missing_doubled_or_swapped_are_named() {
 
 #[test]
 fn trials_and_results_of_another_plan_are_named() {
-    let stranger =
+    let unplanned =
         found(|copy| change(copy, TRIALS, 2, |trial: &mut TrialRecord| trial.measurement = "y/1".to_owned()));
-    begins(&stranger, "trials.jsonl, line 2: trial 1 belongs to `y/1`, which is not in the plan;");
+    begins(&unplanned, "trials.jsonl, line 2: trial 1 belongs to `y/1`, which is not in the plan;");
     let outcome = found(|copy| result(copy, 1, |outcome| outcome.measurement.repetition = 7));
     assert!(
         outcome
