@@ -126,8 +126,8 @@ impl Links {
     }
 
     fn no_rules() -> Arc<Domain> {
-        static NOBODY: OnceLock<Arc<Domain>> = OnceLock::new();
-        NOBODY.get_or_init(|| Arc::new(Domain::new(Vec::new()).expect("no rules"))).clone()
+        static EMPTY: OnceLock<Arc<Domain>> = OnceLock::new();
+        EMPTY.get_or_init(|| Arc::new(Domain::new(Vec::new()).expect("no rules"))).clone()
     }
 
     /// The inner link of an edge, as its half with IPv6 sees it.
