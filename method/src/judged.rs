@@ -21,9 +21,9 @@ pub(crate) const PROBE_RATE: Rate = Rate(1_000);
 
 /// Maximum number of trials of one probe.
 const PROBES: u32 = 5;
-/// Valid trials without an answer before the DUT is dead. In the first, a router may drop every frame: if a neighbor
-/// solicitation of its own was lost between two trials, it resolves the tester's address again only a second later
-/// (RFC 4861, section 10, RETRANS_TIMER).
+/// Number of valid trials without an answer after which the DUT is dead. A router may drop every frame of the first
+/// one: if its neighbor solicitation was lost, it repeats the solicitation only a second later (RFC 4861, section 10,
+/// RETRANS_TIMER).
 const DEAD_PROBES: u32 = 2;
 
 // How often an invalid trial is repeated. These are constants, not settings, because they are part of the definition of
@@ -145,8 +145,8 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes at least in part. It is dead after [`DEAD_PROBES`] valid
-    /// trials without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a working
+    /// Probes the DUT with a load that every working DUT passes at least in part. The DUT is dead after [`DEAD_PROBES`]
+    /// valid trials without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a working
     /// DUT appear dead.
     ///
     /// # Errors

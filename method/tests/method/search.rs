@@ -272,7 +272,7 @@ fn a_dead_dut_is_noticed_at_once() {
     assert_eq!(dut.trials(), 3, "one trial and its probe of two");
 }
 
-/// As a router that resolves the tester's address only at the end of the first probe.
+/// Like a router that resolves the tester's address only at the end of the first trial of the probe.
 #[test]
 fn a_dut_that_answers_the_second_trial_of_a_probe_is_not_dead() {
     let mut dut = altered(self::dut(), |n, _, outcome| {
