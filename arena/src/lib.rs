@@ -1,5 +1,5 @@
 //! Memory: very large flat arrays for connection tables and state tables (anonymous mappings with huge pages,
-//! pre-faulted, with prefetch), and the interface of a frame that is rewritten in place. The arrays know nothing of
+//! pre-faulted, with prefetch), and the interface of a frame that is rewritten in place. The arrays are independent of
 //! their contents. This is one of the two crates that may use `unsafe`; each block says why it is sound.
 
 mod map;
@@ -33,7 +33,7 @@ pub fn prefetch_to_write<T>(value: &T) {
 }
 
 /// Prefetches, to be written, the cache line `offset` bytes behind the value (in front of it if negative). No memory
-/// need be there.
+/// needs to be mapped there.
 #[inline(always)]
 pub fn prefetch_beside<T>(value: &T, offset: isize) {
     let at = std::ptr::from_ref(value).cast::<u8>().wrapping_offset(offset);
