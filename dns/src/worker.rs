@@ -29,7 +29,7 @@ const LONGEST: usize = 513;
 /// The client's own part of the time-out at most is one in so many (RFC 8219, section 9.2.1, has it for the self-test).
 const OWN_PART: u64 = 4;
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 pub(crate) struct Trial<'a> {
     pub start: Instant,
     pub rate: Rate,
@@ -43,7 +43,7 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Queries of one pair: each pair has every n-th.
+    /// Returns the number of queries of one pair: each of n pairs sends every n-th query.
     pub(crate) fn queries_of(&self, pair: u64) -> u64 {
         (self.queries + self.pairs - 1 - pair) / self.pairs
     }
