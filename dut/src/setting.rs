@@ -200,7 +200,7 @@ impl Setting {
         }
     }
 
-    /// Returns the arguments with which ethtool shows the setting; none if it is a file.
+    /// Returns the arguments with which ethtool shows the setting; `None` if the setting is a file.
     pub(crate) fn to_show(&self) -> Option<[&str; 2]> {
         match self {
             Setting::Ethtool { interface, .. } => Some(["-k", interface]),
@@ -209,7 +209,7 @@ impl Setting {
         }
     }
 
-    /// Returns its value in what ethtool shows.
+    /// Returns the value of the setting in the output of ethtool.
     pub(crate) fn shown<'a>(&self, text: &'a str) -> Option<&'a str> {
         let rest = |line: &'a str, name: &str| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim);
         match self {
@@ -224,7 +224,7 @@ impl Setting {
         }
     }
 
-    /// Returns the arguments with which ethtool sets `value`; none if the setting is a file.
+    /// Returns the arguments with which ethtool sets `value`; `None` if the setting is a file.
     pub(crate) fn to_set<'a>(&'a self, value: &'a str) -> Option<[&'a str; 4]> {
         match self {
             Setting::Ethtool { interface, feature } => Some(["-K", interface, feature, value]),

@@ -11,7 +11,8 @@ pub struct Side {
     pub dut: [u8; 4],
     /// Address of the tester.
     pub tester: [u8; 4],
-    /// Fourth group of the IPv6 network, whose others are those of 2001:2::/48 (RFC 5180, section 5).
+    /// Fourth group of 16 bits of the IPv6 prefix; the first three groups are those of 2001:2::/48 (RFC 5180, section
+    /// 5).
     pub group6: u16,
 }
 

@@ -106,7 +106,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Returns a command from parts of its line.
+/// Returns a command from the parts of its command line.
 pub(crate) fn words(parts: &[&str]) -> Action {
     Action::words(&parts.join(" "))
 }

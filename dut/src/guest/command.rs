@@ -1,4 +1,4 @@
-//! The command that boots a guest, and what it is made of.
+//! The command that boots a guest, and its parts.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ pub(super) struct Command {
     pub(super) args: Vec<String>,
 }
 
-/// What the command of a guest is made of.
+/// The parts of a guest's command.
 pub(super) struct Parts {
     pub(super) kernel: PathBuf,
     pub(super) initrd: PathBuf,
@@ -17,12 +17,12 @@ pub(super) struct Parts {
     pub(super) cpus: u32,
     pub(super) cores: Option<u32>,
     pub(super) has_kvm: bool,
-    /// Number of the descriptor of the control channel.
+    /// File descriptor of the control channel.
     pub(super) control: i32,
     pub(super) nics: Vec<NicPart>,
 }
 
-/// The interface of a guest in its command.
+/// A network interface in a guest's command.
 pub(super) struct NicPart {
     pub(super) name: &'static str,
     pub(super) mac: String,
@@ -30,7 +30,8 @@ pub(super) struct NicPart {
 }
 
 impl Parts {
-    /// Variables of the first process, as arguments of the kernel. User-Mode Linux takes all that begin with `con` for its own.
+    /// Returns variables of the first process as arguments of the kernel. No name begins with `con`, because User-Mode
+    /// Linux interprets such arguments itself.
     pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
         self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
     }

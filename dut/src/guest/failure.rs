@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Why a guest cannot be used.
+/// The reason why a guest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFailure {
-    /// Its kind.
+    /// Kind of the guest.
     pub kind: &'static str,
     /// What happened.
     pub what: String,
