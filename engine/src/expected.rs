@@ -1,4 +1,5 @@
-//! Holds frames against what a receiver expects in one phase, a batch at once or one by one, and learns from right ones.
+//! Compares received frames with what a receiver expects in one phase, as a batch or one by one, and learns outside
+//! addresses and ports from right frames.
 
 use crate::findings::{Findings, fault_of};
 use crate::observe::Row;
@@ -141,7 +142,7 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judges frames one by one. Returns those without a tag, one bit each, and does not count them.
+    /// Judges frames one by one. Returns one bit for each frame without a tag, and does not count these frames.
     #[inline(never)]
     pub(crate) fn judge_each(
         &self,
@@ -154,7 +155,7 @@ impl JudgePlan<'_> {
         let mut kept: [(&[u8], [u64; 2], Ticks); BATCH] = [(&[], [0; 2], 0); BATCH];
         let (mut count, mut untagged) = (0, 0);
         let mut rest = frames.iter().map(|frame| (frame.bytes(), frame.stamp));
-        // The position of a frame is computed for those without a tag only.
+        // The position is computed only for a frame without a tag.
         #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
         while let Some((frame, stamp)) = rest.next() {
             match StreamId::words(frame, self.expect.tag_at()) {
@@ -201,7 +202,7 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Whether one of the held connections has another outside address or port than in phase 1: the DUT has forgotten it.
+    /// Whether a held connection has another outside address or port than in phase 1: the DUT has lost its state.
     #[inline(always)]
     fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
         let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
@@ -222,7 +223,7 @@ impl JudgePlan<'_> {
             return Err(Fault::WrongPort);
         }
         let counted = findings.count(hops, seen, StreamId::sequence(tag));
-        // Which hop limit is wrong is decided at the end of the phase.
+        // The end of the phase decides which hop limit is wrong.
         if let Err(fault) = counted
             && fault != Fault::WrongHopLimit
         {
@@ -235,7 +236,7 @@ impl JudgePlan<'_> {
     }
 }
 
-/// Prefetches rows. Not inlined, so that frames without an IPv6 header do not pay for it.
+/// Prefetches rows. It is not inlined, so that it costs nothing for frames without an IPv6 header.
 #[inline(never)]
 fn fetch_rows(ends: &Ends6, values: &Batch) {
     values.rows_ahead(ends, arena::prefetch);

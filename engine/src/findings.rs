@@ -1,4 +1,4 @@
-//! Counters of a receiver. A frame counts once as right, or by its fault.
+//! Counters of a receiver. Each frame counts once: as right, or by its fault.
 
 use crate::seen::Seen;
 use method::{Fault, FaultCounts};
@@ -30,7 +30,7 @@ pub struct Findings {
     pub backend: Ticks,
 }
 
-/// Number of frames per hop limits. Only the first few kinds are distinguished.
+/// Number of frames for each pair of hop limits, inner and outer. Only the first four pairs are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 
@@ -93,7 +93,7 @@ impl HopTally {
     }
 }
 
-/// The fault that a mismatch counts as.
+/// Returns the fault as which a mismatch counts.
 pub(crate) fn fault_of(mismatch: Mismatch) -> Fault {
     match mismatch {
         Mismatch::Length => Fault::WrongLength,

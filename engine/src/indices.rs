@@ -30,9 +30,9 @@ pub enum Indices {
         /// The remaining indices, the last first.
         left: Vec<u32>,
     },
-    /// Pseudo-random with replacement, some more often than others.
+    /// Pseudo-random with replacement; some indices are more frequent than others (popularity).
     Popular(Box<Popular>),
-    /// Held connections, and new ones among them.
+    /// Held connections, with new connections among them (churn).
     Churn(Box<ChurnOrder>),
 }
 
@@ -52,7 +52,7 @@ impl Indices {
         }
     }
 
-    /// Creates the indices in this order, with this popularity where they are random. `order_seed` is that of the order of
+    /// Creates the indices in this order; random indices have this popularity. `order_seed` is the seed of the order of
     /// popularity.
     pub fn with(
         popularity: Popularity,
@@ -72,7 +72,8 @@ impl Indices {
         state
     }
 
-    /// From now on, uses this number of connections, the first ones, where each is as likely as any other.
+    /// From now on, uses only the first `flows` connections. It affects only orders in which all connections are
+    /// equally likely.
     pub fn use_flows(&mut self, flows: Count) {
         if let Indices::Sequence { n, .. } | Indices::Random { n, .. } = self {
             *n = flows;

@@ -33,7 +33,7 @@ pub struct Lane {
     pub service: Option<Service>,
 }
 
-/// Bursts that are taken from a port at a time, so that a flood does not hold the thread.
+/// Maximum number of bursts received from a port at a time, so that a flood does not block the thread.
 const BURSTS: usize = 64;
 
 /// What a lane knows once it runs on its core.
@@ -71,8 +71,8 @@ impl Lane {
         Ok(Begun { start, in_process, queued })
     }
 
-    /// Lets its service handle what has arrived at its ports while it does not run. All other frames are thrown away.
-    /// A lane without a service is not touched: the next trial finds what has arrived there.
+    /// Lets the lane's service handle the frames that have arrived at its ports while no phase runs, and discards all
+    /// other frames. Without a service it does nothing: the frames stay in their queues until the next trial.
     pub(crate) fn serve(&mut self) -> Result<(), PortError> {
         let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
         let (mut burst, mut answers) = (port::burst(), port::burst());

@@ -1,4 +1,4 @@
-//! One phase of a trial: what it is to do, and its outcome.
+//! One phase of a trial: its specification and its outcome.
 
 use method::trial::Observed;
 use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate};

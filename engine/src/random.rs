@@ -1,4 +1,4 @@
-//! The generator of the random draws of senders.
+//! The pseudo-random number generator of the senders.
 
 /// Returns the next number of a generator with a period of 2^64 that costs one multiplication: the product of a counter
 /// and a function of it, with both halves XORed.

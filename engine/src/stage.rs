@@ -37,7 +37,7 @@ pub struct Stage {
     pub(crate) phase: u16,
     /// Number of the last phase that learned.
     pub(crate) learned_in: u16,
-    /// Connections that it did not learn; filled by [`Stage::missing`].
+    /// Connections that this phase did not learn; filled by [`Stage::missing`].
     missing: Vec<u32>,
     /// Sequence bitmaps of each lane for frames arriving at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
@@ -45,15 +45,15 @@ pub struct Stage {
     pub(crate) give_up: Nanos,
     /// Whether phases send as fast as they can, so that no schedule keeps the ratio of their directions.
     unpaced: bool,
-    /// New connections of phases of data; none without churn.
+    /// New connections during phases of data; `None` without churn.
     churn: Option<Churn>,
     /// Planned duration of the current trial, if it was announced.
     pub(crate) lasts: Nanos,
-    /// How far TCP connections have come; none before the first phase of these.
+    /// Progress of the TCP connections; `None` before their first phase.
     pub(crate) stages: Option<Stages>,
-    /// Whether the next phase may end early.
+    /// Condition on which the next phase ends early.
     early: Option<EarlyEnd>,
-    /// When the last phase ended early, from its start.
+    /// Time from the start of the last phase to its early end.
     ended: Option<Nanos>,
     /// Start of the current phase in ticks; 0 before.
     start: Arc<AtomicU64>,
@@ -128,8 +128,8 @@ impl Stage {
         self.lanes.iter().any(|lane| lane.service.is_some())
     }
 
-    /// Lets the services of the lanes handle what has arrived while no phase runs. All else that has arrived at these lanes is
-    /// thrown away.
+    /// Lets the services of the lanes handle the frames that have arrived while no phase runs. These lanes discard all
+    /// other frames.
     ///
     /// # Errors
     /// When a port fails.
@@ -137,13 +137,14 @@ impl Stage {
         self.lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
-    /// Never gives up on lateness, because phases send as fast as they can; used to measure the tester ceiling.
+    /// Lets no sender give up because of lateness, for phases that send as fast as they can. Measurements of the tester
+    /// ceiling use it.
     pub fn never_give_up(&mut self) {
         (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
 
-    /// Runs a phase with another view on the same lanes and state table, as fast as it can, with the shortest delay to its
-    /// start. Its senders end when they are later than `give_up`.
+    /// Runs a phase with another view on the same lanes and state table, as fast as possible and with the shortest
+    /// start delay. A sender gives up when it is later than `give_up`.
     ///
     /// # Errors
     /// Those of [`Stage::run`].
@@ -156,14 +157,16 @@ impl Stage {
         outcome
     }
 
-    /// Lets new connections come among those of the last phase 1, from the next phase on; with `None` they stay away again. Their
-    /// indices follow those of [`Phase::connections`]. Right learns their outside addresses and ports, if the phase updates what
-    /// it learned, and holds frames on the others against what phase 1 learned.
+    /// From the next phase on, mixes new connections with those of the last phase 1; `None` ends this. The indices of
+    /// the new connections follow those of [`Phase::connections`]. If the phase updates what it learned, Right learns
+    /// the outside addresses and ports of the new connections. It compares frames of the other connections with what
+    /// phase 1 learned.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
     }
 
-    /// Opens connections from these source ports alone, from the next phase on. They replace those of an earlier call.
+    /// From the next phase on, opens connections only from these source ports. They replace the ports of an earlier
+    /// call.
     ///
     /// # Errors
     /// When the flows lack one of the ports, or the ports have fewer flows than there are connections.
@@ -199,10 +202,10 @@ impl Stage {
         self.run_with(phase, &Extra::default())
     }
 
-    /// Runs one phase that does more than [`Stage::run`].
+    /// Runs one phase as [`Stage::run`] does, with the additional tasks of `extra`.
     ///
     /// # Errors
-    /// As [`Stage::run`]; when there is no memory for time stamps.
+    /// Those of [`Stage::run`]; and when there is no memory for time stamps.
     pub fn run_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
@@ -227,19 +230,20 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// Returns the clock, and where the start of the next phase will be, in ticks; 0 until then.
+    /// Returns the clock, and the variable that will hold the start of the next phase in ticks; it is 0 until then.
     pub(crate) fn next_start(&self) -> (Clock, Arc<AtomicU64>) {
         self.start.store(0, Ordering::Release);
         (self.clock, Arc::clone(&self.start))
     }
 
-    /// Returns the outside address and port of the first `connections` as one number each, as the last phase 1 learned them;
-    /// none has the number 0.
+    /// Returns the outside address and port of each of the first `connections` connections as one number, as the last
+    /// phase 1 learned them; 0 if it learned none.
     pub(crate) fn known(&self, connections: Count) -> Vec<u64> {
         self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
     }
 
-    /// Counts the connections that the last phase 1 learned as they were `known`, and those that it learned otherwise.
+    /// Counts the connections that the last phase 1 learned: those with the `known` outside address and port, and those
+    /// with another one.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
     }
@@ -252,11 +256,12 @@ impl Stage {
         })
     }
 
-    /// Returns how many of the first `connections` the last phase 1 did not learn. A phase with only these may follow.
+    /// Returns how many of the first `connections` connections the last phase 1 did not learn. A phase with only these
+    /// may follow.
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
         if let Some(store) = &self.store {
-            // New entries have the number 0, so no phase may have it.
+            // New entries have the phase number 0, so no phase may have this number.
             let unknown = |i: &u32| self.learned_in == 0 || store.get(*i, self.learned_in).is_none();
             self.missing.extend((0..=u32::MAX).take(connections as usize).filter(unknown));
         }
@@ -274,7 +279,7 @@ impl Stage {
                 (0..store.len() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
-                // Stages of TCP connections have the same numbers.
+                // The entries of TCP connections have the same phase numbers.
                 self.stages = None;
             }
             self.learned_in = self.phase;
@@ -306,9 +311,9 @@ impl Stage {
                 let within = receiver.as_ref().is_none_or(|port| port::Port::facts(&**port).backend == "link");
                 seen.resize_with(planned.len(), Seen::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
-                    // On an in-process link, a lane that sends receives its own frames. A lane that only receives may
-                    // receive any, and so may every lane elsewhere: a card spreads frames by a hash of the addresses and
-                    // ports that the device gave them.
+                    // On an in-process link, a lane that sends receives only its own frames, and a lane that only
+                    // receives may receive any frame. On other back-ends every lane may receive any frame, because a
+                    // NIC spreads frames by a hash of the addresses and ports that the device assigned.
                     if own.is_none_or(|own| own == sender || !within) {
                         seen.reset(frames);
                     } else {
@@ -400,7 +405,7 @@ impl Stage {
                 };
                 let shared = &shared;
                 let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
-                // Lanes that have started would wait for it for ever.
+                // Otherwise the lanes that have started would wait for this one for ever.
                 threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
@@ -416,7 +421,7 @@ impl Stage {
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
         let mut hops = [HopTally::default(); 2];
-        // Native frames pass a device in another way, so that their hop limits may differ from those of others.
+        // A device processes native frames differently, so their hop limits may differ from those of foreground frames.
         let (mut native, mut native_hops) = ([Leg::default(), Leg::default()], [HopTally::default(); 2]);
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
@@ -477,7 +482,8 @@ impl Stage {
         }
     }
 
-    /// Merges the bitmaps of a side. Returns the foreground frames and the native frames that two receivers had counted.
+    /// Merges the bitmaps of a side. Returns how many foreground frames and how many native frames two receivers have
+    /// counted.
     fn merge_seen(&mut self, side: usize, senders: usize) -> [Count; 2] {
         let foreground = self.view.background.as_ref().map(|background| background.foreground);
         let mut twice = [0; 2];
@@ -494,7 +500,8 @@ impl Stage {
     }
 }
 
-/// Counts the connections whose entries are as known, and those that have others, of all that have one.
+/// Counts the connections with the known entry, and those with another entry. Connections without an entry do not
+/// count.
 fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Count) {
     known.iter().zip(now).fold((0, 0), |(same, moved), (known, now)| match now {
         Some(now) if now == *known => (same + 1, moved),
