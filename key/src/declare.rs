@@ -34,7 +34,7 @@ pub trait Table: Sized {
 }
 
 impl Sections<'_> {
-    /// Reads the table at a dotted path; an absent one has its defaults.
+    /// Reads the table at a dotted path; an absent table has its defaults.
     pub fn table<T: Table>(&mut self, path: &str) -> Option<T> {
         T::read(&mut self.section(path))
     }

@@ -1,9 +1,9 @@
-//! Defaults of keys: what holds where a file does not have a key.
+//! Defaults of keys: what applies if a file lacks a key.
 
 use crate::read::default_value;
 use crate::tree::Value;
 
-/// What holds where a file does not have a key: a value, words, or an error.
+/// What applies if a file lacks a key: a value, an explanation, or an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Default {
     pub(crate) absent: Absent,
@@ -21,17 +21,17 @@ pub(crate) enum Absent {
     Needed(&'static str),
 }
 
-/// The default is this value, as it would be written in the file.
+/// Returns a default value, written as in a file.
 pub const fn or(written: &'static str) -> Default {
     Default { absent: Absent::Written(written), conforming: false }
 }
 
-/// Without the key there is no value; these words say what holds then.
+/// Returns a default without a value; `words` say what applies instead.
 pub const fn computed(words: &'static str) -> Default {
     Default { absent: Absent::Computed(words), conforming: false }
 }
 
-/// The key must be there; an example as it would be written.
+/// Returns the default of a key that must be given, with an example of a value, written as in a file.
 pub const fn needed(example: &'static str) -> Default {
     Default { absent: Absent::Needed(example), conforming: false }
 }
@@ -43,7 +43,7 @@ impl Default {
         Default { conforming: true, ..self }
     }
 
-    /// As the reference page shows it.
+    /// Returns the default as the reference page shows it.
     pub(crate) fn shown(&self) -> String {
         match self.absent {
             Absent::Written(text) => format!("`{}`", as_toml(text)),
@@ -53,7 +53,7 @@ impl Default {
     }
 }
 
-/// A value as TOML has it: bare words get quotes.
+/// Returns a value in TOML syntax: bare words get quotes.
 pub(crate) fn as_toml(text: &str) -> String {
     match default_value(text).value {
         Value::Text(words) if !text.starts_with('"') => format!("\"{words}\""),

@@ -58,7 +58,7 @@ pub trait Kind {
     }
 }
 
-/// What a kind calls for every part of a value that it refuses: path, words, and why.
+/// The function that a kind calls for every part of a value that it refuses: path, source span, and reason.
 pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
 
 /// A kind that is no more than a function and a description.

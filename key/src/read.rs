@@ -1,5 +1,5 @@
-//! Reads the text of a file, or of an override, into a tree. serde is not used, because it stops at the first error and
-//! cannot merge several sources.
+//! Reads the text of a file, or of an override, into a tree. It does not use serde, because serde stops at the first
+//! error and cannot merge several sources.
 
 use crate::fault::Fault;
 use crate::source::{Source, SourceSpan};
@@ -26,7 +26,8 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
     (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
 }
 
-/// How to write the quantity on the line at byte `at`, if the line is a key and a quantity with a unit and without quotes.
+/// Returns advice to quote the quantity on the line at byte `at`, if the line is a key and an unquoted quantity with a
+/// unit.
 fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let at = text.floor_char_boundary(at);
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -37,7 +38,7 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let has_unit = value.starts_with(|c: char| c.is_ascii_digit())
         && !unit.is_empty()
         && unit.chars().all(|c| c.is_alphabetic() || "%/".contains(c));
-    // `m` is a minute, too, but may be taken for something else.
+    // `m` also stands for minutes, but is ambiguous.
     let value = match value.strip_suffix('m').map(str::trim_end) {
         Some(number) if unit == "m" => format!("{number} min"),
         _ => value.to_owned(),
@@ -45,8 +46,8 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     has_unit.then(|| format!("write {} = \"{value}\": a value with a unit needs quotes", key.trim()))
 }
 
-/// The value of an override that begins at byte `offset` of its source: TOML where it is TOML, a list where commas separate
-/// the items of one, else the bare words.
+/// Parses the value of an override, which begins at byte `offset` of its source. With `is_list`, text with commas and
+/// without brackets is a list. Other text is TOML if it parses, otherwise a string.
 pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> Node {
     let trimmed = text.trim();
     let offset = offset + text.len() - text.trim_start().len();
@@ -66,7 +67,7 @@ pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -
     }
 }
 
-/// The value of a default, which is written as in a file.
+/// Parses a default value, which is written as in a file.
 pub(crate) fn default_value(text: &str) -> Node {
     override_value(text, 0, 0, false)
 }

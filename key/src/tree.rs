@@ -3,14 +3,14 @@
 use crate::source::{Source, SourceSpan};
 use std::fmt;
 
-/// A value; numbers stay text so that nothing is rounded.
+/// A value. Numbers stay text, so that they are not rounded.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A string, unquoted.
     Text(String),
     /// A whole number, in decimal.
     Integer(String),
-    /// A number with a point.
+    /// A number with a decimal point.
     Float(String),
     /// An array, each element with its place.
     List(Vec<Node>),
@@ -18,12 +18,12 @@ pub enum Value {
     Table(TreeTable),
     /// A boolean.
     Bool(bool),
-    /// A type that is never used (a date), by its name.
+    /// A type that no key has (a date), with its name.
     Other(&'static str),
 }
 
 impl Value {
-    /// What people call a value of this type.
+    /// Returns the name of the value's type, with its article.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Text(_) => "a string",
@@ -37,7 +37,7 @@ impl Value {
     }
 }
 
-/// As TOML has it.
+/// Formats the value in TOML syntax.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

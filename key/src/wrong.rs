@@ -1,18 +1,18 @@
-//! Why a value is refused, and what to write instead.
+//! The reason why a value is refused, and the advice for the user.
 
 use crate::quantity::QuantityError;
 
-/// Why a value is refused, and what to write.
+/// The reason why a value is refused, with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// What is wrong, to be shown under the value.
     pub what: String,
-    /// The advice, to be shown below.
+    /// The advice, to be shown below the reason.
     pub instead: String,
 }
 
 impl Wrong {
-    /// What is wrong, and what to write instead.
+    /// Makes a refusal from what is wrong and what to write instead.
     pub fn new(what: impl Into<String>, instead: impl Into<String>) -> Wrong {
         Wrong { what: what.into(), instead: instead.into() }
     }
