@@ -61,7 +61,7 @@ impl Rate {
         }
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
-    /// Returns the middle between this rate and a higher one, rounded down.
+    /// Returns the mean of this rate and a higher one, rounded down.
     #[must_use]
     pub fn halfway(self, higher: Rate) -> Rate {
         Rate(self.0 + (higher.0 - self.0) / 2)
