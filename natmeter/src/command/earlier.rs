@@ -1,4 +1,4 @@
-//! `natmeter run --continue`: the run that is continued, and what a run lacks.
+//! `natmeter run --continue`: finds the run to continue, and the results that a run lacks.
 
 use crate::cli::Folder;
 use record::enough::Enough;
@@ -35,8 +35,8 @@ fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     Some(if values.is_empty() && repetitions.is_empty() { Earlier::Complete(run) } else { Earlier::Begun(run) })
 }
 
-/// Keys of the values without a result, and of the repetitions without one of values that have others. With a time limit, no
-/// repetition is missing, because the scenario allows natmeter to skip it.
+/// Returns the keys of the values without a result, and the keys of the missing repetitions of all other values. With a
+/// time limit no repetition is missing, because the scenario allows natmeter to skip repetitions.
 pub(super) fn missing(header: &Header, outcomes: &[Outcome]) -> (Vec<String>, Vec<String>) {
     let enough = Enough::of(&header.scenario, outcomes);
     let made: HashSet<&Measurement> = outcomes.iter().map(|o| &o.measurement).collect();

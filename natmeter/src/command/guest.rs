@@ -29,7 +29,7 @@ pub(super) fn guest(command: &GuestCommand, output: Output) -> Exit {
     done.unwrap_or_else(failed)
 }
 
-/// The folder of the guests.
+/// Returns the folder of the guests.
 fn cache(guests: &Guests) -> Result<Cache, DutError> {
     guests.cache.as_deref().map_or_else(Cache::of_this_user, |folder| Ok(Cache::at(folder)))
 }

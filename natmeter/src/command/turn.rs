@@ -101,8 +101,8 @@ impl MyTurn {
         Ok(())
     }
 
-    /// A process that, on Ctrl-C, ends its trial and restores everything; a later Ctrl-C ends it at once. From here on the
-    /// session has the priority of a measurement.
+    /// Returns a process that ends its trial and restores everything on Ctrl-C; a second Ctrl-C ends it at once. From
+    /// then on the session has the priority of a measurement.
     ///
     /// # Errors
     /// If signals cannot be handled.

@@ -13,12 +13,12 @@ use scenario::Scenario;
 use scenario::bed::Bed;
 use std::sync::Arc;
 
-/// Windows of the send ceiling, and the length of each.
+/// Number of windows of the send ceiling, and the length of each window.
 const WINDOWS: usize = 5;
 const WINDOW: Nanos = Nanos::from_millis(30);
 
-/// Measures T0: both ports are cabled to each other, and frames of a plain cable pass from one to the other under overload.
-/// Returns the frames per second and direction that arrived.
+/// Measures T0: a cable joins both ports, and unchanged frames pass from one port to the other under overload. Returns
+/// the received frames per second and direction.
 ///
 /// # Errors
 /// If the ports cannot be opened or fail, or if no frame arrives.
@@ -53,7 +53,7 @@ pub fn send_ceiling(scenario: &Scenario, bed: &Bed, cable: &Offered, process: &P
     Ok(most_sent(&mut engine, cable)?)
 }
 
-/// The highest of several windows in which no frame has to come back.
+/// Returns the highest rate of several windows. No frame needs to be received.
 ///
 /// # Errors
 /// On an interrupt, or if a port fails.

@@ -26,8 +26,8 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
     Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
-/// Checks, before any change, that this machine supports all kernel devices of a scenario, for root or another user. Otherwise
-/// a run could fail after it has measured other devices.
+/// Checks, before any change, that this machine supports all kernel devices of a scenario, for root or for another
+/// user. Without this check, a run could fail after it has measured other devices.
 ///
 /// # Errors
 /// The first unsupported device, and the remedy.
@@ -50,8 +50,8 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
     Ok(())
 }
 
-/// Whether a device runs on the kernel of this machine, which this machine's perf profiles. On a box over ssh, natmeter
-/// checks for perf before the trials.
+/// Whether a device runs in the kernel of this machine, so that this machine's perf profiles it. On a box over ssh,
+/// natmeter checks for perf before the trials.
 fn is_profiled_here(scenario: &Scenario) -> bool {
     let boxes = |dut: &Dut| {
         scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.has_kernel_of_tester()))

@@ -18,7 +18,8 @@ pub fn are_too_few(cores: usize, testers: usize, workers: usize) -> bool {
     cores < testers + workers
 }
 
-/// Returns the number of the tester's workers on a machine with these cores. On one core, one thread runs tester and gateway.
+/// Returns the number of tester workers on a machine with this number of cores. On one core, one thread runs tester and
+/// gateway.
 pub fn testers(scenario: &Scenario, cores: usize) -> usize {
     testers_of(scenario.tester.workers as usize, cores)
 }
@@ -40,8 +41,8 @@ impl Cores {
         Cores::assign(scenario.tester.workers as usize, point.cores as usize)
     }
 
-    /// Assigns the first cores to the tester's threads and the next to the gateway's workers; without pinning if there are too
-    /// few cores.
+    /// Assigns the first cores to the tester's threads and the next cores to the gateway's workers. With too few cores,
+    /// no thread is pinned.
     pub fn assign(wanted: usize, workers: usize) -> Cores {
         let all = port::host::cores();
         let testers = testers_of(wanted, all.len());
@@ -75,8 +76,8 @@ impl Cores {
         })
     }
 
-    /// Keeps this thread, and threads that it starts, off the workers' cores. A thread that starts on the core of a polling
-    /// worker waits for the scheduler and then preempts the worker.
+    /// Keeps this thread, and the threads that it starts, off the workers' cores. A thread that starts on the core of a
+    /// polling worker waits for the scheduler and then preempts the worker.
     pub(super) fn keep_off_workers(&self) -> Result<(), port::PortError> {
         if self.shared {
             return Ok(());
@@ -92,8 +93,8 @@ impl Cores {
     }
 }
 
-/// Returns cores for `of_tester` threads of the tester, and `of_device` cores for packets of the kernel: the tester
-/// gets the last cores.
+/// Returns the cores of `of_tester` tester threads, and `of_device` cores on which the kernel processes packets. The
+/// tester gets the last cores.
 pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
     let (tester, others) = cores.split_at(of_tester.min(cores.len()));

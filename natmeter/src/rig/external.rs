@@ -1,5 +1,5 @@
-//! An external device between the two ports of a test bed. natmeter sets up its own sockets; the hooks of the bed file change
-//! the boxes.
+//! An external device between the two ports of a test bed. natmeter sets up only its own sockets; the hooks of the bed
+//! file configure the boxes.
 
 use super::cores::tester_cores;
 use super::place::Place;

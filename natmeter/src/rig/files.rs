@@ -1,5 +1,5 @@
-//! The files that a scenario names, and those of a bed. Those of a scenario are checked before any change, so that `check`
-//! finds errors that a run would find much later.
+//! The files that a scenario or a bed names. natmeter checks the files of a scenario before any change, so that
+//! `natmeter check` reports errors that a run would find much later.
 
 use scenario::bed::{Bed, BoxKeys};
 use scenario::{Complaints, Loaded};
@@ -39,12 +39,12 @@ pub fn check(loaded: &Loaded) -> Result<(), Complaints> {
     Ok(())
 }
 
-/// The folder of the bed file.
+/// Returns the folder of the bed file.
 pub fn folder(bed: &Bed) -> PathBuf {
     if bed.folder.as_os_str().is_empty() { PathBuf::from(".") } else { bed.folder.clone() }
 }
 
-/// The file with which ssh is configured, if the bed names one.
+/// Returns the configuration file of ssh, if the bed names one.
 pub fn ssh_config(bed: &Bed, keys: &BoxKeys) -> Option<PathBuf> {
     keys.ssh_config.as_ref().map(|file| bed.folder.join(file))
 }

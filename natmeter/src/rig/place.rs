@@ -170,7 +170,7 @@ impl Place {
     }
 }
 
-/// The name of a fact about one of several boxes.
+/// Returns the name of a fact about one of several boxes.
 pub(super) fn named(role: &str, name: &str) -> String {
     if role == "dut" { name.to_owned() } else { format!("{role} {name}") }
 }

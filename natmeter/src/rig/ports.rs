@@ -1,4 +1,4 @@
-//! Two ports of a test bed as those of the tester: opened, with the Ethernet addresses of the box between them.
+//! Opens the two ports of a test bed for the tester, and resolves the Ethernet addresses of the box between them.
 
 use super::place::Place;
 use super::wires::Wires;
