@@ -253,8 +253,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.ipv4()))
     }
 
-    /// Refuses a packet that its tunnel does not permit: the inner source address or port belongs to another softwire or
-    /// to none.
+    /// Refuses a packet whose inner source address or port does not belong to its tunnel.
     fn refuse_source(&self, why: Event, head: &Head4) -> Refusal {
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
