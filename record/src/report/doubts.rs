@@ -90,14 +90,14 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
             torn.bytes
         ));
     }
-    // The audit has the others.
+    // The audit reports the other files.
     for file in missing.iter().filter(|file| ![TRIALS, RESULTS].contains(file)) {
         doubts.push(format!("{file} is missing, so this report lacks its content: restore the file from a copy."));
     }
     doubts
 }
 
-/// A doubt if verdicts and results were not derived again.
+/// Returns a doubt if verdicts and results were not derived again.
 fn rules_of_another_version(report: &Report) -> Option<String> {
     let header = &report.header;
     if report.audit.basis == Basis::DerivedAgain {

@@ -1,5 +1,5 @@
-//! What a report says besides the results: conditions of the run, counters of the judge, and limits. Every format prints the
-//! same sentences.
+//! The facts of a report besides the results: conditions of the run, counters of the judge, and limits. Every format
+//! prints the same sentences.
 
 use super::Report;
 use super::named;

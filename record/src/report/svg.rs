@@ -142,7 +142,7 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 
-/// The name of an axis, or its unit alone if the name is longer than this.
+/// Returns the name of an axis, or only its unit if the name is wider than `length`.
 fn name_within(axis: &Axis, length: f64) -> String {
     let name = axis.name();
     match name.split_once(", ") {
