@@ -1,5 +1,5 @@
-//! Axes with the values that a scenario measures, the values of a point's axes, and how files write these: numbers, and
-//! words where an axis has words.
+//! Values of axes: those that a scenario sweeps, and those of a point. In a file a value is a number, or a word if the
+//! axis has words.
 
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,16 +12,16 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tech::Axis;
 
-/// An axis with the values that are measured, as a scenario has it.
+/// An axis with the values that a scenario sweeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// Name of the axis, as in [`AXES`](tech::AXES).
     pub axis: String,
-    /// Its values, in the order written.
+    /// Its values, in the order of the scenario.
     pub values: Vec<Count>,
 }
 
-/// A value of each axis that a point has, by the axis' name; none where nothing beside connections and cores is swept.
+/// The values of a point's axes, by the name of the axis; empty if only connections and cores are swept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AxisValues(BTreeMap<String, Count>);
 

@@ -1,10 +1,10 @@
-//! Reads the text of a file (scenario, test bed, gateway); the error of a file that cannot be used.
+//! Reads the text of a scenario, test bed or gateway file, and defines the error for a file that cannot be used.
 
 use key::Complaints;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Why there is no scenario.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
@@ -12,7 +12,7 @@ pub enum ScenarioError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// The text has mistakes.
@@ -20,11 +20,11 @@ pub enum ScenarioError {
     Wrong(#[from] Complaints),
 }
 
-/// The longest file that is read, in octets. A scenario has some dozens of lines; tables of softwires and maps have files of
-/// their own.
+/// Maximum length of such a file, in octets. A scenario has some dozens of lines; tables of softwires and maps are in
+/// separate files.
 pub const LONGEST_FILE: u64 = 1 << 20;
 
-/// The text of a file.
+/// Reads the text of a file.
 pub(crate) fn text_of(path: &Path) -> Result<String, ScenarioError> {
     let unreadable = |why: String| ScenarioError::Unreadable { path: path.to_owned(), why };
     let metadata = path.metadata().map_err(|e| unreadable(e.to_string()))?;

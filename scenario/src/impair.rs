@@ -24,7 +24,7 @@ key::table! {
 }
 
 impl Impair {
-    /// What is done to frames on purpose.
+    /// Describes the impairments for reports.
     pub fn in_words(&self) -> String {
         let shares = [
             (self.loss_ppm, "lost"),

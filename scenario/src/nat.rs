@@ -1,37 +1,37 @@
-//! A device's NAT, whatever the device is: its outside addresses and ports, and how it keeps state.
+//! The NAT of any kind of device: its outside addresses and ports, and its state.
 
 use crate::{Dut, KernelNat44};
 use method::{Count, Nanos};
 use tech::{Mapping, Outside, Ports, Technology};
 use wire::PortSet;
 
-/// A NAT, or what shares addresses by ports without state, as rules and port ranges see it.
+/// A NAT, or a stateless function that shares addresses by ports, as rules and port ranges see it.
 pub(crate) struct Nat {
-    /// Its outside addresses and ports, with whole paths.
+    /// Its outside addresses and ports, with full paths of keys.
     pub(crate) outside: Outside,
-    /// How it keeps state; none where it has none.
+    /// Its state; `None` if it is stateless.
     pub(crate) state: Option<NatState>,
 }
 
-/// How a NAT keeps state.
+/// The state of a NAT.
 pub(crate) struct NatState {
     table_path: String,
     pub(crate) mapping: Mapping,
-    /// Sessions that its table holds; none where it is made as large as needed.
+    /// Number of sessions that its table can hold; `None` if natmeter makes the table as large as needed.
     pub(crate) sessions: Option<Count>,
     /// Time after which it forgets a connection without frames.
     pub(crate) udp_timeout: Nanos,
 }
 
 impl NatState {
-    /// The path of one of its keys.
+    /// Returns the path of one of its keys.
     pub(crate) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.table_path)
     }
 }
 
 impl Nat {
-    /// That of a device, if it has outside addresses or state.
+    /// Returns the NAT of a device, if it has outside addresses or state.
     pub(crate) fn of(dut: &Dut) -> Option<Nat> {
         match dut {
             Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
@@ -73,13 +73,13 @@ impl Nat {
 }
 
 impl Dut {
-    /// Time after which it forgets a connection without frames; `None` if it is not known.
+    /// Returns the time after which the device forgets a connection without frames; `None` if it is unknown.
     pub fn udp_timeout(&self) -> Option<Nanos> {
         Some(Nat::of(self)?.state?.udp_timeout)
     }
 }
 
-/// Outside ports of an address of a device's pool.
+/// Returns the number of outside ports of each address in a device's pool.
 pub(crate) fn outside_ports(dut: &Dut) -> Option<u64> {
     match dut {
         Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
@@ -90,12 +90,13 @@ pub(crate) fn outside_ports(dut: &Dut) -> Option<u64> {
     }
 }
 
-/// Ports of a set that a customer edge assigns: never port 0, and of a complete address no well-known port.
+/// Returns the number of ports of a set that a customer edge assigns: never port 0, and no port below 1024 of an
+/// address that is not shared.
 pub(crate) fn usable(set: PortSet) -> u64 {
     if set == PortSet::ALL { 65_536 - 1024 } else { u64::from(set.count()) - u64::from(set.contains(0)) }
 }
 
-/// The path of a technology's table.
+/// Returns the path of a technology's table.
 pub(crate) fn technology_path(technology: &dyn Technology) -> String {
     format!("technology.{}", technology.name())
 }

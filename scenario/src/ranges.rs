@@ -181,7 +181,8 @@ impl Scenario {
         found
     }
 
-    /// `250,000 of 4,000,000` for each number of connections that is a part of the flows; none where there is none.
+    /// Returns `250,000 of 4,000,000` for each number of connections below the number of flows; `None` without such a
+    /// number.
     pub(crate) fn subsets_in_words(&self) -> Option<String> {
         const SHOWN: usize = 4;
         let subsets = self.subsets();

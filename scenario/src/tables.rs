@@ -1,5 +1,5 @@
-//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. Technologies (`tech`),
-//! procedures, impairments and devices of known truth have tables in files of their own.
+//! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The tables of
+//! technologies (`tech`), procedures, impairments and devices of known truth are in separate files.
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};

@@ -1,4 +1,4 @@
-//! The words that the keys of `[traffic]` and `[measure]` take, and what they stand for.
+//! The words that keys of `[traffic]` and `[measure]` have as values, with their meanings.
 
 use key::kind::{Choice, Kind, Shape, choice};
 use key::{Value, Wrong};
@@ -13,7 +13,7 @@ pub(crate) const WHEN_FULL: &[Choice<WhenFull>] = &[
     ("collect", WhenFull::Collect(1), "`collect` of the oldest are removed at once"),
 ];
 
-/// The kind of `popularity`.
+/// The kind of the key `popularity`.
 pub(crate) struct Popularities;
 
 impl Kind for Popularities {
@@ -74,13 +74,13 @@ pub(crate) const SEQUENCES: &[Choice<Sequence>] = &[
     ("point-by-point", Sequence::PointByPoint, "all repetitions of a point in a row"),
 ];
 
-/// What happens before each phase 1 on a box without the hook `clear`.
+/// What natmeter does before each phase 1 on a box without the hook `clear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithoutClear {
-    /// A wait until all earlier connections have timed out.
+    /// It waits until all earlier connections have timed out.
     #[default]
     Wait,
-    /// Source ports whose connections have timed out.
+    /// It uses source ports whose connections have timed out.
     FreshPorts,
 }
 
