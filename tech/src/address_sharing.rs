@@ -9,28 +9,28 @@ use std::net::Ipv4Addr;
 use wire::flow::SharedPorts;
 use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet};
 
-/// The ports that the tester uses for a listed subscriber: if the address is not shared, no system ports.
+/// Returns the ports that the tester uses for a listed subscriber: no system ports if the address is not shared.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
     // All ports except those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }
 
-/// The outside addresses and ports of a customer edge with this address range and port set, as the Responder may see
-/// them.
+/// Returns the outside addresses and ports of a customer edge with this address range and port set, as the Responder
+/// may see them.
 pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
     let first = if set == PortSet::ALL { 1024 } else { 1 };
     view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
 }
 
-/// The flows of subscribers that share addresses from `first` on by port sets.
+/// Returns the flows of subscribers that share the addresses from `first` on by port sets.
 pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
-    // The first ports of the set; a subscriber with all ports uses those of the scenario.
+    // A subscriber uses the first ports of its set. A subscriber with all ports uses the source ports of the scenario.
     let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };
     let ports = SharedPorts { offset, len, first: place, count: f.source_ports.count() };
     FlowSpace::sharing(f.subscribers, first, ports, f.remote, f.destination_ports).map_err(why)
 }
 
-/// The flows of subscribers with these addresses and port sets.
+/// Returns the flows of subscribers with these addresses and port sets.
 pub(crate) fn listed(f: &Flows, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, String> {
     let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
     for (row, (addr, set)) in rows.iter_mut().zip(each) {

@@ -1,4 +1,4 @@
-//! Outside addresses and ports of a device or of a technology, for rules about flows.
+//! The outside addresses and ports of devices and technologies, for rules about flows.
 
 use key::At;
 use wire::{AddrRange, PortRange, PortSet};
@@ -8,7 +8,7 @@ use wire::{AddrRange, PortRange, PortSet};
 pub struct Outside {
     /// The key of the addresses.
     pub key: &'static str,
-    /// Each range, and the path of the words that give it, from the technology's table: `.pool[0]`.
+    /// Each address range, and the path of its value below the technology's table, such as `.pool[0]`.
     pub pool: Vec<(String, AddrRange)>,
     /// Ports of each address.
     pub ports: Ports,
@@ -17,7 +17,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// The same with full paths of keys, which are in this table.
+    /// Returns the same with full paths of keys: `table` is the path of the table that contains them.
     #[must_use]
     pub fn below(self, table: &str) -> Outside {
         let whole = |path: String| format!("{table}{path}");
@@ -32,19 +32,19 @@ impl Outside {
 /// Outside ports of an address.
 #[derive(Clone, Debug)]
 pub enum Ports {
-    /// A range, in which a source port can be kept; the path of its key.
+    /// A range, in which the NAT can preserve a source port, with the path of its key.
     Range(PortRange, String),
-    /// Those of one customer among others; with the place that determines them.
+    /// The port set of one customer, with the place that determines it.
     Set(PortSet, At),
 }
 
 /// Addresses and ports of a pool that all customers share.
 #[derive(Clone, Copy, Debug)]
 pub struct PortPool {
-    /// Addresses.
+    /// Number of addresses.
     pub addresses: u64,
-    /// Ports of each.
+    /// Number of ports of each address.
     pub ports: u64,
-    /// IPv6 addresses.
+    /// Whether the addresses are IPv6 addresses.
     pub is_ipv6: bool,
 }

@@ -339,8 +339,8 @@ fn packets_too_large_for_a_tunnel_are_cut_as_is_written() {
     }
 }
 
-/// A BR hairpins packets between two customers (RFC 7596, section 6.2) and answers packets without a customer and spoofed
-/// packets with ICMP errors, unless its settings turn these off. The rate of ICMP errors is limited.
+/// A BR hairpins packets between two customers (RFC 7596, section 6.2). It sends ICMP errors about unmapped and spoofed
+/// packets. Settings turn both off and limit the rate of ICMP errors.
 #[test]
 fn a_border_relay_does_what_is_written() {
     let frame = |src: u16, to: ([u8; 4], u16)| {
