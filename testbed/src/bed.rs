@@ -51,7 +51,8 @@ impl<F: Function> Bed<F> {
         }
     }
 
-    /// A gateway between the links of [`crate::link`], which speak these IP versions; every frame that leaves is judged.
+    /// Returns a gateway between the links of [`crate::link`], which have these IP versions. It judges every frame that
+    /// leaves.
     pub fn gateway(workers: Vec<F>, steering: [Steering; 2], versions: [u8; 2]) -> Bed<F> {
         Bed::new(workers, steering, move |side, f| {
             let side = usize::from(side == Side::Internet);

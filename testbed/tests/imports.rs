@@ -1,38 +1,38 @@
-//! The files of a crate import each other in one direction only. A module and the files of its own folder are one thing, and
-//! may use each other.
+//! Checks that the imports between the files of a crate have no cycles. A module and the files of its own folder count
+//! as one file, and may import each other.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A path of names: of a module from the crate's root, or as the source has it.
+/// The names of a path: from the root of the crate for a module, as written for an import.
 type Names = Vec<String>;
 
-/// What a file names.
+/// The paths that a file contains.
 #[derive(Default)]
 struct Named {
     paths: Vec<Names>,
-    /// Paths that the file exports under a name of its own module.
+    /// Paths of `use` items, each with the name that it gets in the module of the file.
     exports: Vec<(String, Names)>,
 }
 
 #[test]
 fn files_import_each_other_one_way() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for entry in fs::read_dir(workspace).unwrap() {
         let root = entry.unwrap().path().join("src");
         if root.parent().unwrap().join("Cargo.toml").is_file() && root.is_dir() {
             let mut files = BTreeMap::new();
             read(&root, &Names::new(), &mut files);
-            circles.extend(self::circles(&edges(&files)).into_iter().map(|line| format!("{}: {line}", root.display())));
+            cycles.extend(self::cycles(&edges(&files)).into_iter().map(|line| format!("{}: {line}", root.display())));
         }
     }
-    assert!(circles.is_empty(), "files that import each other in a circle:\n{}", circles.join("\n"));
+    assert!(cycles.is_empty(), "files whose imports form a cycle:\n{}", cycles.join("\n"));
 }
 
-/// Reads the modules below a folder, without those of tests.
+/// Reads all modules below a folder except those of tests.
 fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -57,7 +57,7 @@ fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
     }
 }
 
-/// The words of a source, without the items that only tests compile.
+/// Appends the words of a source to `words`, except items for tests only (`#[cfg(test)]`).
 fn flatten(source: TokenStream, words: &mut Vec<String>) {
     let mut is_for_tests = false;
     for token in source {
@@ -80,7 +80,7 @@ fn flatten(source: TokenStream, words: &mut Vec<String>) {
     }
 }
 
-/// Notes what the next words name, and returns the words after them.
+/// Adds the paths of the next words to `named`, and returns the words after them.
 fn next<'a>(words: &'a [String], named: &mut Named) -> &'a [String] {
     match words {
         [word, rest @ ..] if word == "use" => {
@@ -99,7 +99,7 @@ fn next<'a>(words: &'a [String], named: &mut Named) -> &'a [String] {
     }
 }
 
-/// The path at the head of some words, and the words after it.
+/// Returns the path with which the words begin, and the words after it.
 fn path(mut words: &[String]) -> (Names, &[String]) {
     let mut names = Names::new();
     while let [name, rest @ ..] = words {
@@ -116,7 +116,7 @@ fn path(mut words: &[String]) -> (Names, &[String]) {
     (names, words)
 }
 
-/// The paths of a `use`, each with the name that it gets, and the words after it.
+/// Adds the paths of a `use` to `paths`, each with the name that it gets, and returns the words after it.
 fn tree<'a>(words: &'a [String], before: &Names, paths: &mut Vec<(String, Names)>) -> &'a [String] {
     let (names, mut rest) = path(words);
     let mut full: Names = before.iter().cloned().chain(names).collect();
@@ -143,7 +143,7 @@ fn tree<'a>(words: &'a [String], before: &Names, paths: &mut Vec<(String, Names)
     }
 }
 
-/// Which modules each module names, without its own folder and the modules that own it.
+/// Returns the modules that each module imports, except those in its own folder and those that contain it.
 fn edges(files: &BTreeMap<Names, Named>) -> BTreeMap<&Names, BTreeSet<Names>> {
     let of = |(module, named): (_, &Named)| {
         let targets = named.paths.iter().filter_map(|path| target(files, module, path, 0));
@@ -152,7 +152,7 @@ fn edges(files: &BTreeMap<Names, Named>) -> BTreeMap<&Names, BTreeSet<Names>> {
     files.iter().map(of).collect()
 }
 
-/// The module that defines what a path in a module names; `None` for another crate, or for a name of the module itself.
+/// Returns the module that defines the item at a path in a module; `None` for another crate or the module itself.
 fn target(files: &BTreeMap<Names, Named>, module: &Names, path: &Names, depth: usize) -> Option<Names> {
     let mut at = module.clone();
     let mut names = &path[..];
@@ -186,10 +186,10 @@ fn target(files: &BTreeMap<Names, Named>, module: &Names, path: &Names, depth: u
     Some(at)
 }
 
-/// The files of circles, each with the files of circles that it names.
-fn circles(edges: &BTreeMap<&Names, BTreeSet<Names>>) -> Vec<String> {
+/// Returns the files that cycles contain, each with those of these files that it imports.
+fn cycles(edges: &BTreeMap<&Names, BTreeSet<Names>>) -> Vec<String> {
     let mut left: BTreeSet<&Names> = edges.keys().copied().collect();
-    // A file that imports none of the others, or is imported by none, is in no circle.
+    // A file that imports none of the remaining files, or that none of them imports, is in no cycle.
     let imports = |left: &BTreeSet<&Names>, file| edges[file].iter().any(|to| left.contains(to));
     let is_imported = |left: &BTreeSet<&Names>, file| left.iter().any(|from| edges[from].contains(file));
     while let Some(end) = left.iter().copied().find(|file| !imports(&left, *file) || !is_imported(&left, *file)) {
