@@ -1,5 +1,5 @@
 //! The fields in which the frames of a stream differ: where each value comes from, the values of a flow, and the header
-//! words that hold them. Apart from the template that they are filled into, because expectations use the same fields.
+//! words that hold them. They are separate from the template that they fill, because expectations use the same fields.
 
 use crate::flow::Flow;
 use crate::layout::{Layout, Row};
@@ -80,7 +80,7 @@ pub(crate) struct FrameWords {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Values([u32; 7]);
 
-/// Index of the subscriber in [`Values`], and of the subscribers in a batch of them.
+/// Index of the subscriber in [`Values`], and of the subscribers in a batch of values.
 pub(crate) const SUBSCRIBER: usize = 6;
 
 impl Values {

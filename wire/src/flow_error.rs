@@ -1,8 +1,8 @@
-//! The error of a flow space that cannot be built: subscribers and flow space share it.
+//! The error of a flow space that cannot be built. Subscribers and flow space both return it.
 
 use crate::port_set::PortSetError;
 
-/// Why a flow space cannot be built.
+/// The reason why a flow space cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
     /// A range is empty or exceeds the last number.
@@ -19,7 +19,7 @@ pub enum FlowError {
         /// Available flows.
         have: u64,
     },
-    /// There is no such port set.
+    /// The port set is invalid.
     #[error(transparent)]
     PortSet(#[from] PortSetError),
     /// The port set of a subscriber does not contain the source ports.

@@ -1,5 +1,5 @@
-//! Which frames of a sender are foreground (the DUT translates or tunnels them) and which are native IPv6 (RFC 8219, section
-//! 5.3).
+//! Selects the foreground frames of a sender, which the DUT translates or tunnels. All other frames are native IPv6
+//! (RFC 8219, section 5.3).
 
 /// Which frames of a sender are foreground frames: the frame with sequence number i is one if i mod n < m.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

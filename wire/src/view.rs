@@ -37,7 +37,7 @@ pub struct View {
 /// What both sides send and expect as background, and how it is mixed with the foreground.
 #[derive(Clone, Debug)]
 pub struct Background {
-    /// The native frames. It keeps no connections.
+    /// The view of the native frames. It has no connections.
     pub view: Box<View>,
     /// Which frames are foreground.
     pub foreground: Foreground,
@@ -69,11 +69,12 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// The same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without sizes.
-    /// Its own templates must be those of the largest size.
+    /// Returns the same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without
+    /// sizes. The templates must be those of the largest size.
     ///
     /// # Panics
-    /// When there are more than [`MOST_SIZES`](crate::MOST_SIZES) different sizes, or a size cannot hold headers and tag.
+    /// When there are more than [`MOST_SIZES`](crate::MOST_SIZES) different sizes, or a size cannot hold headers and
+    /// tag.
     #[must_use]
     pub fn of_sizes(self, sizes: &[usize]) -> View {
         if sizes.is_empty() {
@@ -87,7 +88,7 @@ impl View {
         View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
     }
 
-    /// The same with native frames in addition to its own.
+    /// Returns the same with native frames in addition to its own.
     #[must_use]
     pub fn beside(self, background: Option<Background>) -> View {
         let mut view = View { background, ..self };
