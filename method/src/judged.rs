@@ -15,15 +15,21 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
 
-/// A probe of the DUT: a working DUT sets up at least one of this many connections at this rate.
-pub(crate) const PROBE_CONNECTIONS: Count = 1_000;
-pub(crate) const PROBE_RATE: Rate = Rate(1_000);
+/// A probe of the DUT sets up at most this many connections.
+const PROBE_CONNECTIONS: Count = 1_000;
+
+/// Returns the number and the rate of the connections of a probe: a working DUT sets up at least one of them. They take a
+/// second, unless `rate` is lower, so that two probes last longer than a router's repetition of a neighbor solicitation.
+pub(crate) fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
+    let few = connections.min(PROBE_CONNECTIONS);
+    (few, rate.min(Rate(few)))
+}
 
 /// Maximum number of trials of one probe.
 const PROBES: u32 = 5;
-/// Number of valid trials without an answer after which the DUT is dead. A router may drop every frame of the first
-/// one: if its neighbor solicitation was lost, it repeats the solicitation only a second later (RFC 4861, section 10,
-/// RETRANS_TIMER).
+/// Number of valid trials without an answer after which the DUT is dead. During the first one, a router may still
+/// resolve the tester's address: if its neighbor solicitation was lost between two trials, it sends the next one a
+/// second later (RFC 4861, section 10, RETRANS_TIMER).
 const DEAD_PROBES: u32 = 2;
 
 // How often an invalid trial is repeated. These are constants, not settings, because they are part of the definition of
@@ -104,13 +110,15 @@ pub enum Patience {
 }
 
 /// The result of a probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// The DUT answers.
     Alive,
+    /// The DUT answers, but it did not in a valid trial before: it may have been unable to forward for a while.
+    Revived,
     /// The DUT does not answer, and neither host nor tester explains that.
-    Dead(Box<TrialOutcome>),
-    /// The DUT does not answer, but host noise or the tester may be the cause in every trial.
+    Dead,
+    /// The DUT does not answer, but host noise or the tester may be the cause in all trials but one.
     Unknown,
 }
 
@@ -151,16 +159,20 @@ impl<T: Trials> Judged<T> {
     ///
     /// # Errors
     /// As [`Trials::run`].
-    pub fn probe(&mut self, spec: &TrialSpec, answers: impl Fn(&TrialOutcome) -> bool) -> Result<Life, TrialError> {
+    pub fn probe(
+        &mut self,
+        spec: &TrialSpec,
+        mut answers: impl FnMut(&TrialOutcome) -> bool,
+    ) -> Result<Life, TrialError> {
         let mut unanswered = 0;
         for _ in 0..PROBES {
             let outcome = self.trials.run(spec)?;
             if answers(&outcome) {
-                return Ok(Life::Alive);
+                return Ok(if unanswered == 0 { Life::Alive } else { Life::Revived });
             }
             let is_valid = !matches!(judge(spec, &outcome, &self.criteria), Verdict::Invalid(_));
             if is_valid && more(&mut unanswered) == DEAD_PROBES {
-                return Ok(Life::Dead(Box::new(outcome)));
+                return Ok(Life::Dead);
             }
         }
         Ok(Life::Unknown)
@@ -222,10 +234,10 @@ impl<T: Trials> Judged<T> {
 
     /// Probes with a few connections at a rate at which every working DUT sets up some.
     fn probe_set_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
-        let connections = spec.connections.min(PROBE_CONNECTIONS);
+        let (connections, rate) = probe_connections(spec.connections, spec.phase1_rate.unwrap_or(spec.rate));
         let probe = TrialSpec {
             kind: PhaseKind::Establish,
-            rate: spec.phase1_rate.unwrap_or(spec.rate).min(PROBE_RATE),
+            rate,
             load: Load::Frames(connections),
             direction: Direction::Forward,
             connections,
@@ -233,7 +245,9 @@ impl<T: Trials> Judged<T> {
             validate_rate: None,
             ..spec.clone()
         };
-        let Life::Dead(_) = self.probe(&probe, |outcome| outcome.forward.received > 0)? else { return Ok(()) };
+        if self.probe(&probe, |outcome| outcome.forward.received > 0)? != Life::Dead {
+            return Ok(());
+        }
         Err(TrialError::DutDead(format!(
             "phase 1: the DUT set up no connection, not even one of {connections} at {} per second; check forwarding, routes and neighbours",
             probe.rate

@@ -16,9 +16,9 @@ pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, null, ports};
 use method::metric::{
-    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, OVERLOAD_SCALABILITY, is_of_phase1,
-    is_throughput,
+    CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, OVERLOAD_SCALABILITY, is_throughput,
 };
+use method::procedure::is_of_phase1;
 use method::procedure::mlr::Goal;
 use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};

@@ -16,7 +16,8 @@
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
-use method::metric::{is_establishment, is_of_phase1, is_throughput};
+use method::metric::{is_establishment, is_throughput};
+use method::procedure::is_of_phase1;
 use method::{Count, DirectionRatio, Rate, SearchResult, TrialRecord};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};

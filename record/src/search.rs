@@ -9,7 +9,7 @@ use crate::visit::standing;
 use device::DeviceJob;
 use method::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, TCP_THROUGHPUT, is_establishment,
-    is_of_phase1, is_of_queries, is_throughput,
+    is_of_queries, is_throughput,
 };
 use method::procedure::back_to_back::{self, Bursts};
 use method::procedure::bottleneck::Limit;
@@ -17,7 +17,7 @@ use method::procedure::delay::{self, Timed, Values};
 use method::procedure::recovery::{self, Overload};
 use method::procedure::{
     Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, dns, establishment, frame_loss, of, overload, tcp, throughput, validation,
+    churn, dns, establishment, frame_loss, is_of_phase1, of, overload, tcp, throughput, validation,
 };
 use method::trial::{Queries, Sampler, Stamps};
 use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};

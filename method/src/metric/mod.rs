@@ -7,7 +7,6 @@ mod overload;
 mod tcp;
 mod timing;
 
-use crate::procedure;
 pub use device::{
     CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_CONNTRACK_ENTRIES, MEMORY_PER_CONNTRACK_ENTRY, RESET,
     is_total_of_buckets, is_total_of_connections,
@@ -201,11 +200,6 @@ pub fn is_establishment(key: &str) -> bool {
 /// Whether the metric with this key is a throughput.
 pub fn is_throughput(key: &str) -> bool {
     [THROUGHPUT.key, IPV4_FORWARDING_THROUGHPUT.key].contains(&key)
-}
-
-/// Whether trials of the metric with this key consist of phase 1 only, with or without validation.
-pub fn is_of_phase1(key: &str) -> bool {
-    procedure::of(key).is_some_and(|procedure| procedure.phase1)
 }
 
 /// Minimum number of repetitions in published results of RFC 9693 metrics.

@@ -5,7 +5,7 @@
 
 use super::establishment::trial;
 use super::{CapacityRates, Decider, Procedure, Progress, ResultKind, SearchResult, SearchSettings};
-use crate::judged::{Decision, PROBE_CONNECTIONS, PROBE_RATE, Patience};
+use crate::judged::{Decision, Patience, probe_connections};
 use crate::ratio::Ratio;
 use crate::trial::{TrialError, Trials};
 use crate::units::{Count, Rate};
@@ -190,7 +190,8 @@ impl Search<'_, '_> {
         (self.watch)(&Progress { lo, hi, rate, steps_left: (u64::BITS - (intervals - 1).leading_zeros()).max(1) });
         let (alpha, at_most) = (self.settings.alpha, self.limits.validate_at_most);
         let spec = trial(rate, connections, alpha, at_most);
-        let probe = trial(rate.min(PROBE_RATE), connections.min(PROBE_CONNECTIONS), alpha, at_most);
+        let (few, slow) = probe_connections(connections, rate);
+        let probe = trial(slow, few, alpha, at_most);
         let judgement = self.decider.decide(&spec, &probe, Patience::Repeat)?;
         self.result.note(rate, &judgement);
         if let Some(step) = self.result.trace.last_mut() {

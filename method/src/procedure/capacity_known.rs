@@ -4,7 +4,7 @@
 
 use super::establishment::trial;
 use super::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
-use crate::judged::{Decision, PROBE_CONNECTIONS, PROBE_RATE, Patience};
+use crate::judged::{Decision, Patience, probe_connections};
 use crate::trial::{TrialError, TrialOutcome, Trials};
 use crate::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
@@ -62,8 +62,8 @@ pub fn measure(
     for left in (0..=HALVINGS).rev() {
         watch(&Progress { lo: Rate(0), hi: known.rate, rate, steps_left: left + 1 });
         let spec = trial(rate, known.connections, settings.alpha, known.validate_at_most);
-        let few = known.connections.min(PROBE_CONNECTIONS);
-        let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, known.validate_at_most);
+        let (few, slow) = probe_connections(known.connections, rate);
+        let probe = trial(slow, few, settings.alpha, known.validate_at_most);
         let judgement = decider.decide(&spec, &probe, Patience::Repeat)?;
         result.note(rate, &judgement);
         if let Some(step) = result.trace.last_mut() {

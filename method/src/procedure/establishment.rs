@@ -3,7 +3,7 @@
 //! table.
 
 use super::{Decider, Procedure, Progress, SearchResult, SearchSettings, binary};
-use crate::judged::{PROBE_CONNECTIONS, PROBE_RATE, Patience};
+use crate::judged::{Patience, probe_connections};
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
@@ -51,9 +51,9 @@ pub fn measure(
     check_buffers(phase1.connections, phase1.buffered)?;
     let mut decider = Decider::new(trials, settings);
     let decide = |rate: Rate, patience: Patience| {
-        let few = phase1.connections.min(PROBE_CONNECTIONS);
         let spec = trial(rate, phase1.connections, settings.alpha, phase1.validate_at_most);
-        let probe = trial(rate.min(PROBE_RATE), few, settings.alpha, phase1.validate_at_most);
+        let (few, slow) = probe_connections(phase1.connections, rate);
+        let probe = trial(slow, few, settings.alpha, phase1.validate_at_most);
         decider.decide(&spec, &probe, patience)
     };
     let (ends, by) = ((settings.lo, settings.hi), (settings.precision, &settings.criteria));

@@ -35,7 +35,7 @@ pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep
 pub use strict::Strict;
 pub use warm::Warm;
 
-use crate::judged::{Judged, Judgement, Life, Patience};
+use crate::judged::{Decision, Judged, Judgement, Life, Patience};
 use crate::ratio::Ratio;
 use crate::trial::{
     Direction, Load, Order, PhaseKind, ResponderTable, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
@@ -92,6 +92,11 @@ pub const PROCEDURES: &[Procedure] = &[
 /// Returns the procedure that measures the metric with this key.
 pub fn of(metric: &str) -> Option<&'static Procedure> {
     PROCEDURES.iter().find(|procedure| procedure.metrics.contains(&metric))
+}
+
+/// Whether trials of the metric with this key consist of phase 1 only, with or without validation.
+pub fn is_of_phase1(key: &str) -> bool {
+    of(key).is_some_and(|procedure| procedure.phase1)
 }
 
 /// Phase 2 of a stateful test: the connections that a phase 1 establishes before each trial.
@@ -303,30 +308,47 @@ impl<'a> Decider<'a> {
     }
 
     /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
-    /// every working DUT passes at least in part.
+    /// every working DUT passes at least in part. If the DUT answers only after a valid trial of the probe without an
+    /// answer, the fail before may have the same cause, so the rate is decided once more.
     fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
         let kept = |spec: &TrialSpec| TrialSpec { keep_table: self.keep_table, ..spec.clone() };
         let (spec, probe) = (&kept(spec), &kept(probe));
+        let first = self.judge(spec, patience)?;
+        if self.probe(&first, probe)? != Life::Revived || !matches!(first.decision, Decision::Fail(_)) {
+            return Ok(first);
+        }
+        let mut again = self.judge(spec, patience)?;
+        self.probe(&again, probe)?;
+        again.attempts.splice(..0, first.attempts);
+        Ok(again)
+    }
+
+    fn judge(&mut self, spec: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
         let judgement = verify::decide(&mut self.judged, spec, patience, self.verify)?;
         self.phases1 += judgement.attempts.iter().filter(|a| !a.spec.keep_table).count() as Count;
-        if !judgement.decision.passed() {
-            let dark = dark_streams(&judgement.last().outcome);
-            if !dark.is_empty() {
-                self.probe(probe, &dark)?;
-            }
-        }
         Ok(judgement)
     }
 
-    fn probe(&mut self, probe: &TrialSpec, dark: &[&str]) -> Result<(), TrialError> {
-        let still = |outcome: &TrialOutcome| -> Vec<&str> {
-            dark_streams(outcome).into_iter().filter(|stream| dark.contains(stream)).collect()
-        };
-        let Life::Dead(outcome) = self.judged.probe(probe, |outcome| still(outcome).is_empty())? else { return Ok(()) };
-        let still = still(&outcome);
+    /// Probes the DUT if the rate did not pass and no right frame of a stream was received.
+    ///
+    /// # Errors
+    /// [`TrialError::DutDead`] if the DUT returns none in the probe either.
+    fn probe(&mut self, judgement: &Judgement, probe: &TrialSpec) -> Result<Life, TrialError> {
+        let mut dark = dark_streams(&judgement.last().outcome);
+        if judgement.decision.passed() || dark.is_empty() {
+            return Ok(Life::Alive);
+        }
+        let life = self.judged.probe(probe, |outcome| {
+            let still = dark_streams(outcome);
+            dark.retain(|stream| still.contains(stream));
+            dark.is_empty()
+        })?;
+        if life != Life::Dead {
+            return Ok(life);
+        }
         Err(TrialError::DutDead(format!(
             "{}: the tester received no right frame, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
-            still.join(" and "),
+            dark.join(" and "),
             probe.frames(),
             probe.rate
         )))

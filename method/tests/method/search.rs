@@ -272,7 +272,8 @@ fn a_dead_dut_is_noticed_at_once() {
     assert_eq!(dut.trials(), 3, "one trial and its probe of two");
 }
 
-/// Like a router that resolves the tester's address only at the end of the first trial of the probe.
+/// Like a router that resolves the tester's address only at the end of the first trial of the probe: the rate that failed
+/// before, below the DUT's capacity, is decided once more.
 #[test]
 fn a_dut_that_answers_the_second_trial_of_a_probe_is_not_dead() {
     let mut dut = altered(self::dut(), |n, _, outcome| {
@@ -282,8 +283,36 @@ fn a_dut_that_answers_the_second_trial_of_a_probe_is_not_dead() {
             }
         }
     });
+    let below = SearchSettings { hi: Rate(CAPACITY.0 / 2), ..settings() };
+    let result = throughput::measure(&mut dut, &below, None, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, below.hi));
+    assert_eq!(result.trace[0].trials, 2, "the failed trial, and the one that decides");
+    let frames: Vec<u64> = dut.specs.iter().map(TrialSpec::frames).collect();
+    assert_eq!(frames, [frames[0], 1_000, 1_000, frames[0]]);
+}
+
+/// Each direction answers in one trial of the probe.
+#[test]
+fn a_probe_counts_the_answers_of_both_its_trials() {
+    let mut dut = altered(self::dut(), |n, _, outcome| {
+        let [forward, reverse] = legs(outcome);
+        if n <= 2 {
+            forward.received = 0;
+        }
+        if n == 1 || n == 3 {
+            reverse.received = 0;
+        }
+    });
     recovers(&throughput::measure(&mut dut, &settings(), None, &mut |_| ()).unwrap(), CAPACITY);
-    assert_eq!(dut.specs[2].frames(), 1_000, "the second trial of the probe");
+}
+
+/// A probe of few connections lasts a second, so that a router can repeat a neighbor solicitation meanwhile.
+#[test]
+fn a_probe_of_few_connections_lasts_a_second() {
+    let mut dut = listening(SimulatedDut::new(Truth::dead(), 1));
+    establishment::measure(&mut dut, &settings(), phase1(100), &mut |_| ()).unwrap_err();
+    let probe = &dut.specs[1];
+    assert_eq!((probe.connections, probe.frames(), probe.rate), (100, 100, Rate(100)));
 }
 
 #[test]

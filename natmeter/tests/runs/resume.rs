@@ -30,23 +30,22 @@ fn trials(path: &Path) -> Vec<TrialRecord> {
     record::store::read_lines(&path.join(record::store::TRIALS)).unwrap().values
 }
 
-#[test]
-fn a_dead_device_is_measured_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header();
-    let folder = RunFolder::create(dir.path(), "alive", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let alive = folder.path().to_path_buf();
-    let mut listener = Silent;
-    let run = Run::begin(&header, folder, Process::new(), &mut listener);
-    let expected = run.complete(Facts::default(), None).unwrap();
-    let first = trials(&alive).remove(0);
+/// A run of the scenario on a device that works: its results, and its first trial.
+fn alive(dir: &Path, header: &Header) -> (Vec<Outcome>, TrialRecord) {
+    let folder = RunFolder::create(dir, "alive", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
+    let path = folder.path().to_path_buf();
+    let run = Run::begin(header, folder, Process::new(), &mut Silent).complete(Facts::default(), None).unwrap();
+    (run, trials(&path).remove(0))
+}
 
-    // The same run on a dead device: it returned no frame of the first trial and of the probe.
-    let mut folder = RunFolder::create(dir.path(), "dead", SystemTime::UNIX_EPOCH, SCENARIO, &header).unwrap();
-    let dead = folder.path().to_path_buf();
-    for seq in 0..2 {
+/// Resumes a run whose device returned no frame of the first trial and of the first trials of the probe. Returns its results
+/// and the measurements of its trials.
+fn resumed(dir: &Path, header: &Header, first: &TrialRecord, probes: u64) -> (Vec<Outcome>, Vec<String>) {
+    let mut folder = RunFolder::create(dir, "dead", SystemTime::UNIX_EPOCH, SCENARIO, header).unwrap();
+    let path = folder.path().to_path_buf();
+    for seq in 0..=probes {
         let mut record = TrialRecord { seq, ..first.clone() };
-        if seq == 1 {
+        if seq > 0 {
             (record.spec.rate, record.spec.load, record.spec.connections) = (Rate(1_000), Load::Frames(1_000), 1_000);
             (record.outcome.forward.planned, record.outcome.forward.sent) = (1_000, 1_000);
         }
@@ -55,15 +54,37 @@ fn a_dead_device_is_measured_again() {
         folder.append_trial(&record).unwrap();
     }
     drop(folder);
-    let (folder, _) = RunFolder::open_for_resume(&dead).unwrap();
-    let found = Run::resume(&header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None);
+    let (folder, _) = RunFolder::open_for_resume(&path).unwrap();
+    let found = Run::resume(header, folder, Process::new(), &mut Silent).unwrap().complete(Facts::default(), None);
+    (found.unwrap(), trials(&path).into_iter().map(|trial| trial.measurement).collect())
+}
+
+#[test]
+fn a_dead_device_is_measured_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let (expected, first) = alive(dir.path(), &header);
+    let (found, keys) = resumed(dir.path(), &header, &first, 2);
     let untimed = |outcomes: Vec<Outcome>| -> Vec<Outcome> {
         outcomes.into_iter().map(|outcome| Outcome { after_s: None, attempt: None, ..outcome }).collect()
     };
-    assert_eq!(untimed(found.unwrap()), untimed(expected));
-    let keys: Vec<String> = trials(&dead).into_iter().map(|t| t.measurement).collect();
-    assert!(keys[..2].iter().all(|k| *k == first.measurement));
-    assert!(keys[2..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+    assert_eq!(untimed(found), untimed(expected));
+    assert!(keys[..3].iter().all(|k| *k == first.measurement));
+    assert!(keys[3..].iter().all(|k| *k != first.measurement && without_attempt(k) == first.measurement));
+}
+
+/// A run that ended between the two trials of a probe, on a device that answers the second: the search goes on, and decides
+/// the rate of the failed trial once more.
+#[test]
+fn a_device_that_answers_the_second_trial_of_a_probe_is_measured_further() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header();
+    let (expected, first) = alive(dir.path(), &header);
+    let (found, keys) = resumed(dir.path(), &header, &first, 1);
+    let (found, expected) = (&found[0].result, &expected[0].result);
+    assert_eq!(found.trace[0].trials, expected.trace[0].trials + 1);
+    assert!(found.rate.0.abs_diff(expected.rate.0) <= 10 * expected.error.0, "{} and {}", found.rate, expected.rate);
+    assert!(keys.iter().all(|k| *k == first.measurement), "{keys:?}");
 }
 
 /// One invalid trial took longer than all invalid trials may take: natmeter repeats no more of them.

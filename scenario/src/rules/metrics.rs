@@ -216,7 +216,7 @@ impl Check<'_> {
         let measure = &self.scenario.measure;
         let waits = 2 * measure.phase1_drain.0 + measure.start_delay.0 + measure.drain.0;
         // With churn, connections have frames all the time, or are to time out. Those of TCP have time-outs of their own.
-        let stays = |key: &String| key != CHURN_RATE.key && !is_of_tcp(key) && !metric::is_of_phase1(key);
+        let stays = |key: &String| key != CHURN_RATE.key && !is_of_tcp(key) && !procedure::is_of_phase1(key);
         let phase2 = if measure.metrics.iter().any(stays) { self.longest() } else { Nanos(0) };
         let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + phase2.0);
         for nat in self.scenario.duts.iter().filter_map(Nat::of) {
