@@ -50,6 +50,7 @@ pub use file::{LONGEST_FILE, ScenarioError};
 pub use impair::Impair;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
+pub use nat::KernelNat44;
 pub use point::Point;
 pub use procedure::{
     BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
@@ -63,7 +64,7 @@ pub use search_error::SearchError;
 pub use search_keys::{Alpha, WarmStart};
 pub use settle::SLACK;
 pub use summary::{Summary, show_ends, show_range, technologies};
-pub use tables::{Capture, KernelNat44, Measure, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
+pub use tables::{Capture, Measure, Sweep, Tester, Traffic, VETH_IO, VethIo, book};
 pub use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Plays, Technology};
 pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
 pub use words::{Sequence, WithoutClear};

@@ -1,9 +1,29 @@
-//! The NAT of any kind of device: its outside addresses and ports, and its state.
+//! The NAT of any kind of device: its outside addresses and ports, and its state. Also the keys of the kernel's NAT44.
 
-use crate::{Dut, KernelNat44};
+use crate::Dut;
+use key::kind::{addresses, duration, maybe, number, ports};
+use key::{computed, or};
 use method::{Count, Nanos};
-use tech::{Mapping, Outside, Ports, Technology};
-use wire::PortSet;
+use tech::{MOST_BUCKETS, MOST_ENTRIES, Mapping, Outside, Ports, Technology};
+use wire::{AddrRange, PortRange, PortSet};
+
+key::table! {
+    /// Stateful NAT44 of this kernel, in a namespace that is made for the run. Linux maps by four-tuple: there is no `mapping`.
+    pub struct KernelNat44 {
+        /// Outside addresses, one range; none of `inside` or `remote`.
+        pool: AddrRange = "pool", addresses(), or("198.19.0.1");
+        /// Outside ports of each address; the source ports must lie in them.
+        pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
+        /// Entries of the connection tracking table (`nf_conntrack_max`); restored after the run. At least the connections, and
+        /// 2,048 for packets in flight. Changing it needs root.
+        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("the current value if it suffices, else the connections and 2,048");
+        /// Buckets of its hash table (`nf_conntrack_buckets`); restored after the run. The kernel takes a multiple of 512.
+        /// Changing it needs root.
+        hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("one for each entry, and no fewer than there are");
+        /// `nf_conntrack_udp_timeout` and `nf_conntrack_udp_timeout_stream`, in whole seconds (RFC 9693, section 4.4).
+        udp_timeout: Nanos = "udp-timeout", duration(Nanos(0)..=Nanos::from_secs(365 * 86_400)), or("10000 s");
+    }
+}
 
 /// A NAT, or a stateless function that shares addresses by ports, as rules and port ranges see it.
 pub(crate) struct Nat {

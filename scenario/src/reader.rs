@@ -6,6 +6,7 @@ use crate::axis_values::Swept;
 use crate::bed::{self, Bed, BedText};
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
+use crate::nat::KernelNat44;
 use crate::over_bed;
 use crate::overrides;
 use crate::procedure::{self, Procedures};
@@ -14,8 +15,8 @@ use crate::rules;
 use crate::scale;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, InProcess, KERNEL_NATS, KernelNat44,
-    Measure, RESOLVER, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, InProcess, KERNEL_NATS, Measure, RESOLVER,
+    Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::{Cell, Dut, Link, Scenario, Technologies, book};

@@ -1,5 +1,5 @@
 //! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The tables of
-//! technologies (`tech`), procedures, impairments and devices of known truth are in separate files.
+//! technologies (`tech`), procedures, impairments, devices of known truth and the kernel's NAT44 are in separate files.
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
@@ -7,6 +7,7 @@ use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
 use crate::impair::Impair;
+use crate::nat::KernelNat44;
 use crate::procedure::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
@@ -15,8 +16,8 @@ use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
 use key::kind::{
-    Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, ports, rate,
-    series, share, text, yes_or_no,
+    Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate, series,
+    share, text, yes_or_no,
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
@@ -27,7 +28,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use tech::{AXES, Flows, MOST_BUCKETS, MOST_ENTRIES, PLAYS, Plays};
 use wire::view::MOST_SOURCE_MACS;
-use wire::{AddrRange, Mac, PortRange};
+use wire::{AddrRange, Mac};
 
 /// Back-end on a veth pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,24 +105,6 @@ key::table! {
 key::table! {
     /// IPv6 forwarding of this kernel, in a namespace that is made for the run, between networks of 2001:2::/48 (RFC 5180).
     pub struct Ipv6Forwarding {
-    }
-}
-
-key::table! {
-    /// Stateful NAT44 of this kernel, in a namespace that is made for the run. Linux maps by four-tuple: there is no `mapping`.
-    pub struct KernelNat44 {
-        /// Outside addresses, one range; none of `inside` or `remote`.
-        pool: AddrRange = "pool", addresses(), or("198.19.0.1");
-        /// Outside ports of each address; the source ports must lie in them.
-        pool_ports: PortRange = "pool-ports", ports(), or("1024-65535");
-        /// Entries of the connection tracking table (`nf_conntrack_max`); restored after the run. At least the connections, and
-        /// 2,048 for packets in flight. Changing it needs root.
-        table: Option<Count> = "table", maybe(number(1..=MOST_ENTRIES)), computed("the current value if it suffices, else the connections and 2,048");
-        /// Buckets of its hash table (`nf_conntrack_buckets`); restored after the run. The kernel takes a multiple of 512.
-        /// Changing it needs root.
-        hash_size: Option<Count> = "hash-size", maybe(number(1..=MOST_BUCKETS)), computed("one for each entry, and no fewer than there are");
-        /// `nf_conntrack_udp_timeout` and `nf_conntrack_udp_timeout_stream`, in whole seconds (RFC 9693, section 4.4).
-        udp_timeout: Nanos = "udp-timeout", duration(Nanos(0)..=Nanos::from_secs(365 * 86_400)), or("10000 s");
     }
 }
 
