@@ -1,5 +1,8 @@
-//! Checks that the imports between the files of a crate have no cycles. A module and the files of its own folder count
-//! as one file, and may import each other.
+//! Checks that the imports between the files of a crate have no cycles. A file may import the modules that contain it:
+//! what they define belongs to the whole folder.
+//!
+//! The check reads paths: `use`, and paths in code. It does not see calls of methods that another file implements,
+//! globs of the crate's root, and inline modules.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +35,24 @@ fn files_import_each_other_one_way() {
     assert!(cycles.is_empty(), "files whose imports form a cycle:\n{}", cycles.join("\n"));
 }
 
+#[test]
+fn cycles_are_found_also_through_exports_and_folders() {
+    let cycles_of = |sources: &[(&str, &str)]| {
+        let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Names>();
+        let files: BTreeMap<_, _> = sources.iter().map(|(path, source)| (names(path), named(source))).collect();
+        cycles(&edges(&files)).len()
+    };
+    assert_eq!(cycles_of(&[("a", "use crate::b::X;"), ("b", "struct X;")]), 0);
+    assert_eq!(cycles_of(&[("a", "use crate::b::X;"), ("b", "fn f() { super::a::g() }")]), 2);
+    let export = "mod a; mod b; pub use b::X;";
+    assert_eq!(cycles_of(&[("", export), ("a", "use crate::{X as Y};"), ("b", "use super::a::*;")]), 2);
+    let test = "#[cfg(test)] mod tests { use crate::a::Z; }";
+    assert_eq!(cycles_of(&[("a", "use crate::b::X;"), ("b", test)]), 0);
+    // The folder `a` imports `b`, which imports a file of the folder; that file imports what its folder defines.
+    assert_eq!(cycles_of(&[("a", "mod c; use crate::b::X; use c::Z;"), ("b", "use crate::a::c::Z;"), ("a/c", "")]), 0);
+    assert_eq!(cycles_of(&[("a", "use c::Z;"), ("a/c", "use crate::b::X;"), ("b", "use crate::a::W;")]), 3);
+}
+
 /// Reads all modules below a folder except those of tests.
 fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -45,16 +66,20 @@ fn read(folder: &Path, module: &Names, files: &mut BTreeMap<Names, Named>) {
             read(&path, &inner(), files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let of = if ["lib", "main", "mod"].contains(&stem.as_str()) { module.clone() } else { inner() };
-            let source: TokenStream = fs::read_to_string(&path).unwrap().parse().unwrap();
-            let mut words = Vec::new();
-            flatten(source, &mut words);
-            let named = files.entry(of).or_default();
-            let mut rest = &words[..];
-            while !rest.is_empty() {
-                rest = next(rest, named);
-            }
+            files.insert(of, named(&fs::read_to_string(&path).unwrap()));
         }
     }
+}
+
+/// Returns the paths in a source text.
+fn named(source: &str) -> Named {
+    let (mut words, mut named) = (Vec::new(), Named::default());
+    flatten(source.parse::<TokenStream>().unwrap(), &mut words);
+    let mut rest = &words[..];
+    while !rest.is_empty() {
+        rest = next(rest, &mut named);
+    }
+    named
 }
 
 /// Appends the words of a source to `words`, except items for tests only (`#[cfg(test)]`).
@@ -143,11 +168,11 @@ fn tree<'a>(words: &'a [String], before: &Names, paths: &mut Vec<(String, Names)
     }
 }
 
-/// Returns the modules that each module imports, except those in its own folder and those that contain it.
+/// Returns the modules that each module imports, except those that contain it.
 fn edges(files: &BTreeMap<Names, Named>) -> BTreeMap<&Names, BTreeSet<Names>> {
     let of = |(module, named): (_, &Named)| {
         let targets = named.paths.iter().filter_map(|path| target(files, module, path, 0));
-        (module, targets.filter(|to| !to.starts_with(module) && !module.starts_with(to)).collect())
+        (module, targets.filter(|to| !module.starts_with(to)).collect())
     };
     files.iter().map(of).collect()
 }
