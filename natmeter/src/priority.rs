@@ -52,8 +52,7 @@ pub fn raise() -> Raised {
 fn raised(notes: &Notes, apply: impl Fn(&Session, &Path) -> bool) -> Option<Note> {
     notes.remove_ended_sessions();
     let own = notes.own_process();
-    let now = Session::of(&own)?;
-    let note = notes.take(&now)?;
+    let (note, now) = notes.take()?;
     if apply(&Session { nice: RAISED, ..now }, &own) {
         return Some(note);
     }

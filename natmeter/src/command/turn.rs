@@ -21,12 +21,13 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// The right of this command to measure on this machine, until it is dropped.
 pub(super) struct MyTurn {
+    /// The priority of this session while the command measures. Restored first, so that a process that waits for the locks
+    /// below finds the session as it was.
+    raised: Option<Raised>,
     waits: Waits,
     _lock: Option<MachineLock>,
     /// The interfaces of a bed.
     ports: Vec<Lock>,
-    /// The priority of this session while the command measures.
-    raised: Option<Raised>,
     /// A doubt, if another process measures at the same time.
     pub(super) beside: Option<String>,
 }

@@ -66,14 +66,16 @@ impl Notes {
         }
     }
 
-    /// Takes the note of a session, which other runs in the session may share. Writes a new note if there is none, or if it is
+    /// Takes the note of this session, which other runs in the session may share, and returns it with the session. Writes a new note if there is none, or if it is
     /// out of date.
-    pub(super) fn take(&self, now: &Session) -> Option<Note> {
+    pub(super) fn take(&self) -> Option<(Note, Session)> {
         for _ in 0..ATTEMPTS {
-            let found = self.all().into_iter().find(|note| note.is_about(now));
+            // Another run may have restored it since the last attempt.
+            let now = Session::of(&self.own_process())?;
+            let found = self.all().into_iter().find(|note| note.is_about(&now));
             let Some(mut note) = found else {
-                match self.create(now) {
-                    Ok(note) => return Some(note),
+                match self.create(&now) {
+                    Ok(note) => return Some((note, now)),
                     Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                     Err(_) => return None,
                 }
@@ -86,7 +88,7 @@ impl Notes {
             flock(&note.file, FlockOperation::LockShared).ok()?;
             // The run that held it may have removed it since it was opened.
             if is_at(&note.file, &note.path) {
-                return Some(note);
+                return Some((note, now));
             }
         }
         None
