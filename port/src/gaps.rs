@@ -1,4 +1,4 @@
-//! Gaps between the rounds of a polling thread: time in which the thread did not run.
+//! Gaps between the rounds of a polling thread: time between two rounds in which it did not poll, mostly because it did not run.
 
 use crate::{Clock, Ticks};
 

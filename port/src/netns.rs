@@ -181,7 +181,7 @@ fn mount_own_sysfs() -> io::Result<()> {
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE)?;
     match mount(c"sysfs", c"/sys", c"sysfs", libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
-        // The kernel refuses to mount the same file system twice: `/sys` shows this namespace already.
+        // The kernel refuses to mount a file system over itself: `/sys` shows this namespace already.
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
         done => done,
     }
