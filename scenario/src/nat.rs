@@ -25,7 +25,8 @@ key::table! {
     }
 }
 
-/// A NAT, or a stateless function that shares addresses by ports, as rules and port ranges see it.
+/// A NAT with outside IPv4 addresses, or a stateless function that shares addresses by ports, as rules and port ranges see
+/// it.
 pub(crate) struct Nat {
     /// Its outside addresses and ports, with full paths of keys.
     pub(crate) outside: Outside,
@@ -44,6 +45,28 @@ pub(crate) struct NatState {
 }
 
 impl NatState {
+    /// Returns the state of a device; `None` if it has none, or natmeter does not know it.
+    pub(crate) fn of(dut: &Dut) -> Option<NatState> {
+        match dut {
+            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
+                let state = technology.state().filter(|_| technology.is_stateful(*plays))?;
+                Some(NatState {
+                    table_path: technology_path(technology.as_ref()),
+                    mapping: state.mapping,
+                    sessions: state.table,
+                    udp_timeout: state.udp_timeout.unwrap_or(tech::TEST_TIMEOUT),
+                })
+            }
+            Dut::Kernel { software, nat44: Some(nat44) } => Some(NatState {
+                table_path: format!("dut.{software}"),
+                mapping: Mapping::AddressAndPortDependent,
+                sessions: nat44.table,
+                udp_timeout: nat44.udp_timeout,
+            }),
+            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => None,
+        }
+    }
+
     /// Returns the path of one of its keys.
     pub(crate) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.table_path)
@@ -51,40 +74,21 @@ impl NatState {
 }
 
 impl Nat {
-    /// Returns the NAT of a device, if it has outside addresses or state.
+    /// Returns the NAT of a device with outside IPv4 addresses.
     pub(crate) fn of(dut: &Dut) -> Option<Nat> {
-        match dut {
+        let outside = match dut {
             Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
-                let table_path = technology_path(technology.as_ref());
-                let outside = technology.outside(*plays)?.below(&table_path);
-                let state = technology.state().filter(|_| technology.is_stateful(*plays)).map(|state| NatState {
-                    table_path,
-                    mapping: state.mapping,
-                    sessions: state.table,
-                    udp_timeout: state.udp_timeout.unwrap_or(tech::TEST_TIMEOUT),
-                });
-                Some(Nat { outside, state })
+                technology.outside(*plays)?.below(&technology_path(technology.as_ref()))
             }
-            Dut::Kernel { software, nat44: Some(nat44) } => Some(Nat::of_kernel(software, nat44)),
-            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => None,
-        }
-    }
-
-    fn of_kernel(software: &str, nat44: &KernelNat44) -> Nat {
-        let table_path = format!("dut.{software}");
-        let outside = Outside {
-            key: "pool",
-            pool: vec![(format!("{table_path}.pool"), nat44.pool)],
-            ports: Ports::Range(nat44.pool_ports, format!("{table_path}.pool-ports")),
-            beside_inside: true,
+            Dut::Kernel { software, nat44: Some(nat44) } => Outside {
+                key: "pool",
+                pool: vec![(format!("dut.{software}.pool"), nat44.pool)],
+                ports: Ports::Range(nat44.pool_ports, format!("dut.{software}.pool-ports")),
+                beside_inside: true,
+            },
+            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => return None,
         };
-        let state = NatState {
-            table_path,
-            mapping: Mapping::AddressAndPortDependent,
-            sessions: nat44.table,
-            udp_timeout: nat44.udp_timeout,
-        };
-        Nat { outside, state: Some(state) }
+        Some(Nat { outside, state: NatState::of(dut) })
     }
 
     pub(crate) fn addresses(&self) -> u64 {
@@ -93,9 +97,10 @@ impl Nat {
 }
 
 impl Dut {
-    /// Returns the time after which the device forgets a connection without frames; `None` if it is unknown.
+    /// Returns the time after which the device forgets a connection without frames; `None` if it has no state, or natmeter
+    /// does not know the time.
     pub fn udp_timeout(&self) -> Option<Nanos> {
-        Some(Nat::of(self)?.state?.udp_timeout)
+        Some(NatState::of(self)?.udp_timeout)
     }
 }
 

@@ -262,6 +262,7 @@ refused! {
     outside_addresses_of_a_prefix:
         instead(include_str!("../../../scenarios/nat66.toml"), &[("[sweep]", "[sweep]\noutside-addresses = [2, 3, 32]")]);
     technology_with_a_short_timeout: instead(&PLAT, &[("\"10000 s\"", "\"300 s\""), ("\"100 ms\"", "\"10 min\"")]);
+    nat66_with_a_short_timeout_and_a_small_table: instead(include_str!("../../../scenarios/nat66.toml"), &[("\"10000 s\"", "\"120 s\"\ntable = 500"), ("\"100 ms\"", "\"10 min\"")]);
     technology_with_a_small_table: instead(&PLAT, &[("clat =", "table = \"200k\"\nclat =")]);
     technology_with_a_public_pool: instead(&PLAT, &[("198.19.0.1", "9.9.9.9")]);
     technology_with_a_second_public_pool: instead(&PLAT, &[("\"198.19.0.1\"", "[\"198.19.0.1\", \"9.9.9.9\"]")]);

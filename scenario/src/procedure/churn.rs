@@ -1,6 +1,5 @@
 //! Which connections are held and which come and go in measurements of the churn rate.
 
-use crate::nat::Nat;
 use crate::quantity::show_grouped;
 use crate::{Dut, Scenario};
 use key::kind::{maybe, number, rate, seconds_from, share};
@@ -35,11 +34,10 @@ impl Scenario {
     pub fn churn(&self, dut: &Dut, connections: Count) -> (Count, Limits) {
         let churn = &self.procedures.churn;
         let held = churn.held(connections);
-        let of_dut = || Nat::of(dut).and_then(|nat| nat.state).map(|state| state.udp_timeout);
         let limits = Limits {
             different: connections - held,
             frames: churn.frames,
-            timeout: churn.timeout.or_else(of_dut).unwrap_or(tech::TEST_TIMEOUT),
+            timeout: churn.timeout.or_else(|| dut.udp_timeout()).unwrap_or(tech::TEST_TIMEOUT),
             held_rate: churn.held_rate.map_or(Rate(0), |rate| Rate(rate.frames_per_second(self.widest_frame()))),
         };
         (held, limits)

@@ -2,7 +2,7 @@
 //! connections or sequence numbers do.
 
 use super::{Check, dut_at};
-use crate::nat::Nat;
+use crate::nat::NatState;
 use crate::procedure::is_of_tcp;
 use crate::quantity::{show_grouped, show_time};
 use crate::search::show;
@@ -219,8 +219,8 @@ impl Check<'_> {
         let stays = |key: &String| key != CHURN_RATE.key && !is_of_tcp(key) && !procedure::is_of_phase1(key);
         let phase2 = if measure.metrics.iter().any(stays) { self.longest() } else { Nanos(0) };
         let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + phase2.0);
-        for nat in self.scenario.duts.iter().filter_map(Nat::of) {
-            let Some(state) = nat.state.filter(|state| state.udp_timeout <= needed) else { continue };
+        let states = self.scenario.duts.iter().filter_map(NatState::of);
+        for state in states.filter(|state| state.udp_timeout <= needed) {
             let fault = Fault::new("connections would time out within a trial")
                 .at(state.path("udp-timeout"), format!("a trial lasts at least {}", show_time(needed)))
                 .at(self.measure("duration"), "the time of phase 2 alone");

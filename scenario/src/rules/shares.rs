@@ -3,7 +3,7 @@
 //! connections.
 
 use super::{Check, dut_at};
-use crate::nat::{Nat, technology_path};
+use crate::nat::{NatState, technology_path};
 use crate::quantity::{show_count, show_grouped};
 use crate::settle::{SLACK, fullest};
 use crate::{Dut, Plays, Scenario, Technology};
@@ -39,7 +39,7 @@ fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
 
 /// The table of a device has room for so many connections, and so has the part of it that the fullest worker has.
 pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count) -> Option<Fault> {
-    let state = Nat::of(dut)?.state?;
+    let state = NatState::of(dut)?;
     let (size, table) = (state.sessions?, state.path("table"));
     let title = format!("{} connections do not fit into the table of `{}`", show_count(n), dut.name());
     let leave = "or remove `table`: it is then as large as needed";
