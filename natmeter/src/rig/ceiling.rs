@@ -13,12 +13,12 @@ use scenario::Scenario;
 use scenario::bed::Bed;
 use std::sync::Arc;
 
-/// Number of windows of the send ceiling, and the length of each window.
+/// Number of windows of a measurement, and the length of each window.
 const WINDOWS: usize = 5;
 const WINDOW: Nanos = Nanos::from_millis(30);
 
-/// Measures T0: a cable joins both ports, and unchanged frames pass from one port to the other under overload. Returns
-/// the received frames per second and direction.
+/// Measures T0, the rate of the tester without a device: a cable joins both ports, and unchanged frames pass from one port
+/// to the other under overload. Returns the received frames per second and direction, the median of the windows.
 ///
 /// # Errors
 /// If the ports cannot be opened or fail, or if no frame arrives.

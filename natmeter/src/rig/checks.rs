@@ -7,7 +7,7 @@ use dut::dns::Between;
 use method::metric::LOCK_WAIT;
 use scenario::{Dut, Point, Scenario};
 
-/// Checks that the programs of a scenario's kernel devices are installed.
+/// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.
 ///
 /// # Errors
 /// The missing programs.
@@ -26,8 +26,8 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
     Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
-/// Checks, before any change, that this machine supports all kernel devices of a scenario, for root or for another
-/// user. Without this check, a run could fail after it has measured other devices.
+/// Checks, before any change, that this machine supports all kernel devices and DNS set-ups of these points, and perf if
+/// they need it, for root or for another user. Without this check, a run could fail after it has measured other devices.
 ///
 /// # Errors
 /// The first unsupported device, and the remedy.

@@ -28,7 +28,8 @@ fn testers_of(wanted: usize, cores: usize) -> usize {
     if cores <= 1 { 1 } else { wanted }
 }
 
-/// Returns the cores of the tester's threads during calibration: the first cores, or no pinning if there are too few.
+/// Returns the cores of the tester's threads where no gateway shares the process, in calibration and over the ports of a
+/// bed: the first cores, or no pinning if there are too few.
 pub fn tester_cores(scenario: &Scenario) -> Vec<Option<usize>> {
     let all = port::host::cores();
     let testers = testers(scenario, all.len());
@@ -94,7 +95,7 @@ impl Cores {
 }
 
 /// Returns the cores of `of_tester` tester threads, and `of_device` cores on which the kernel processes packets. The
-/// tester gets the last cores.
+/// tester gets the first cores and the device the next ones. If too few remain, the device also uses the tester's.
 pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
     let (tester, others) = cores.split_at(of_tester.min(cores.len()));

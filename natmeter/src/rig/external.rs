@@ -1,5 +1,5 @@
-//! An external device between the two ports of a test bed. natmeter sets up only its own sockets; the hooks of the bed
-//! file configure the boxes.
+//! An external device between the two ports of a test bed. `place` makes links, guests and programs where the bed file
+//! asks for them; `boxes` runs the hooks, the user's or natmeter's own.
 
 use super::cores::tester_cores;
 use super::place::Place;
