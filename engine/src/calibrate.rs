@@ -1,6 +1,7 @@
 //! Measures the tester ceiling: the highest rates that the tester reaches with these frames and flows without a device,
 //! so that a device is never blamed for the tester's limits. Over the in-process link, the ceiling is that of the
-//! tester's code; over a kernel cable (such as a veth pair), it includes the back-end.
+//! tester's code; over a kernel cable (such as a veth pair), it includes the back-end. Over the ports of a test bed, the
+//! ceiling is measured by the program (`rig/ceiling.rs`).
 
 use crate::engine::EngineError;
 use crate::lane::Lane;

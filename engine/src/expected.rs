@@ -209,7 +209,7 @@ impl JudgePlan<'_> {
         index < held && of_phase1().is_some_and(|known| known != outer)
     }
 
-    /// Judges a frame of phase 1, and learns from a right one.
+    /// Judges a frame of a phase that learns, and learns from a right one.
     fn learn_one(
         &self,
         frame: &[u8],

@@ -30,7 +30,7 @@ pub struct Findings {
     pub backend: Ticks,
 }
 
-/// Number of frames for each pair of hop limits, inner and outer. Only the first four pairs are distinguished.
+/// Number of frames for each pair of hop limits, inner and outer. Frames with a fifth pair are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 

@@ -72,8 +72,8 @@ impl Indices {
         state
     }
 
-    /// From now on, uses only the first `flows` connections. It affects only orders in which all connections are
-    /// equally likely.
+    /// From now on, uses only the first `flows` connections. It affects only the orders
+    /// `Sequence` and `Random`.
     pub fn use_flows(&mut self, flows: Count) {
         if let Indices::Sequence { n, .. } | Indices::Random { n, .. } = self {
             *n = flows;

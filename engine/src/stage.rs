@@ -35,9 +35,9 @@ pub struct Stage {
     seed: u64,
     /// Number of the current phase, which every tag carries; never 0.
     pub(crate) phase: u16,
-    /// Number of the last phase that learned.
+    /// Number of the last phase 1. A phase that completes it keeps the number.
     pub(crate) learned_in: u16,
-    /// Connections that this phase did not learn; filled by [`Stage::missing`].
+    /// Connections that the last phase 1 did not learn; filled by [`Stage::missing`].
     missing: Vec<u32>,
     /// Sequence bitmaps of each lane for frames arriving at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
@@ -143,8 +143,8 @@ impl Stage {
         (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
 
-    /// Runs a phase with another view on the same lanes and state table, as fast as possible and with the shortest
-    /// start delay. A sender gives up when it is later than `give_up`.
+    /// Runs a phase with another view on the same lanes and state table, for frames sent as fast as the tester can, with
+    /// the shortest start delay. A sender gives up when it is later than `give_up`.
     ///
     /// # Errors
     /// Those of [`Stage::run`].
@@ -159,8 +159,8 @@ impl Stage {
 
     /// From the next phase on, mixes new connections with those of the last phase 1; `None` ends this. The indices of
     /// the new connections follow those of [`Phase::connections`]. If the phase updates what it learned, Right learns
-    /// the outside addresses and ports of the new connections. It compares frames of the other connections with what
-    /// phase 1 learned.
+    /// the outside addresses and ports of the new connections, and still compares those of the held connections with
+    /// what phase 1 learned.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
     }
@@ -336,7 +336,7 @@ impl Stage {
     }
 
     /// Returns the stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest
-    /// queue in front of the device. Depth 0 means unknown. Each lane has its own queues with its share of the rate.
+    /// queue in front of the device, `None` if any of these is unknown. In the facts of a port, 0 is an unknown depth. Each lane has its own queues with its share of the rate.
     pub(crate) fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
