@@ -7,13 +7,14 @@ use crate::tree::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Default {
     pub(crate) absent: Absent,
-    /// Whether the value decides if a run conforms to the RFCs: `--full` does not use the value of the quick run.
+    /// Whether the value decides if a run conforms to the RFCs: `--full` takes it from `[full]` or the default, never from
+    /// `[measure]`.
     pub conforming: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// This value, as written in a file.
+    /// This value, as written after `--set KEY=`: words need no quotes.
     Written(&'static str),
     /// No value, or one computed from other values, as this text says.
     Computed(&'static str),
@@ -21,7 +22,7 @@ pub(crate) enum Absent {
     Needed(&'static str),
 }
 
-/// Returns a default value, written as in a file.
+/// Returns a default value, as written after `--set KEY=`: words need no quotes.
 pub const fn or(written: &'static str) -> Default {
     Default { absent: Absent::Written(written), conforming: false }
 }

@@ -38,7 +38,7 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let has_unit = value.starts_with(|c: char| c.is_ascii_digit())
         && !unit.is_empty()
         && unit.chars().all(|c| c.is_alphabetic() || "%/".contains(c));
-    // `m` also stands for minutes, but is ambiguous.
+    // A bare `m` is taken for minutes; the advice writes `min`.
     let value = match value.strip_suffix('m').map(str::trim_end) {
         Some(number) if unit == "m" => format!("{number} min"),
         _ => value.to_owned(),
@@ -47,7 +47,8 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
 }
 
 /// Parses the value of an override, which begins at byte `offset` of its source. With `is_list`, text with commas and
-/// without brackets is a list. Other text is TOML if it parses, otherwise a string.
+/// without brackets is a list. Other text is TOML if it parses, otherwise a string; a date
+/// stays a string.
 pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> Node {
     let trimmed = text.trim();
     let offset = offset + text.len() - text.trim_start().len();
