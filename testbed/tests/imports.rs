@@ -2,14 +2,14 @@
 //! what they define belongs to the whole folder.
 //!
 //! The check reads paths: `use`, and paths in code. It does not see calls of methods that another file implements,
-//! globs of the crate's root, and inline modules.
+//! globs of the crate's root, or inline modules.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The names of a path: from the root of the crate for a module, as written for an import.
+/// The parts of a path. Those of a module begin at the root of the crate, those of an import are as written.
 type Names = Vec<String>;
 
 /// The paths that a file contains.
@@ -177,7 +177,8 @@ fn edges(files: &BTreeMap<Names, Named>) -> BTreeMap<&Names, BTreeSet<Names>> {
     files.iter().map(of).collect()
 }
 
-/// Returns the module that defines the item at a path in a module; `None` for another crate or the module itself.
+/// Returns the module that defines the item at a path in a module; `None` for another crate, and for a
+/// name that is no module in this one.
 fn target(files: &BTreeMap<Names, Named>, module: &Names, path: &Names, depth: usize) -> Option<Names> {
     let mut at = module.clone();
     let mut names = &path[..];
