@@ -153,9 +153,9 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes at least in part. The DUT is dead after [`DEAD_PROBES`]
-    /// valid trials without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a
-    /// working DUT appear dead.
+    /// Probes the DUT with a load that every working DUT passes at least in part. The DUT is dead after two valid trials
+    /// without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a working DUT
+    /// appear dead.
     ///
     /// # Errors
     /// As [`Trials::run`].
