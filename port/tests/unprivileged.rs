@@ -12,7 +12,7 @@ use port::netns::{Sight, enter_user_namespace, in_user_namespace};
 use port::{Clock, Netns, Pool, PoolConfig, Port, burst};
 use std::time::{Duration, Instant};
 
-/// The user `nobody` of every Linux distribution.
+/// The id of the user `nobody` in every Linux distribution.
 const ORDINARY: u32 = 65534;
 
 fn main() {

@@ -127,7 +127,7 @@ pub struct Capture<P> {
     /// One reading of the calendar for all frames, so that intervals are exact.
     calendar: Calendar,
     pages: Pages,
-    /// Copies of the frames of a burst that is being sent, of which the port may not accept all.
+    /// Copies of the burst that is being sent. The port may accept only a part of it.
     pending: Slots,
 }
 
