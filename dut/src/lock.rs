@@ -3,6 +3,7 @@
 
 use crate::{DutError, Holder, private_file};
 use rustix::fs::{FlockOperation, flock};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -160,10 +161,14 @@ impl Lock {
 
     /// Writes pid and command line of this process into the file.
     fn sign(&mut self) -> io::Result<()> {
-        let command: Vec<String> = std::env::args().collect();
         self.file.set_len(0)?;
-        self.file.write_all(format!("{}\n{}\n", std::process::id(), command.join(" ")).as_bytes())
+        self.file.write_all(format!("{}\n{}\n", std::process::id(), in_words(std::env::args_os())).as_bytes())
     }
+}
+
+/// A command line. An argument may have any octets.
+fn in_words(arguments: impl Iterator<Item = OsString>) -> String {
+    arguments.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>().join(" ")
 }
 
 impl Drop for Lock {
@@ -225,6 +230,13 @@ mod tests {
         assert!(dir.path().exists(), "the other lock is still in it");
         drop(other);
         assert!(!dir.path().exists(), "nothing is left");
+    }
+
+    #[test]
+    fn a_command_line_may_have_any_octets() {
+        use std::os::unix::ffi::OsStringExt;
+        let arguments = [b"natmeter".to_vec(), b"z/\xff\xfeq".to_vec()].map(OsString::from_vec);
+        assert_eq!(in_words(arguments.into_iter()), "natmeter z/\u{fffd}\u{fffd}q");
     }
 
     #[test]

@@ -269,15 +269,15 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Make the file.
+    /// Begin a file. The path is for messages.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub fn create(path: &Path) -> Result<Writer, FileError> {
-        let io = |cause| FileError::Io { doing: "making", path: path.to_owned(), cause };
-        let mut file = BufWriter::new(File::create(path).map_err(io)?);
-        file.write_all(&pcap::file_header(WHOLE_PACKETS)).map_err(io)?;
-        Ok(Writer { file, path: path.to_owned(), packets: 0 })
+    /// When it cannot be written.
+    pub fn new(file: File, path: &Path) -> Result<Writer, FileError> {
+        let mut writer = Writer { file: BufWriter::new(file), path: path.to_owned(), packets: 0 };
+        let begun = writer.file.write_all(&pcap::file_header(WHOLE_PACKETS));
+        begun.map_err(|cause| writer.error(cause))?;
+        Ok(writer)
     }
 
     fn write(&mut self, time: u64, bytes: &[u8]) -> Result<(), FileError> {

@@ -94,7 +94,11 @@ fn million(n: u64) -> String {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     let wanted = |row: &Row| {
         let named = words.iter().any(|w| row.name.contains(w.as_str()));
         if row.large { words.contains(&row.name) } else { words.is_empty() || named }

@@ -17,7 +17,7 @@ use std::time::{Instant, SystemTime};
 const TRIALS_OF_A_REPETITION: usize = 300;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     match &arguments[..] {
         [folder, format] => report(Path::new(folder), format),
         [] => all(10_000),

@@ -19,7 +19,7 @@ const FOLDER: &str = "scenarios";
 pub fn command(word: &str, commands: &[String]) -> Option<String> {
     let path = Path::new(word);
     let one = |arguments: String| question(&[format!("`natmeter {arguments}`")]);
-    if path.join(store::HEADER).exists() {
+    if store::is_run(path) {
         return one(format!("report {word}"));
     }
     if path.is_file() {
@@ -73,8 +73,7 @@ pub fn run(path: &Path) -> Option<String> {
 fn runs_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let here = |path: PathBuf| path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
-    let mut runs: Vec<PathBuf> =
-        entries.map(|entry| here(entry.path())).filter(|path| path.join(store::HEADER).is_file()).collect();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| here(entry.path())).filter(|path| store::is_run(path)).collect();
     runs.sort();
     runs
 }

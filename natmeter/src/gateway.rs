@@ -17,6 +17,7 @@ use port::middleware::Vlan;
 use port::middleware::vlan::Tag;
 use port::presence::{Lost, Presence};
 use port::{Clock, Netns, Pool, PoolConfig, Port, PortError};
+use record::store::StoreError;
 use scenario::gateway::{Gateway, Io, NextHop, Side};
 use serde_json::json;
 use std::fmt::Write;
@@ -55,6 +56,9 @@ pub enum GatewayError {
     /// A capture file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A capture file cannot be created.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The technology's parameters are wrong.
     #[error("[technology.{name}]: {why}")]
     Technology {

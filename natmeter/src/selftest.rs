@@ -28,9 +28,8 @@ use port::link::{Steer, link};
 use port::{Frame, Pool, PoolConfig, Port};
 use record::folder::{SelfTest, SelfTestCheck};
 use record::report::number::grouped;
-use record::store::{self, SELF_TEST, SELF_TEST_TRIALS, StoreError};
+use record::store::{Dir, SELF_TEST, SELF_TEST_TRIALS, StoreError};
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -95,22 +94,18 @@ impl Tested {
     ///
     /// # Errors
     /// If the folder cannot be written.
-    pub fn keep(&self, folder: &Path) -> Result<(), StoreError> {
-        let json = |path: &Path, text: serde_json::Result<String>| {
-            text.map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
-        };
-        let verdict = folder.join(SELF_TEST);
-        store::write_whole(&verdict, &json(&verdict, serde_json::to_string_pretty(&self.verdict))?)?;
-        let trials = folder.join(SELF_TEST_TRIALS);
-        if self.trials.is_empty() && !trials.exists() {
+    pub fn keep(&self, folder: &Dir) -> Result<(), StoreError> {
+        folder.write(SELF_TEST, &self.verdict)?;
+        if self.trials.is_empty() && !folder.has(SELF_TEST_TRIALS) {
             return Ok(());
         }
+        let serialized = |source| StoreError::Serialize { path: folder.path_of(SELF_TEST_TRIALS), source };
         let mut lines = String::new();
         for trial in &self.trials {
-            lines += &json(&trials, serde_json::to_string(trial))?;
+            lines += &serde_json::to_string(trial).map_err(serialized)?;
             lines.push('\n');
         }
-        store::write_whole(&trials, &lines)
+        folder.replace(SELF_TEST_TRIALS, &lines)
     }
 }
 
@@ -358,14 +353,15 @@ mod tests {
 
         let folder = tempfile::tempdir().unwrap();
         let tested = Tested { trials, ..SelfTest { passed: false, checks: vec![check] }.into() };
-        tested.keep(folder.path()).unwrap();
-        let verdict: Option<SelfTest> = store::read_document(&folder.path().join(SELF_TEST)).unwrap();
+        let folder = Dir::open(folder.path()).unwrap();
+        tested.keep(&folder).unwrap();
+        let verdict: Option<SelfTest> = folder.document(SELF_TEST).unwrap();
         assert_eq!(verdict.as_ref(), Some(&tested.verdict));
-        let kept = store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap();
+        let kept = folder.lines::<TrialRecord>(SELF_TEST_TRIALS).unwrap();
         assert_eq!(kept.values, tested.trials);
         // A later self-test that passes removes them.
-        Tested::default().keep(folder.path()).unwrap();
-        assert!(store::read_lines::<TrialRecord>(&folder.path().join(SELF_TEST_TRIALS)).unwrap().values.is_empty());
+        Tested::default().keep(&folder).unwrap();
+        assert!(folder.lines::<TrialRecord>(SELF_TEST_TRIALS).unwrap().values.is_empty());
     }
 
     #[derive(Default)]

@@ -72,8 +72,8 @@ fn connect(frame: &mut [u8], n: u64) {
 }
 
 fn main() -> Result<(), PortError> {
-    let seconds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(0.5);
-    let nat = std::env::args().nth(2).is_some_and(|word| word == "nat");
+    let seconds = std::env::args_os().nth(1).and_then(|s| s.to_string_lossy().parse().ok()).unwrap_or(0.5);
+    let nat = std::env::args_os().nth(2).is_some_and(|word| word == "nat");
     let core = host::cores()[0];
     host::pin(core)?;
     let does = if nat { "nftables NAT44" } else { "IPv4 forwarding" };

@@ -1,6 +1,8 @@
 //! Prints how long an index of a million trials takes: `cargo run --release -p natmeter-record --example index_trials`.
 //! An argument gives another number of trials. The trials are in run folders of 10,000 each.
 
+#![allow(clippy::disallowed_methods)]
+
 use method::trial::{Leg, Load, PhaseKind, TrialOutcome, TrialSpec};
 use method::validity::{FailReason, Failure, Stream};
 use method::{Direction, Nanos, Order, Rate, ResponderTable, TrialOptions, TrialRecord, Verdict};
@@ -20,7 +22,7 @@ metrics = [\"max_conn_est_rate\", \"throughput\"]\nrepetitions = 20\n";
 const TRIALS_OF_A_RUN: u64 = 10_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let trials: u64 = std::env::args().nth(1).map_or(Ok(1_000_000), |number| number.parse())?;
+    let trials: u64 = std::env::args_os().nth(1).map_or(Ok(1_000_000), |number| number.to_string_lossy().parse())?;
     let parent = tempfile::tempdir()?;
     let mut octets = 0;
     for run in 0..trials.div_ceil(TRIALS_OF_A_RUN) {

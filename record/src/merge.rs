@@ -8,12 +8,14 @@ mod join;
 
 use crate::audit::{Audit, Finding, audit};
 use crate::folder::{Facts, RECORD};
-use crate::read::{Record, RecordError};
-use crate::store::{self, StoreError, read_document, read_text, write_whole};
+use crate::read::{Record, RecordError, scenario_text};
+use crate::store::{self, Dir, StoreError, dir};
+use rustix::fs::{FileType, Mode, fchmod};
 use scenario::{Options, Technologies};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// The document of a merged folder.
 pub const MERGE: &str = "merge.json";
@@ -84,14 +86,14 @@ pub enum MergeError {
 
 /// Whether a folder joins runs.
 pub fn is_merged(folder: &Path) -> bool {
-    folder.join(MERGE).is_file()
+    Dir::open(folder).is_ok_and(|folder| folder.has(MERGE))
 }
 
 /// Returns the runs of a merged folder from the text of its `merge.json`.
 ///
 /// # Errors
 /// The reason why there are none, as a sentence without a full stop.
-pub(crate) fn parts(folder: &Path, text: &[u8]) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn parts(folder: &Dir, text: &[u8]) -> Result<Vec<Dir>, String> {
     let wrong = |why: &str| format!("{MERGE}: {why}; restore it from a copy");
     let merge: Merge = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
     if merge.record > RECORD {
@@ -103,7 +105,11 @@ pub(crate) fn parts(folder: &Path, text: &[u8]) -> Result<Vec<PathBuf>, String> 
     if merge.parts.is_empty() || !merge.parts.iter().all(|name| is_part(name)) {
         return Err(wrong("it does not name the runs below `parts`"));
     }
-    Ok(merge.parts.iter().map(|name| folder.join(PARTS).join(name)).collect())
+    let below = |folder: &Dir, name: &str, place: &str| {
+        folder.folder(name).map_err(|_| format!("{place} is not a folder; restore it from a copy"))
+    };
+    let all = below(folder, PARTS, PARTS)?;
+    merge.parts.iter().map(|name| below(&all, name, &format!("{PARTS}/{name}"))).collect()
 }
 
 /// Whether a name is one that natmeter wrote, and leads nowhere else.
@@ -143,18 +149,22 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technolog
             return Err(MergeError::Damaged { run: run.clone(), finding });
         }
     }
-    let mut draft = into.as_os_str().to_owned();
-    draft.push(".draft");
-    let draft = PathBuf::from(draft);
-    // Fails if it exists: it may be the user's.
-    fs::create_dir(&draft).map_err(|source| failed("created", &draft, source))?;
-    let written = write(runs, alike, &draft)
-        .and_then(|()| fs::rename(&draft, into).map_err(|source| failed("created", into, source)));
+    let (parent, name) = Dir::of_file(into)?;
+    let draft_name = dir::draft_of(name.as_ref());
+    let draft = parent.draft_folder(&draft_name, is_draft)?;
+    let written = write(runs, alike, &draft).and_then(|()| parent.rename(&draft_name, name));
     if written.is_err() {
         // The first error is reported.
-        let _ = fs::remove_dir_all(&draft);
+        let _ = std::fs::remove_dir_all(draft.path());
     }
     Ok(written?)
+}
+
+/// Whether a folder has nothing but what a killed `merge` leaves.
+fn is_draft(folder: &Dir) -> bool {
+    let names = [PARTS.into(), MERGE.into(), dir::draft_of(MERGE.as_ref())];
+    let is_ours = |(name, _): &(_, FileType)| names.iter().any(|known: &PathBuf| known == name);
+    folder.names().is_ok_and(|found| found.iter().all(is_ours))
 }
 
 /// Whether a folder is a run or below it.
@@ -163,38 +173,39 @@ fn is_within(folder: &Path, run: &Path) -> bool {
     matches!((folder, run), (Ok(folder), Ok(run)) if folder.starts_with(&run))
 }
 
-fn failed(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io { doing, path: path.to_path_buf(), source }
-}
-
 /// Writes the folder under another name.
-fn write(runs: &[PathBuf], alike: bool, draft: &Path) -> Result<(), StoreError> {
-    let mut parts = Vec::new();
+fn write(runs: &[PathBuf], alike: bool, draft: &Dir) -> Result<(), StoreError> {
+    let (all, mut parts) = (draft.make(PARTS)?, Vec::new());
     for (number, run) in (1..).zip(runs) {
         let name = run.canonicalize().ok().and_then(|run| Some(run.file_name()?.to_string_lossy().into_owned()));
         let part = format!("{number}-{}", name.unwrap_or_else(|| "run".to_owned()));
-        copy(run, &draft.join(PARTS).join(&part))?;
+        copy(&Dir::open(run)?, &all.make(&part)?)?;
         parts.push(part);
     }
     let merge = Merge { record: RECORD, version: env!("CARGO_PKG_VERSION").to_owned(), alike, parts };
-    let text = serde_json::to_string_pretty(&merge).unwrap_or_default() + "\n";
-    write_whole(&draft.join(MERGE), &text)
+    draft.write(MERGE, &merge)
 }
 
-/// Copies a folder with everything in it; links are not followed.
-fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(to).map_err(|source| failed("created", to, source))?;
-    for entry in fs::read_dir(from).map_err(|source| failed("read", from, source))? {
-        let entry = entry.map_err(|source| failed("read", from, source))?;
-        let kind = entry.file_type().map_err(|source| failed("read", &entry.path(), source))?;
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&path, &to)?;
-        } else if kind.is_file() {
-            fs::copy(&path, &to).map_err(|source| failed("copied", &path, source))?;
+/// Copies the files and folders of a folder; links are not followed.
+fn copy(from: &Dir, to: &Dir) -> Result<(), StoreError> {
+    for (name, kind) in from.names()? {
+        match kind {
+            FileType::Directory => copy(&from.folder(&name)?, &to.make(&name)?)?,
+            FileType::RegularFile => copy_file(from, to, &name)?,
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// Copies a file with those of its permissions that cannot harm: a program of another user does not become one of root.
+fn copy_file(from: &Dir, to: &Dir, name: &OsStr) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { doing: "copied", path: from.path_of(name), source };
+    let Some(mut file) = from.read(name, u64::MAX)? else { return Ok(()) };
+    let mode = from.attributes(name).map_or(0o600, |stat| stat.st_mode & 0o666);
+    let mut copy = to.create(name)?;
+    io::copy(&mut file, &mut copy).map_err(failed)?;
+    fchmod(&copy, Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))
 }
 
 /// The first difference between two runs that are not cells of one campaign.
@@ -202,8 +213,7 @@ fn difference(
     (first_run, first): (&Path, &Record),
     (run, record): (&Path, &Record),
 ) -> Result<Option<&'static str>, StoreError> {
-    let texts = [first_run, run].map(|run| read_text(&run.join(store::SCENARIO)));
-    let [first_text, text] = texts;
+    let [first_text, text] = [first_run, run].map(|run| scenario_text(&Dir::open(run)?));
     // Cells and beds are what the parts of a campaign differ in.
     let options = |record: &Record| Options { bed: None, cell: None, ..record.header.options.clone() };
     let checks = [
@@ -220,23 +230,22 @@ fn difference(
 /// # Errors
 /// If a run cannot be read.
 pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit), RecordError> {
-    let path = folder.join(MERGE);
-    let merge: Merge =
-        read_document(&path)?.ok_or_else(|| StoreError::NotARun { path: folder.to_path_buf(), missing: MERGE })?;
+    let not_a_run = |path: PathBuf, missing| StoreError::NotARun { path, missing };
+    let dir = Dir::open(folder)?;
+    let merge: Merge = dir.document(MERGE)?.ok_or_else(|| not_a_run(folder.to_path_buf(), MERGE))?;
     if merge.record > RECORD {
-        return Err(RecordError::Later { path, found: merge.record, natmeter: merge.version });
+        return Err(RecordError::Later { path: dir.path_of(MERGE), found: merge.record, natmeter: merge.version });
     }
-    let mut parts = Vec::new();
+    let (all, mut parts) = (dir.folder(PARTS)?, Vec::new());
     for name in merge.parts {
         if !is_part(&name) {
-            return Err(StoreError::NotARun { path: folder.join(PARTS).join(name), missing: store::HEADER }.into());
+            return Err(not_a_run(all.path_of(name), store::HEADER).into());
         }
-        let record = Record::read(&folder.join(PARTS).join(&name), technologies)?;
+        let record = Record::below(&all.folder(&name)?, technologies)?;
         let audit = audit(&record);
         parts.push(join::Part { name, record, audit });
     }
-    join::join(parts, merge.alike)
-        .ok_or_else(|| StoreError::NotARun { path: folder.to_path_buf(), missing: PARTS }.into())
+    join::join(parts, merge.alike).ok_or_else(|| not_a_run(folder.to_path_buf(), PARTS).into())
 }
 
 /// The facts of a tester that decide whether results can be compared.

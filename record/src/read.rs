@@ -12,7 +12,7 @@ use crate::folder::{
     default_ranges, version_in_words,
 };
 use crate::plan::Plan;
-use crate::store::{self, StoreError, Torn, read_document, read_lines, read_text};
+use crate::store::{self, Dir, StoreError, Torn};
 use method::TrialRecord;
 use scenario::{Complaints, Options, Scenario, Sequence, Technologies};
 use serde::Deserialize;
@@ -81,17 +81,25 @@ impl Record {
     /// # Errors
     /// If it is not a run folder, or a complete line cannot be read.
     pub fn read(folder: &Path, technologies: Technologies) -> Result<Record, RecordError> {
-        Ok(Record::of(header(folder, technologies)?, folder)?)
+        Record::below(&Dir::of_run(folder)?, technologies)
+    }
+
+    /// Reads an open run folder.
+    ///
+    /// # Errors
+    /// Those of [`Record::read`].
+    pub(crate) fn below(folder: &Dir, technologies: Technologies) -> Result<Record, RecordError> {
+        Ok(Record::of(header_below(folder, technologies)?, folder)?)
     }
 
     /// Reads the files of a run other than its header.
     ///
     /// # Errors
     /// If a complete line cannot be read.
-    pub fn of(header: Header, folder: &Path) -> Result<Record, StoreError> {
+    pub fn of(header: Header, folder: &Dir) -> Result<Record, StoreError> {
         let outcomes = device::outcomes(folder, &header.scenario)?;
-        let trials = read_lines::<TrialRecord>(&folder.join(store::TRIALS))?;
-        let commands = read_lines::<CommandLine>(&folder.join(store::COMMANDS))?;
+        let trials = folder.lines::<TrialRecord>(store::TRIALS)?;
+        let commands = folder.lines::<CommandLine>(store::COMMANDS)?;
         let nulls = device::nulls(folder, &header.scenario)?;
         let torn = [
             (store::RESULTS, outcomes.torn),
@@ -101,13 +109,13 @@ impl Record {
         ];
         let begun = !(trials.values.is_empty() && outcomes.values.is_empty());
         let missing = [store::TRIALS, store::RESULTS, store::COMMANDS, store::EVENTS, store::FACTS];
-        let missing = missing.into_iter().filter(|file| begun && !folder.join(file).exists());
+        let missing = missing.into_iter().filter(|file| begun && !folder.has(file));
         Ok(Record {
-            scenario_text: read_text(&folder.join(store::SCENARIO))?,
+            scenario_text: scenario_text(folder)?,
             missing: missing.collect(),
-            facts: read_document(&folder.join(store::FACTS))?.unwrap_or_default(),
-            calibration: read_document(&folder.join(store::CALIBRATION))?,
-            self_test: read_document(&folder.join(store::SELF_TEST))?,
+            facts: folder.document(store::FACTS)?.unwrap_or_default(),
+            calibration: folder.document(store::CALIBRATION)?,
+            self_test: folder.document(store::SELF_TEST)?,
             outcomes: outcomes.values,
             trials: trials.values,
             nulls: nulls.values,
@@ -151,16 +159,23 @@ struct Stored {
 /// # Errors
 /// If it is not a run folder, or a later version of natmeter wrote it.
 pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, RecordError> {
-    let path = folder.join(store::HEADER);
-    let missing = || StoreError::NotARun { path: folder.to_path_buf(), missing: store::HEADER };
-    let versions: Versions = read_document(&path)?.ok_or_else(missing)?;
+    header_below(&Dir::of_run(folder)?, technologies)
+}
+
+/// Reads the header in an open run folder.
+///
+/// # Errors
+/// Those of [`header`].
+pub(crate) fn header_below(folder: &Dir, technologies: Technologies) -> Result<Header, RecordError> {
+    let missing = || not_a_run(folder, store::HEADER);
+    let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;
     if versions.record > RECORD {
         let natmeter = version_in_words(&versions.version, versions.commit.as_deref());
-        return Err(RecordError::Later { path, found: versions.record, natmeter });
+        return Err(RecordError::Later { path: folder.path_of(store::HEADER), found: versions.record, natmeter });
     }
-    let stored: Stored = read_document(&path)?.ok_or_else(missing)?;
-    let (scenario, options) = scenario_of(&folder.join(store::SCENARIO), &stored, technologies)?;
-    device::check_plan(&path, &stored.plan, &scenario)?;
+    let stored: Stored = folder.document(store::HEADER)?.ok_or_else(missing)?;
+    let (scenario, options) = scenario_of(folder, &stored, technologies)?;
+    device::check_plan(folder, &stored.plan, &scenario)?;
     Ok(Header {
         record: stored.record,
         version: stored.version,
@@ -174,18 +189,22 @@ pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, Recor
     })
 }
 
-fn scenario_of(path: &Path, stored: &Stored, technologies: Technologies) -> Result<(Scenario, Options), RecordError> {
-    let folder = path.parent().unwrap_or(path);
-    if !path.exists() {
-        return Err(StoreError::NotARun { path: folder.to_path_buf(), missing: store::SCENARIO }.into());
-    }
-    let text = read_text(path)?;
+fn not_a_run(folder: &Dir, missing: &'static str) -> StoreError {
+    StoreError::NotARun { path: folder.path().to_path_buf(), missing }
+}
+
+/// Reads the text of the scenario.
+pub(crate) fn scenario_text(folder: &Dir) -> Result<String, StoreError> {
+    folder.text(store::SCENARIO)?.ok_or_else(|| not_a_run(folder, store::SCENARIO))
+}
+
+fn scenario_of(folder: &Dir, stored: &Stored, technologies: Technologies) -> Result<(Scenario, Options), RecordError> {
+    let (text, path) = (scenario_text(folder)?, folder.path_of(store::SCENARIO));
     let name = path.display().to_string();
     let Some(options) = &stored.options else {
         return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
     };
     let read = scenario::parse_recorded(default_ranges(stored.record), &name, &text, options, technologies);
-    let read =
-        read.map_err(|complaints| RecordError::Scenario { path: path.to_path_buf(), complaints: complaints.into() });
+    let read = read.map_err(|complaints| RecordError::Scenario { path, complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))
 }

@@ -4,15 +4,18 @@
 use crate::folder::{RECORD, RECORD_WITHOUT_VERSION};
 use crate::merge::{self, MERGE};
 use crate::printable::printable;
-use crate::store::{CALIBRATION, COMMANDS, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, TRIALS};
+use crate::store::dir::{LINES_AT_MOST, kind};
+use crate::store::{
+    CALIBRATION, COMMANDS, Dir, EVENTS, FACTS, HEADER, NULLS, RESULTS, SCENARIO, SELF_TEST, StoreError, TRIALS,
+};
+use rustix::fs::{FileType, Stat};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The files from which a report derives.
 const FILES: [&str; 10] = [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS];
@@ -135,22 +138,22 @@ impl Runs {
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn list(&mut self) -> io::Result<Vec<Listed>> {
+    pub fn list(&mut self) -> Result<Vec<Listed>, StoreError> {
         let mut known = HashMap::with_capacity(self.known.len());
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if !is_plain(&name) || !entry.file_type()?.is_dir() {
+        let all = Dir::open(&self.folder)?;
+        for (name, kind) in all.names()? {
+            let Ok(name) = name.into_string() else { continue };
+            if !is_plain(&name) || kind != FileType::Directory {
                 continue;
             }
-            let path = entry.path();
+            let Ok(run) = all.folder(&name) else { continue };
             // Every trial is an event, too.
-            let stamp = stamp(&path, &[HEADER, RESULTS, EVENTS]);
+            let stamp = stamp_of(&run, &[HEADER, RESULTS, EVENTS]);
             if stamp.iter().all(Option::is_none) {
                 continue;
             }
             let kept = self.known.remove(&name).filter(|(then, _)| *then == stamp);
-            let listed = kept.map_or_else(|| listed(&path, &name, &stamp), |(_, listed)| listed);
+            let listed = kept.map_or_else(|| listed(&run, &name, &stamp), |(_, listed)| listed);
             known.insert(name, (stamp, listed));
         }
         self.known = known;
@@ -172,12 +175,7 @@ impl Runs {
 
 /// Returns the path of a run directly below a folder, as [`Runs::path_of`] does.
 pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
-    (is_plain(name) && is_folder(&path)).then_some(path)
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+    (is_plain(name) && Dir::open(folder).and_then(|folder| folder.folder(name)).is_ok()).then(|| folder.join(name))
 }
 
 /// Whether a name can be that of a run.
@@ -191,10 +189,15 @@ fn is_plain(name: &str) -> bool {
 /// # Errors
 /// The reason against it, as a sentence without a full stop.
 pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
-    let parts = parts_of(run)?;
+    let folder = open(run)?;
     let mut octets = 0;
-    for part in parts.as_deref().unwrap_or(&[run.to_path_buf()]) {
-        octets += size_of(part).map_err(|why| within(run, part, &why))?;
+    match parts_of(&folder)? {
+        None => octets += size_of(&folder)?,
+        Some(parts) => {
+            for part in &parts {
+                octets += size_of(part).map_err(|why| within(&folder, part, &why))?;
+            }
+        }
     }
     if octets > at_most {
         return Err(format!("its files have {octets} octets, more than {at_most}; use `natmeter report`"));
@@ -202,12 +205,16 @@ pub fn check_files(run: &Path, at_most: u64) -> Result<(), String> {
     Ok(())
 }
 
+fn open(run: &Path) -> Result<Dir, String> {
+    Dir::open(run).map_err(|error| format!("the folder cannot be read: {error}"))
+}
+
 /// Octets of the files of one run.
-fn size_of(run: &Path) -> Result<u64, String> {
+fn size_of(run: &Dir) -> Result<u64, String> {
     let mut octets: u64 = 0;
     for name in FILES {
-        match regular(&run.join(name))? {
-            Some(metadata) => octets = octets.saturating_add(metadata.len()),
+        match regular(run, name)? {
+            Some(stat) => octets = octets.saturating_add(length(&stat)),
             None if REQUIRED.contains(&name) => return Err(is_missing(name)),
             None => {}
         }
@@ -219,39 +226,48 @@ fn size_of(run: &Path) -> Result<u64, String> {
 ///
 /// # Errors
 /// The reason why they cannot be read, as a sentence without a full stop.
-pub fn parts_of(folder: &Path) -> Result<Option<Vec<PathBuf>>, String> {
-    let file = folder.join(MERGE);
-    if regular(&file)?.is_none() {
+fn parts_of(folder: &Dir) -> Result<Option<Vec<Dir>>, String> {
+    if regular(folder, MERGE)?.is_none() {
         return Ok(None);
     }
-    let parts = merge::parts(folder, &read_at_most(&file, MERGE_AT_MOST)?)?;
-    for part in &parts {
-        for path in [part.parent().unwrap_or(folder), part] {
-            if !is_folder(path) {
-                let name = path.strip_prefix(folder).unwrap_or(path).display();
-                return Err(format!("{name} is not a folder; restore it from a copy"));
-            }
-        }
-    }
-    Ok(Some(parts))
+    merge::parts(folder, &read_at_most(folder, MERGE, MERGE_AT_MOST)?).map(Some)
+}
+
+/// Whether a folder joins several runs, if its files say so.
+///
+/// # Errors
+/// Those of [`check_files`].
+pub fn is_merged(folder: &Path) -> Result<bool, String> {
+    Ok(parts_of(&open(folder)?)?.is_some())
+}
+
+/// Returns the text of the scenario of a run, or of the runs of a merged folder, which have the same.
+///
+/// # Errors
+/// The reason why it cannot be read, as a sentence without a full stop.
+pub fn scenario_text(folder: &Path, at_most: u64) -> Result<String, String> {
+    check_files(folder, u64::MAX)?;
+    let folder = open(folder)?;
+    let parts = parts_of(&folder)?.unwrap_or_default();
+    let text = read_at_most(parts.first().unwrap_or(&folder), SCENARIO, at_most)?;
+    String::from_utf8(text).map_err(|error| format!("{SCENARIO} cannot be read: {error}"))
 }
 
 /// A reason against a run, with its place in a merged folder.
-fn within(folder: &Path, part: &Path, why: &str) -> String {
-    match part.strip_prefix(folder) {
+fn within(folder: &Dir, part: &Dir, why: &str) -> String {
+    match part.path().strip_prefix(folder.path()) {
         Ok(place) if !place.as_os_str().is_empty() => format!("{}/{why}", place.display()),
         _ => why.to_owned(),
     }
 }
 
 /// Checks the kinds of the files of a run, with fewer system calls than [`check_files`].
-fn check_kinds(run: &Path) -> Result<(), String> {
-    let entries = fs::read_dir(run).map_err(|error| format!("the folder cannot be read: {error}"))?;
+fn check_kinds(run: &Dir) -> Result<(), String> {
+    let names = run.names().map_err(|error| format!("the folder cannot be read: {error}"))?;
     let mut missing = REQUIRED.to_vec();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
+    for (name, kind) in names {
         let Some(name) = FILES.into_iter().find(|known| name == *known) else { continue };
-        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        if kind != FileType::RegularFile {
             return Err(not_regular(name));
         }
         missing.retain(|other| *other != name);
@@ -267,31 +283,38 @@ fn is_missing(name: &str) -> String {
     format!("{name} is missing; restore it from a copy")
 }
 
-/// Metadata of a regular file; `None` if it does not exist.
-fn regular(path: &Path) -> Result<Option<Metadata>, String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
-        Ok(_) => Err(not_regular(&name)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{name} cannot be read: {error}")),
+/// Attributes of a regular file; `None` if it does not exist.
+fn regular(run: &Dir, name: &str) -> Result<Option<Stat>, String> {
+    match run.attributes(name) {
+        Some(stat) if kind(&stat) != FileType::RegularFile => Err(not_regular(name)),
+        found => Ok(found),
     }
+}
+
+fn length(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+fn written(stat: &Stat) -> SystemTime {
+    let since = Duration::new(stat.st_mtime.try_into().unwrap_or(0), stat.st_mtime_nsec.try_into().unwrap_or(0));
+    UNIX_EPOCH + since
 }
 
 /// Returns size and time of these files of a run, or of every run of a merged folder and of its `merge.json`.
 pub fn stamp(run: &Path, names: &[&str]) -> Stamp {
-    let of = |path: PathBuf| {
-        let metadata = fs::symlink_metadata(path).ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
-    };
-    let parts = parts_of(run).ok().flatten().unwrap_or_default();
-    let runs = parts.iter().map(PathBuf::as_path).chain([run]);
-    let files = runs.flat_map(|run| names.iter().map(|name| run.join(name)));
-    files.chain([run.join(MERGE)]).map(of).collect()
+    Dir::open(run).map_or_else(|_| Stamp::new(), |run| stamp_of(&run, names))
 }
 
-fn listed(path: &Path, name: &str, stamp: &Stamp) -> Listed {
-    let found = summary(path).map_err(|why| printable(&why).into_owned());
+fn stamp_of(run: &Dir, names: &[&str]) -> Stamp {
+    let of = |run: &Dir, name: &str| run.attributes(name).map(|stat| (length(&stat), written(&stat)));
+    let parts = parts_of(run).ok().flatten().unwrap_or_default();
+    let runs = parts.iter().chain([run]);
+    let files = runs.flat_map(|run| names.iter().map(move |name| of(run, name)));
+    files.chain([of(run, MERGE)]).collect()
+}
+
+fn listed(run: &Dir, name: &str, stamp: &Stamp) -> Listed {
+    let found = summary(run).map_err(|why| printable(&why).into_owned());
     Listed { name: name.to_owned(), written: stamp.iter().flatten().map(|(_, time)| *time).max(), found }
 }
 
@@ -316,7 +339,7 @@ fn without_version() -> u32 {
 }
 
 /// The summary of a run, or of a merged folder.
-fn summary(folder: &Path) -> Result<Brief, String> {
+fn summary(folder: &Dir) -> Result<Brief, String> {
     let Some(parts) = parts_of(folder)? else { return brief(folder) };
     let mut all: Option<Brief> = None;
     for part in &parts {
@@ -335,9 +358,9 @@ fn summary(folder: &Path) -> Result<Brief, String> {
     all.map(|all| Brief { parts: Some(parts.len()), ..all }).ok_or_else(|| is_missing("parts"))
 }
 
-fn brief(run: &Path) -> Result<Brief, String> {
+fn brief(run: &Dir) -> Result<Brief, String> {
     check_kinds(run)?;
-    let text = read_at_most(&run.join(HEADER), HEADER_AT_MOST)?;
+    let text = read_at_most(run, HEADER, HEADER_AT_MOST)?;
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;
     if header.record > RECORD {
@@ -349,27 +372,27 @@ fn brief(run: &Path) -> Result<Brief, String> {
     }
     let words: BTreeMap<String, String> =
         header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();
-    let end = end(&run.join(EVENTS));
+    let end = end(run);
     Ok(Brief {
         scenario: words.get("name").cloned().unwrap_or_default(),
         words,
         version: header.version,
         started: header.started,
         planned: header.plan.measurements.len().saturating_sub(end.unwrap_or(0)),
-        measured: measured(&run.join(RESULTS))?,
+        measured: measured(run)?,
         has_ended: end.is_some(),
         parts: None,
     })
 }
 
 /// Counts the measurements with a result. Of each line it reads the first field, which names the measurement.
-fn measured(results: &Path) -> Result<usize, String> {
+fn measured(run: &Dir) -> Result<usize, String> {
     /// What a line begins with.
     const BEGIN: &[u8] = b"{\"measurement\":";
-    if regular(results)?.is_none() {
+    if regular(run, RESULTS)?.is_none() {
         return Ok(0);
     }
-    let text = read_at_most(results, RESULTS_AT_MOST)?;
+    let text = read_at_most(run, RESULTS, RESULTS_AT_MOST)?;
     let mut found = HashSet::new();
     let mut rest = text.as_slice();
     for at in 1.. {
@@ -391,9 +414,10 @@ fn measured(results: &Path) -> Result<usize, String> {
 
 /// Returns how many measurements were not needed if the last complete line of the events is the end of the run, else none.
 /// Natmeter 0.1.0 wrote no such number, and needed all.
-pub(crate) fn end(events: &Path) -> Option<usize> {
+pub(crate) fn end(run: &Dir) -> Option<usize> {
     let last = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(events)?;
+        let Ok(Some(file)) = run.read(EVENTS, LINES_AT_MOST) else { return Ok(Vec::new()) };
+        let mut file = file.into_inner();
         let from = file.metadata()?.len().saturating_sub(LAST_EVENT);
         file.seek(SeekFrom::Start(from))?;
         let mut text = Vec::new();
@@ -407,15 +431,16 @@ pub(crate) fn end(events: &Path) -> Option<usize> {
     (event["event"] == "finished").then(|| usize::try_from(not_needed).unwrap_or(usize::MAX))
 }
 
-fn read_at_most(path: &Path, at_most: u64) -> Result<Vec<u8>, String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let read = || -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        File::open(path)?.take(at_most + 1).read_to_end(&mut text)?;
-        Ok(text)
+fn read_at_most(run: &Dir, name: &str, at_most: u64) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    match run.read(name, at_most) {
+        Ok(None) => return Err(is_missing(name)),
+        Ok(Some(mut file)) => file.read_to_end(&mut text).map_err(|error| format!("{name} cannot be read: {error}"))?,
+        Err(StoreError::Large { .. }) => return Err(format!("{name} has more than {at_most} octets")),
+        Err(StoreError::Kind { .. }) => return Err(not_regular(name)),
+        Err(error) => return Err(format!("{name} cannot be read: {error}")),
     };
-    let text = read().map_err(|error| format!("{name} cannot be read: {error}"))?;
-    if text.len() as u64 > at_most { Err(format!("{name} has more than {at_most} octets")) } else { Ok(text) }
+    Ok(text)
 }
 
 #[cfg(test)]

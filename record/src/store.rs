@@ -4,15 +4,17 @@
 //! search sees them. A line that could not be written completely is removed, so a full disk loses the last trial only.
 
 pub mod date;
+pub mod dir;
 mod jsonl;
 
 use crate::folder::{NullDevice, Outcome};
 use crate::versioned::Versioned;
-pub use jsonl::{Appender, Lines, Torn, each_line, read_lines};
+pub use dir::Dir;
+pub use jsonl::{Appender, Lines, Torn, read_lines};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -39,6 +41,12 @@ pub const TRIALS: &str = "trials.jsonl";
 pub const RESULTS: &str = "results.jsonl";
 /// [`NullDevice`] lines; absent until one is recorded.
 pub const NULLS: &str = "null.jsonl";
+/// The report as a page.
+pub const PAGE: &str = "report.html";
+
+/// Every file that natmeter writes into the folder of a run.
+const ALL_FILES: [&str; 12] =
+    [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, SELF_TEST_TRIALS, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS, PAGE];
 
 /// Why a run folder could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +110,30 @@ pub enum StoreError {
         /// The error of the system.
         source: io::Error,
     },
+    /// A link, a FIFO, a device or a folder in the place of a file, or something else in the place of a folder.
+    #[error("{} is {found}, not {wanted}; remove it, or restore it from a copy", .path.display())]
+    Kind {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+        /// What should be there.
+        wanted: &'static str,
+    },
+    /// A file to be written that has a second name, perhaps outside the folder.
+    #[error("{} has a second name (a hard link), and natmeter would write both; replace it by a copy", .0.display())]
+    Linked(PathBuf),
+    /// A file that is larger than any that natmeter writes.
+    #[error("{} has more than {at_most} octets, or a line that long; restore it from a copy", .path.display())]
+    Large {
+        /// The file.
+        path: PathBuf,
+        /// Its limit.
+        at_most: u64,
+    },
+    /// Something else has the name of a draft.
+    #[error("{} is in the way, and is no draft of natmeter: rename it; nothing was changed", .0.display())]
+    Taken(PathBuf),
     /// A file whose end is unknown after an earlier failure.
     #[error("{} may end in an incomplete line after an earlier failure: run `natmeter resume`, which repairs it", .0.display())]
     Broken(PathBuf),
@@ -154,6 +186,21 @@ impl StoreError {
             _ => StoreError::Io { doing, path, source },
         }
     }
+
+    /// Whether a name was taken.
+    fn is_taken(&self) -> bool {
+        matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
+    }
+
+    /// Returns the variant for a run folder that cannot be created.
+    fn of_new(self, path: &Path) -> StoreError {
+        match self {
+            StoreError::Io { source, .. } | StoreError::Full { source, .. } | StoreError::ReadOnly { source, .. } => {
+                StoreError::NoFolder { path: path.to_path_buf(), source }
+            }
+            other => other,
+        }
+    }
 }
 
 /// The incomplete line that was removed from a file when it was opened again.
@@ -172,7 +219,7 @@ pub struct Repair {
 /// A run folder that only this process appends to.
 #[derive(Debug)]
 pub struct RunFolder {
-    path: PathBuf,
+    dir: Dir,
     trials: Appender,
     results: Appender,
     events: Appender,
@@ -200,37 +247,45 @@ impl RunFolder {
         {
             return Err(StoreError::Name(name.to_owned()));
         }
-        let no_folder = |path: &Path, source| StoreError::NoFolder { path: path.to_path_buf(), source };
         let header = document(header, Path::new(HEADER))?;
-        fs::create_dir_all(parent).map_err(|e| no_folder(parent, e))?;
-        let (draft, path) = Draft::new(parent, &format!("{name}-{}", date::compact(now)))?;
-        draft.publish(&path, &[(SCENARIO, scenario), (HEADER, &header)]).map_err(|e| no_folder(&path, e))?;
-        let (folder, _) = RunFolder::open(path)?;
+        let made = std::fs::create_dir_all(parent);
+        made.map_err(|source| StoreError::NoFolder { path: parent.to_path_buf(), source })?;
+        let parent = Dir::open(parent)?;
+        let draft = Draft::new(&parent, &format!("{name}-{}", date::compact(now)))?;
+        let path = parent.path_of(&draft.name);
+        let dir = draft.publish(&[(SCENARIO, scenario), (HEADER, &header)]).map_err(|error| error.of_new(&path))?;
+        let (folder, _) = RunFolder::open(dir)?;
         // Syncs the directories too: after a power failure a trial exists only if the entry of its file does.
-        sync_dir(&folder.path)?;
-        sync_dir(parent)?;
+        folder.dir.sync()?;
+        parent.sync()?;
         Ok(folder)
     }
 
     /// Opens and locks an interrupted run, and removes incomplete last lines. Each removal becomes an event.
     ///
     /// # Errors
-    /// If it is not a run folder, is in use, or cannot be written.
+    /// If it is not a run folder, is in use, or cannot be written; also if something other than a regular file has the name of
+    /// one of its files. Then nothing is changed.
     pub fn open_for_resume(path: &Path) -> Result<(RunFolder, Vec<Repair>), StoreError> {
-        if !path.join(HEADER).is_file() {
+        let dir = Dir::of_run(path)?;
+        for name in ALL_FILES {
+            dir.regular(name)?;
+            dir.regular(dir::draft_of(name.as_ref()))?;
+        }
+        if !dir.has(HEADER) {
             return Err(StoreError::NotARun { path: path.to_path_buf(), missing: HEADER });
         }
-        let (mut folder, repairs) = RunFolder::open(path.to_path_buf())?;
+        let (mut folder, repairs) = RunFolder::open(dir)?;
         for repair in &repairs {
             folder.append_event(repair)?;
         }
         Ok((folder, repairs))
     }
 
-    fn open(path: PathBuf) -> Result<(RunFolder, Vec<Repair>), StoreError> {
+    fn open(dir: Dir) -> Result<(RunFolder, Vec<Repair>), StoreError> {
         let mut repairs = Vec::new();
         let mut open = |name: &'static str, lock: bool| {
-            let (appender, torn) = Appender::open(path.join(name), lock)?;
+            let (appender, torn) = Appender::open(&dir, name, lock)?;
             if torn > 0 {
                 repairs.push(Repair {
                     at: date::rfc3339(SystemTime::now()),
@@ -244,13 +299,18 @@ impl RunFolder {
         // The lock is on the trials: it ends with the process, however that ends.
         let trials = open(TRIALS, true)?;
         let (results, events, commands) = (open(RESULTS, false)?, open(EVENTS, false)?, open(COMMANDS, false)?);
-        let nulls = path.join(NULLS).exists().then(|| open(NULLS, false)).transpose()?;
-        Ok((RunFolder { path, trials, results, events, commands, nulls }, repairs))
+        let nulls = dir.has(NULLS).then(|| open(NULLS, false)).transpose()?;
+        Ok((RunFolder { dir, trials, results, events, commands, nulls }, repairs))
+    }
+
+    /// Returns the open folder.
+    pub fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Returns its path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.dir.path()
     }
 
     /// Records a trial. When this returns, the trial is on the disk.
@@ -279,7 +339,7 @@ impl RunFolder {
         let nulls = match &mut self.nulls {
             Some(nulls) => nulls,
             // Most folders of devices without a null device never have this file.
-            none => none.insert(Appender::open(self.path.join(NULLS), false)?.0),
+            none => none.insert(Appender::open(&self.dir, NULLS, false)?.0),
         };
         nulls.append(null)?;
         nulls.sync()
@@ -306,7 +366,7 @@ impl RunFolder {
     /// # Errors
     /// If a complete line cannot be read.
     pub fn trials<T: DeserializeOwned>(&self) -> Result<Vec<T>, StoreError> {
-        Ok(read_lines(&self.path.join(TRIALS))?.values)
+        Ok(self.dir.lines(TRIALS)?.values)
     }
 
     /// The results so far.
@@ -314,49 +374,61 @@ impl RunFolder {
     /// # Errors
     /// If a complete line cannot be read.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, StoreError> {
-        Ok(read_lines(&self.path.join(RESULTS))?.values)
+        Ok(self.dir.lines(RESULTS)?.values)
     }
 }
 
 /// A folder that is not a run yet: `.NAME.draft`, next to the run that it becomes. The process that creates the draft has the
 /// name; a second process takes the next name. The draft of a killed run does not block later runs.
-struct Draft(PathBuf);
+struct Draft<'a> {
+    parent: &'a Dir,
+    dir: Dir,
+    name: String,
+}
 
-impl Draft {
+impl Draft<'_> {
     /// The first of `stem`, `stem-2`, … that is free, held by its draft.
-    fn new(parent: &Path, stem: &str) -> Result<(Draft, PathBuf), StoreError> {
+    fn new<'a>(parent: &'a Dir, stem: &str) -> Result<Draft<'a>, StoreError> {
         let mut copy = 1u32;
         loop {
             let name = if copy == 1 { stem.to_owned() } else { format!("{stem}-{copy}") };
-            let (draft, path) = (parent.join(format!(".{name}.draft")), parent.join(&name));
-            match fs::create_dir(&draft) {
-                // Checked while no other process can create it.
-                Ok(()) if !path.exists() => return Ok((Draft(draft), path)),
-                Ok(()) => drop(Draft(draft)),
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(StoreError::NoFolder { path, source }),
+            match parent.make(hidden(&name)) {
+                Ok(dir) => {
+                    let draft = Draft { parent, dir, name };
+                    // Checked while no other process can create it.
+                    if !parent.has(&draft.name) {
+                        return Ok(draft);
+                    }
+                }
+                Err(error) if error.is_taken() => {}
+                Err(error) => return Err(error.of_new(&parent.path_of(name))),
             }
             copy += 1;
         }
     }
 
     /// Writes and syncs the documents, and gives the folder its name.
-    fn publish(self, path: &Path, documents: &[(&str, &str)]) -> io::Result<()> {
+    fn publish(self, documents: &[(&str, &str)]) -> Result<Dir, StoreError> {
         for (name, text) in documents {
-            let mut file = File::create_new(self.0.join(name))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
+            let mut file = self.dir.create(name)?;
+            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+            written.map_err(|e| StoreError::io("written", &self.dir.path_of(name), e))?;
         }
-        File::open(&self.0)?.sync_all()?;
-        fs::rename(&self.0, path)
+        self.dir.sync()?;
+        self.parent.rename(hidden(&self.name), &self.name)?;
+        Ok(self.dir.again()?.renamed(self.parent.path_of(&self.name)))
     }
 }
 
-impl Drop for Draft {
+impl Drop for Draft<'_> {
     fn drop(&mut self) {
         // Fails if the draft has become a run. A remaining draft is harmless.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(self.parent.path_of(hidden(&self.name)));
     }
+}
+
+fn hidden(name: &str) -> String {
+    format!(".{name}.draft")
 }
 
 /// Returns a value as the text of a document.
@@ -365,52 +437,64 @@ fn document(value: &impl Serialize, path: &Path) -> Result<String, StoreError> {
     text.map(|text| text + "\n").map_err(|source| StoreError::Serialize { path: path.to_path_buf(), source })
 }
 
-/// Reads one JSON document of a run folder; `None` if it does not exist.
-///
-/// # Errors
-/// If it cannot be read or has the wrong content.
-pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(StoreError::io("read", path, e)),
-    };
-    serde_json::from_str(&text).map(Some).map_err(|source| StoreError::Content {
-        path: path.to_path_buf(),
-        line: source.line(),
-        source,
-    })
+impl Dir {
+    /// Opens the folder that the user named as a run.
+    ///
+    /// # Errors
+    /// If it does not exist, or is not a folder that can be read.
+    pub fn of_run(folder: &Path) -> Result<Dir, StoreError> {
+        match Dir::open(folder) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::NotARun { path: folder.to_path_buf(), missing: HEADER })
+            }
+            opened => opened,
+        }
+    }
+
+    /// Reads one JSON document; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Those of [`Dir::text`], or if it has the wrong content.
+    pub fn document<T: DeserializeOwned>(&self, name: impl AsRef<Path>) -> Result<Option<T>, StoreError> {
+        let name = name.as_ref();
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|source| StoreError::Content {
+            path: self.path_of(name),
+            line: source.line(),
+            source,
+        })
+    }
+
+    /// Writes one JSON document; it may replace an existing one.
+    ///
+    /// # Errors
+    /// Those of [`Dir::replace`].
+    pub fn write(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+        self.replace(name, &document(value, &self.path_of(name))?)
+    }
 }
 
-/// Reads a text file of a run folder.
+/// Whether a folder has the first document of a run.
+pub fn is_run(folder: &Path) -> bool {
+    Dir::open(folder).is_ok_and(|folder| folder.has(HEADER))
+}
+
+/// Reads one JSON document in a folder; `None` if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read.
-pub fn read_text(path: &Path) -> Result<String, StoreError> {
-    fs::read_to_string(path).map_err(|e| StoreError::io("read", path, e))
+/// Those of [`Dir::document`].
+pub fn read_document<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
+    let (dir, name) = Dir::of_file(path)?;
+    dir.document(name)
 }
 
 /// Writes a file atomically; it may replace an existing file.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Those of [`Dir::replace`].
 pub fn write_whole(path: &Path, text: &str) -> Result<(), StoreError> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".draft");
-    let draft = PathBuf::from(draft);
-    let written = File::create(&draft)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&draft, path));
-    written.map_err(|e| {
-        // Reports the first error; a remaining draft is harmless.
-        let _ = fs::remove_file(&draft);
-        StoreError::io("written", path, e)
-    })
-}
-
-fn sync_dir(path: &Path) -> Result<(), StoreError> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    File::open(path).and_then(|d| d.sync_all()).map_err(|e| StoreError::io("written to the disk", path, e))
+    let (dir, name) = Dir::of_file(path)?;
+    dir.replace(name, text)
 }
 
 /// Locks a file for this process, without waiting.

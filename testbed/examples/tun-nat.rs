@@ -35,7 +35,7 @@ impl Running {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let [inside, outside, prefix, address] = arguments.as_slice() else {
         return Err("usage: tun-nat INSIDE OUTSIDE PREFIX ADDRESS".into());
     };

@@ -14,7 +14,7 @@ mod whole;
 mod yardstick;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let large = words.iter().any(|w| w == "--large");
     let wanted: Vec<&String> = words.iter().filter(|w| !w.starts_with("--")).collect();
     let on = |part: &str| wanted.is_empty() || wanted.iter().any(|w| *w == part);

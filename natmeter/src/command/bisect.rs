@@ -13,7 +13,7 @@ use record::bisect::{Next, Search, Verdict};
 use record::compare::threshold::{Meets, Threshold};
 use record::compare::{Run, run_folders, scenario_id};
 use record::report::number::plural;
-use record::store::{Appender, read_document, write_whole};
+use record::store::{Appender, Dir, read_document, write_whole};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -195,7 +195,7 @@ impl<'a> Folder<'a> {
             }
         }
         let path = args.folder.join(STEPS);
-        let (log, _) = Appender::open(path.clone(), true).map_err(failed)?;
+        let (log, _) = Appender::open(&Dir::open(&args.folder).map_err(failed)?, STEPS, true).map_err(failed)?;
         let folder = Folder { args, settings, log };
         if is_new {
             folder.write()?;

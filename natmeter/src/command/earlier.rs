@@ -5,7 +5,7 @@ use record::enough::Enough;
 use record::folder::{Header, Outcome};
 use record::plan::Measurement;
 use record::read::Record;
-use record::store;
+use record::store::{Dir, SCENARIO};
 use scenario::{Loaded, Point};
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,9 @@ pub(super) fn earlier(folder: &Folder, loaded: &Loaded) -> Option<Earlier> {
 /// The latest run of a scenario with the same text and options below a folder. Skips folders that are not readable runs.
 fn latest(runs: &Path, loaded: &Loaded) -> Option<Earlier> {
     let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_same = |run: &PathBuf| fs::read_to_string(run.join(store::SCENARIO)).is_ok_and(|text| text == loaded.text);
+    let is_same = |run: &PathBuf| {
+        Dir::open(run).and_then(|run| run.text(SCENARIO)).is_ok_and(|text| text.as_ref() == Some(&loaded.text))
+    };
     let records = folders.filter(is_same).filter_map(|run| Some((Record::read(&run, tech::ALL).ok()?, run)));
     let same = records.filter(|(record, _)| record.header.options == loaded.options);
     let (record, run) = same.max_by(|(a, _), (b, _)| a.header.started.cmp(&b.header.started))?;

@@ -7,6 +7,7 @@ use crate::term::{err, out};
 use ::gateway::control;
 use ::gateway::file::{Files, Reader, Writer};
 use ::gateway::neighbour::NeighbourError;
+use record::store::Dir;
 use scenario::ScenarioError;
 use scenario::gateway as config;
 use std::fs::File;
@@ -84,7 +85,8 @@ fn between_files(gateway: &config::Gateway, args: &GatewayArgs, output: Output) 
         files.inputs[side] = Some(Reader::open(&path)?);
     }
     for (side, path) in pairs(&args.pcap_out)? {
-        files.outputs[side] = Some(Writer::create(&path)?);
+        let (folder, name) = Dir::of_file(&path)?;
+        files.outputs[side] = Some(Writer::new(folder.rewrite(name)?, &path)?);
     }
     let linger = args.linger.map_or(0, |t| t.0);
     let text = gateway::replay(gateway, &mut files, args.seed.unwrap_or(1), linger, output.json)?;

@@ -126,7 +126,7 @@ pub(super) fn tell(advice: &[String], output: Output) {
 /// # Errors
 /// The exit code, after printing the error and the runs that are probably meant.
 pub(super) fn is_run(path: &Path) -> Result<(), Exit> {
-    if path.join(store::HEADER).is_file() || merge::is_merged(path) {
+    if store::is_run(path) || merge::is_merged(path) {
         return Ok(());
     }
     let what = if path.is_dir() {

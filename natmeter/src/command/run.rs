@@ -21,7 +21,7 @@ use record::read::header;
 use record::report::Report;
 use record::search::is_upper_end_the_testers;
 use record::store::date::rfc3339;
-use record::store::{self, RunFolder};
+use record::store::{self, Dir, PAGE, RunFolder};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -160,22 +160,22 @@ fn conclude(
         Ok((report.text(report::screen(false)), html, report.audit.findings))
     });
     let (text, html, findings) = written.map_err(failed)?;
-    let page = path.join("report.html");
-    store::write_whole(&page, &html).map_err(failed)?;
+    let folder = Dir::open(&path).map_err(failed)?;
+    folder.replace(PAGE, &html).map_err(failed)?;
     if !output.json {
-        out(&format!("{text}\nReport: {}\n", page.display()));
+        out(&format!("{text}\nReport: {}\n", folder.path_of(PAGE).display()));
     }
     if report::verdict(&path, &findings) != Exit::Done {
         return Err(Exit::Failed);
     }
-    let tested = store::read_document::<SelfTest>(&path.join(store::SELF_TEST)).ok().flatten();
+    let tested = folder.document::<SelfTest>(store::SELF_TEST).ok().flatten();
     if let Some(test) = tested.filter(|test| !test.passed) {
         err("error: the self-test failed: do not use the results of this run; see `natmeter selftest`\n");
         for check in test.checks.iter().filter(|check| check.verdict() == "failed") {
             err(&format!("  {}: truth {}; measured {}\n", check.name, check.truth, check.measured));
             err(&deciding(check, "    "));
         }
-        err(&format!("  trials of these checks: {}\n", path.join(store::SELF_TEST_TRIALS).display()));
+        err(&format!("  trials of these checks: {}\n", folder.path_of(store::SELF_TEST_TRIALS).display()));
         return Err(Exit::Failed);
     }
     let header = header(&path, tech::ALL).ok();
@@ -188,7 +188,7 @@ fn conclude(
     if !without.is_empty() {
         err(&format!("note: no result for the repetitions {}; {resume} repeats them\n", without.join(", ")));
     }
-    let calibration = store::read_document::<Calibration>(&path.join(store::CALIBRATION)).ok().flatten();
+    let calibration = folder.document::<Calibration>(store::CALIBRATION).ok().flatten();
     Ok(Exit::of_results(&outcomes, |o| {
         let Measurement { point, metric, .. } = &o.measurement;
         let here = header.as_ref().map(|header| point.of(&header.scenario));

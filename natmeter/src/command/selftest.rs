@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::selftest::{self, Tested};
 use crate::term::{self, err, out};
 use record::folder::{SelfTest, SelfTestCheck};
+use record::store::Dir;
 use std::path::Path;
 
 /// `natmeter selftest`.
@@ -40,7 +41,8 @@ pub(super) fn selftest(args: &SelftestArgs, output: Output) -> Result<Exit, Exit
 
 fn keep(tested: &Tested, folder: &Path) -> Result<(), Exit> {
     let made = std::fs::create_dir_all(folder);
-    let kept = made.map_err(|e| e.to_string()).and_then(|()| tested.keep(folder).map_err(|e| e.to_string()));
+    let kept = || Dir::open(folder).and_then(|folder| tested.keep(&folder));
+    let kept = made.map_err(|e| e.to_string()).and_then(|()| kept().map_err(|e| e.to_string()));
     kept.map_err(|error| failed(format_args!("the self-test cannot be written to {}: {error}", folder.display())))
 }
 

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::serve::{Access, Server, Site, confine, new_token, token_of};
 use crate::signals::end_on;
 use crate::term::{self, err, out};
-use record::store::HEADER;
+use record::store::is_run;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn folder_of(runs: &Path) -> Result<std::path::PathBuf, Exit> {
     if !folder.is_dir() {
         return Err(usage(&format!("{} is not a folder; name the folder in which run folders are", runs.display())));
     }
-    if folder.join(HEADER).exists() {
+    if is_run(&folder) {
         let parent = folder.parent().unwrap_or(&folder);
         return Err(usage(&format!("{} is one run; name the folder of runs: {}", runs.display(), parent.display())));
     }

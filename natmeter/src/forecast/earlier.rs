@@ -4,6 +4,8 @@
 use method::Nanos;
 use record::plan::{Measurement, Plan, without_attempt};
 use record::read::Record;
+use record::runs::stamp;
+use record::store::HEADER;
 use record::visit::standing;
 use scenario::{Options, Scenario};
 use std::collections::BTreeMap;
@@ -26,8 +28,7 @@ impl Earlier {
         let mut folders: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
         // The names end in the time of the start, which they share with their header.
-        let started =
-            |path: &PathBuf| fs::metadata(path.join(record::store::HEADER)).and_then(|file| file.modified()).ok();
+        let started = |path: &PathBuf| stamp(path, &[HEADER]).first().copied().flatten().map(|(_, written)| written);
         folders.sort_by_cached_key(started);
         let records = folders.iter().rev().filter_map(|path| Record::read(path, tech::ALL).ok());
         let bed = |options: &Options| options.bed.as_ref().map(|bed| bed.text.clone());

@@ -3,6 +3,7 @@
 use super::*;
 use gateway::file::{Reader, Writer};
 use std::fmt::Write;
+use std::fs::File;
 use wire::checksum::Sum;
 use wire::header::put16;
 
@@ -71,7 +72,8 @@ fn pass_files(file: &str, left: &[(u32, Vec<u8>)], right: &[(u32, Vec<u8>)]) -> 
     pcap(&at("right.pcap"), right);
     let mut files = Files {
         inputs: ["left.pcap", "right.pcap"].map(|name| Some(Reader::open(&at(name)).unwrap())),
-        outputs: ["to-left.pcap", "to-right.pcap"].map(|name| Some(Writer::create(&at(name)).unwrap())),
+        outputs: ["to-left.pcap", "to-right.pcap"]
+            .map(|name| Some(Writer::new(File::create(at(name)).unwrap(), &at(name)).unwrap())),
     };
     let told = replay(&gateway, &mut files, 1, 60_000_000_000, true).unwrap();
     drop(files);

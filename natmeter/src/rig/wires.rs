@@ -4,16 +4,20 @@
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
+use record::store::{Dir, StoreError};
 use scenario::Scenario;
-use std::fs;
+use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 use wire::pcap;
 
 /// Maximum number of delayed frames, per second of delay; further frames wait in the port.
 const HELD_PER_SECOND: u64 = 5_000_000;
 /// First octet that may be corrupted: a frame with a corrupted Ethernet header would count as foreign.
 const BEHIND_ETHERNET: usize = 14;
+
+/// The folder of the captures in a run folder.
+const CAPTURES: &str = "captures";
 
 /// Wraps the ports of a rig.
 pub struct Wires {
@@ -104,16 +108,20 @@ pub struct Captures {
 
 /// The trial to which the next captures belong.
 struct Target {
-    folder: PathBuf,
+    run: Dir,
     measurement: String,
     next_trial: u64,
 }
 
 impl Captures {
     /// Sets the target of the next trials: run folder, key of the measurement, number of its next trial.
-    pub fn belong_to(&mut self, run: &Path, measurement: &str, next_trial: u64) {
+    ///
+    /// # Errors
+    /// If the process has too many open files.
+    pub fn belong_to(&mut self, run: &Dir, measurement: &str, next_trial: u64) -> Result<(), StoreError> {
         let measurement = measurement.replace('/', ".");
-        self.target = Some(Target { folder: run.join("captures"), measurement, next_trial });
+        self.target = Some(Target { run: run.again()?, measurement, next_trial });
+        Ok(())
     }
 
     /// Writes the capture of a trial: one file for each port, named by measurement, trial and port.
@@ -122,20 +130,21 @@ impl Captures {
     /// If a file cannot be written.
     pub fn write(&mut self) -> Result<(), String> {
         let Some(target) = self.target.as_mut().filter(|_| !self.pages.is_empty()) else { return Ok(()) };
-        let failed = |path: &Path, e: io::Error| format!("capture {} cannot be written: {e}", path.display());
-        fs::create_dir_all(&target.folder).map_err(|e| failed(&target.folder, e))?;
+        let failed = |error: &dyn Display| format!("capture cannot be written: {error}");
+        let folder = target.run.folder_or_new(CAPTURES).map_err(|e| failed(&e))?;
         for (side, pages) in &self.pages {
             let name = format!("{}.trial-{}.{side}.pcap", target.measurement, target.next_trial);
-            let path = target.folder.join(name);
-            write_pcap(&path, pages.octets(), &pages.turn()).map_err(|e| failed(&path, e))?;
+            let file = folder.rewrite(&name).map_err(|e| failed(&e))?;
+            let written = write_pcap(file, pages.octets(), &pages.turn());
+            written.map_err(|e| failed(&format!("{}: {e}", folder.path_of(name).display())))?;
         }
         target.next_trial += 1;
         Ok(())
     }
 }
 
-fn write_pcap(path: &Path, octets: usize, frames: &[Captured]) -> io::Result<()> {
-    let mut file = BufWriter::new(fs::File::create(path)?);
+fn write_pcap(file: File, octets: usize, frames: &[Captured]) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
     file.write_all(&pcap::file_header(octets))?;
     for frame in frames {
         file.write_all(&pcap::record_header(frame.nanos, frame.octets.len(), frame.length))?;

@@ -57,7 +57,9 @@ impl Searcher<'_> {
         let mut search = Search::new(m, self.scenario, self.calibration, self.outcomes)?;
         // Every attempt has the same noise, so that the device does not depend on the number of attempts.
         rig.begin(&m.key(), recorded.len() as u64);
-        rig.captures.belong_to(self.folder.path(), &filed_under, self.next_seq);
+        rig.captures
+            .belong_to(self.folder.dir(), &filed_under, self.next_seq)
+            .map_err(|e| TrialError::Store(e.to_string()))?;
         search.buffered = rig.buffered;
         let (shares_core, figures) = (rig.shares_core, rig.figures.clone());
         // The procedure's `watch` and the recorder share the listener, but never use it at the same time.

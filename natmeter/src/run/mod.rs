@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         listener: &'a mut dyn Listener,
     ) -> Result<Run<'a>, RunError> {
         let path = folder.path().to_path_buf();
-        let recorded = Record::of(header.clone(), &path)?;
+        let recorded = Record::of(header.clone(), folder.dir())?;
         audit::check_resumable(&recorded).map_err(|refusal| RunError::Record { path, refusal })?;
         let times = recorded.outcomes.iter().filter_map(|o| o.after_s).chain(recorded.nulls.iter().map(|n| n.after_s));
         let before_s = times.fold(0.0, f64::max);
@@ -208,8 +208,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// If the folder cannot be read.
     pub fn is_tested_on(&self, facts: &Facts) -> Result<bool, RunError> {
-        let verdict: Option<SelfTest> = record::store::read_document(&self.folder.path().join(SELF_TEST))?;
-        let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
+        let verdict: Option<SelfTest> = self.folder.dir().document(SELF_TEST)?;
+        let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         Ok(verdict.is_some() && first.is_none_or(|first| differences(&first, facts).is_empty()))
     }
 
@@ -231,13 +231,13 @@ impl<'a> Run<'a> {
         self.facts = facts;
         self.announce()?;
         if let Some(tested) = self_test {
-            tested.keep(self.folder.path())?;
+            tested.keep(self.folder.dir())?;
             self.tell(&Event::SelfTested(tested.verdict))?;
         }
         let order = self.in_order();
         self.compare_with_the_first_machine()?;
         // A resumed run keeps the ceilings with which its searches began; with others, the recorded trials would not match.
-        let known = record::store::read_document(&self.folder.path().join(CALIBRATION))?;
+        let known = self.folder.dir().document(CALIBRATION)?;
         self.calibration = known.unwrap_or_default();
         self.end_repetitions()?;
         for visit in order.chunk_by(|a, b| a.point == b.point) {
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             error => error,
         })?;
         if let Some(ceiling) = calibrated {
-            self.write_again(CALIBRATION, &self.calibration.clone())?;
+            self.folder.dir().write(CALIBRATION, &self.calibration)?;
             self.tell(&Event::Calibrated(ceiling))?;
         }
         self.lap = Instant::now();
@@ -344,7 +344,7 @@ impl<'a> Run<'a> {
                 self.tell(&Event::Doubt { text: doubt.clone() })?;
             }
         }
-        self.write_again(FACTS, &self.facts.clone())?;
+        self.folder.dir().write(FACTS, &self.facts)?;
         Ok(())
     }
 
@@ -426,7 +426,7 @@ impl<'a> Run<'a> {
     /// Records and reports a doubt.
     fn doubt(&mut self, text: String) -> Result<(), RunError> {
         self.facts.doubts.push(text.clone());
-        self.write_again(FACTS, &self.facts.clone())?;
+        self.folder.dir().write(FACTS, &self.facts)?;
         self.tell(&Event::Doubt { text })
     }
 
@@ -479,7 +479,7 @@ impl<'a> Run<'a> {
 
     /// Adds a doubt if the run is resumed on another machine or by another version, and keeps earlier doubts of this kind.
     fn compare_with_the_first_machine(&mut self) -> Result<(), RunError> {
-        let first: Option<Facts> = record::store::read_document(&self.folder.path().join(FACTS))?;
+        let first: Option<Facts> = self.folder.dir().document(FACTS)?;
         for (name, then, now) in first.as_ref().map(|first| differences(first, &self.facts)).unwrap_or_default() {
             let text = format!(
                 "this run was begun with {name} \"{then}\" and resumed with \"{now}\": do not compare its parts"
@@ -506,14 +506,6 @@ impl<'a> Run<'a> {
         self.folder.append_event(event)?;
         self.listener.on(event);
         Ok(())
-    }
-
-    /// Writes a document that may exist from before a resume.
-    fn write_again(&mut self, name: &str, document: &impl serde::Serialize) -> Result<(), StoreError> {
-        let path = self.folder.path().join(name);
-        let text = serde_json::to_string_pretty(document)
-            .map_err(|source| StoreError::Serialize { path: path.clone(), source })?;
-        record::store::write_whole(&path, &text)
     }
 }
 

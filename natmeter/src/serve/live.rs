@@ -6,13 +6,12 @@ mod progress;
 
 pub(super) use progress::{FIELDS, Progress};
 
-use record::store::EVENTS;
-use rustix::fs::OFlags;
+use record::store::{Dir, EVENTS};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,11 +41,8 @@ struct Tail {
 
 impl Tail {
     fn open(run: &Path) -> io::Result<Tail> {
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-        let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(run.join(EVENTS))?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
+        let file = Dir::open(run).and_then(|run| run.read(EVENTS, u64::MAX)).map_err(io::Error::other)?;
+        let file = file.ok_or(io::ErrorKind::NotFound)?.into_inner();
         Ok(Tail { file, at: 0, begun: Vec::new() })
     }
 
@@ -193,7 +189,7 @@ mod tests {
 
     fn append(run: &Path, text: &str) {
         let path = run.join(EVENTS);
-        let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+        let mut file = File::options().append(true).create(true).open(path).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     }
 

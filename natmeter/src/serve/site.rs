@@ -12,10 +12,8 @@ use hyper::header::{
 use hyper::{Method, Response, StatusCode, Uri};
 use record::read::header;
 use record::report::KNOWN;
-use record::runs::{Listed, Runs, check_files, parts_of, path_of};
-use record::store::SCENARIO;
-use std::fs;
-use std::io;
+use record::runs::{Listed, Runs, check_files, is_merged, path_of, scenario_text};
+use record::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -41,7 +39,7 @@ impl Site {
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn new(folder: &Path, access: Access) -> io::Result<Site> {
+    pub fn new(folder: &Path, access: Access) -> Result<Site, StoreError> {
         let mut runs = Runs::of(folder);
         runs.list()?;
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -94,7 +92,7 @@ impl Site {
     }
 
     /// The list of runs. Only this waits while another request lists them.
-    fn listed(&self) -> io::Result<Vec<Listed>> {
+    fn listed(&self) -> Result<Vec<Listed>, StoreError> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).list()
     }
 
@@ -102,10 +100,7 @@ impl Site {
         match rest {
             // Without the slash, the links of the page would lead elsewhere.
             [] => moved(&format!("/run/{}/", encoded(name))),
-            [""] => ok(
-                Kind::Page,
-                run::page(name, self.reports.of(path).as_deref(), parts_of(path).is_ok_and(|parts| parts.is_none())),
-            ),
+            [""] => ok(Kind::Page, run::page(name, self.reports.of(path).as_deref(), is_merged(path) == Ok(false))),
             ["live"] => live(name, path),
             ["events"] => self.events(path, query, headers),
             ["scenario.toml"] => scenario(name, path),
@@ -171,7 +166,7 @@ impl Site {
 /// The state of a run before its first event.
 fn progress(path: &Path) -> Result<Progress, String> {
     check_files(path, LIVE_AT_MOST)?;
-    if parts_of(path)?.is_some() {
+    if is_merged(path)? {
         return Err("it joins several runs, and only a single run has a live view".to_owned());
     }
     let header =
@@ -187,17 +182,7 @@ fn live(name: &str, path: &Path) -> Response<Body> {
 }
 
 fn scenario(name: &str, path: &Path) -> Response<Body> {
-    let read = check_files(path, u64::MAX).and_then(|()| {
-        // The runs of a merged folder have the same scenario.
-        let parts = parts_of(path)?.unwrap_or_default();
-        let file = parts.first().map_or(path, PathBuf::as_path).join(SCENARIO);
-        let length = fs::metadata(&file).map_or(0, |metadata| metadata.len());
-        if length > SCENARIO_AT_MOST {
-            return Err(format!("{SCENARIO} has more than {SCENARIO_AT_MOST} octets"));
-        }
-        fs::read_to_string(file).map_err(|error| format!("{SCENARIO} cannot be read: {error}"))
-    });
-    match read {
+    match scenario_text(path, SCENARIO_AT_MOST) {
         Ok(text) => named(ok(Kind::Text, text), "attachment", name, "toml"),
         Err(why) => failed(StatusCode::NOT_FOUND, &why),
     }
@@ -234,6 +219,7 @@ fn failed(status: StatusCode, why: &str) -> Response<Body> {
 mod tests {
     use super::*;
     use hyper::header::{HOST, HeaderValue};
+    use std::fs;
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 

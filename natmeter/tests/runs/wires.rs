@@ -5,6 +5,7 @@ use method::{Direction, Fault, Load, Order, PhaseKind, Rate, TrialOutcome, Trial
 use natmeter::rig::{Process, Rig};
 use record::folder::Header;
 use record::plan::Plan;
+use record::store::Dir;
 use scenario::{Options, Scenario, conformance, parse};
 use std::fs;
 use std::path::Path;
@@ -77,8 +78,9 @@ fn trial(scenario: &Scenario, folder: &Path) -> (TrialOutcome, Vec<String>) {
         responder_table: method::ResponderTable::Keep,
         options: method::TrialOptions::default(),
     };
+    let folder = Dir::open(folder).unwrap();
     let mut once = || {
-        rig.captures.belong_to(folder, "device/n=4000", 17);
+        rig.captures.belong_to(&folder, "device/n=4000", 17).unwrap();
         rig.run(&spec).unwrap()
     };
     // A sender that the host deschedules gives up; such a trial is invalid and repeated.

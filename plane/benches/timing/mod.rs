@@ -90,7 +90,7 @@ pub(crate) struct Words(Vec<String>);
 
 impl Words {
     pub(crate) fn read() -> Words {
-        Words(std::env::args().collect())
+        Words(std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect())
     }
 
     pub(crate) fn has(&self, flag: &str) -> bool {

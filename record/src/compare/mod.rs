@@ -15,7 +15,7 @@ pub mod threshold;
 use crate::folder::BUILD;
 use crate::report::result::PointResult;
 use crate::report::{Report, ReportError};
-use crate::store::{self, StoreError};
+use crate::store::{self, Dir, StoreError};
 pub use conditions::Unlike;
 pub use difference::{Difference, Finding, between};
 use matching::RunResult;
@@ -202,9 +202,9 @@ fn value(run: usize, result: &PointResult, difference: Option<Difference>) -> Co
 /// # Errors
 /// If the folder cannot be read.
 pub fn run_folders(parent: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let entries = std::fs::read_dir(parent).map_err(|e| StoreError::io("read", parent, e))?;
+    let names = Dir::open(parent)?.names()?;
     let mut folders: Vec<PathBuf> =
-        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_run(path)).collect();
+        names.into_iter().map(|(name, _)| parent.join(name)).filter(|path| is_run(path)).collect();
     folders.sort();
     Ok(folders)
 }
@@ -212,5 +212,6 @@ pub fn run_folders(parent: &Path) -> Result<Vec<PathBuf>, StoreError> {
 /// Whether a path is a run folder: it has a header or trials, and is not a draft.
 fn is_run(path: &Path) -> bool {
     let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    !is_hidden && [store::HEADER, store::TRIALS, store::SCENARIO].iter().any(|file| path.join(file).is_file())
+    let has_any = |folder: Dir| [store::HEADER, store::TRIALS, store::SCENARIO].iter().any(|file| folder.has(file));
+    !is_hidden && Dir::open(path).is_ok_and(has_any)
 }

@@ -10,10 +10,10 @@ use crate::compare::{run_folders, scenario_id};
 use crate::folder::{BUILD, Facts, Header, Outcome, SelfTest};
 use crate::plan::without_attempt;
 use crate::read::device::outcomes;
-use crate::read::{RecordError, header};
+use crate::read::{header_below, scenario_text};
 use crate::report::result::{PointResult, group};
 use crate::runs::end;
-use crate::store::{self, StoreError, each_line, read_document, read_text};
+use crate::store::{self, Dir, StoreError, dir};
 use crate::visit;
 use method::metric::by_key;
 use method::trial::{Leg, PhaseKind};
@@ -21,7 +21,8 @@ use method::{Direction, TrialRecord, Verdict};
 use scenario::{Point, Technologies};
 use sqlite::{Database, Rows, Value};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
@@ -69,45 +70,32 @@ pub struct Indexed {
 /// If the folder cannot be read, the file cannot be written, or the file exists and is not an index.
 pub fn index(parent: &Path, file: &Path, technologies: Technologies) -> Result<Indexed, IndexError> {
     let folders = run_folders(parent)?;
-    see_that_it_is_an_index(file)?;
     let failed = |source| IndexError::Write { path: file.to_path_buf(), source };
-    let draft = beside(file, ".draft");
-    let written = write(&draft, &folders, technologies).and_then(|indexed| {
-        fs::rename(&draft, file)?;
-        Ok(indexed)
-    });
-    written.map_err(|e| {
-        // Reports the first error; a remaining draft is harmless.
-        let _ = fs::remove_file(&draft);
-        failed(e)
-    })
-}
-
-/// The path with an ending.
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push(ending);
-    path.into()
+    let (dir, name) = Dir::of_file(file).map_err(|error| failed(io::Error::other(error)))?;
+    see_that_it_is_an_index(&dir, name)?;
+    let draft = dir.draft(name)?;
+    let written = write(&draft.file, &folders, technologies);
+    let indexed = written.map_err(failed)?;
+    draft.publish()?;
+    Ok(indexed)
 }
 
 /// Refuses a file that is not an index, and an index with a journal, which SQLite would apply to the new file.
-fn see_that_it_is_an_index(file: &Path) -> Result<(), IndexError> {
-    let journals = ["-journal", "-wal"].map(|ending| beside(file, ending));
-    if let Some(journal) = journals.into_iter().find(|path| path.exists()) {
-        return Err(IndexError::Journal(journal));
+fn see_that_it_is_an_index(folder: &Dir, name: &OsStr) -> Result<(), IndexError> {
+    let journals = ["-journal", "-wal"].map(|ending| dir::with_ending(name.as_ref(), ending));
+    if let Some(journal) = journals.into_iter().find(|journal| folder.has(journal)) {
+        return Err(IndexError::Journal(folder.path_of(journal)));
     }
+    let Some(mut file) = folder.read(name, u64::MAX)? else { return Ok(()) };
     let mut beginning = [0; sqlite::APPLICATION_AT + 4];
-    let read = match File::open(file) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened.and_then(|mut file| file.read_exact(&mut beginning)),
-    };
-    let is_ours = beginning.starts_with(sqlite::MAGIC)
+    let is_ours = file.read_exact(&mut beginning).is_ok()
+        && beginning.starts_with(sqlite::MAGIC)
         && beginning[sqlite::APPLICATION_AT..] == schema::APPLICATION.to_be_bytes();
-    if read.is_ok() && is_ours { Ok(()) } else { Err(IndexError::Other(file.to_path_buf())) }
+    if is_ours { Ok(()) } else { Err(IndexError::Other(folder.path_of(name))) }
 }
 
-fn write(draft: &Path, folders: &[PathBuf], technologies: Technologies) -> io::Result<Indexed> {
-    let mut database = Database::new(BufWriter::with_capacity(1 << 20, File::create(draft)?), schema::TABLES)?;
+fn write(draft: &File, folders: &[PathBuf], technologies: Technologies) -> io::Result<Indexed> {
+    let mut database = Database::new(BufWriter::with_capacity(1 << 20, draft), schema::TABLES)?;
     let mut indexed = Indexed::default();
     for folder in folders {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -134,7 +122,7 @@ fn write(draft: &Path, folders: &[PathBuf], technologies: Technologies) -> io::R
         }
     }
     let out = database.finish(schema::VIEWS, schema::APPLICATION, schema::VERSION)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?;
     Ok(indexed)
 }
 
@@ -148,16 +136,16 @@ struct First {
 
 /// The rows of a run, by table: all of them, or the reason why it cannot be read.
 fn rows_of(folder: &Path, name: &str, first: First, technologies: Technologies) -> Result<Vec<Rows>, String> {
-    let read = |error: RecordError| error.to_string();
-    let header = header(folder, technologies).map_err(read)?;
     let in_words = |error: StoreError| error.to_string();
-    let text = read_text(&folder.join(store::SCENARIO)).map_err(in_words)?;
-    let facts: Facts = read_document(&folder.join(store::FACTS)).map_err(in_words)?.unwrap_or_default();
-    let self_test: Option<SelfTest> = read_document(&folder.join(store::SELF_TEST)).map_err(in_words)?;
-    let outcomes = outcomes(folder, &header.scenario).map_err(in_words)?.values;
+    let folder = Dir::open(folder).map_err(in_words)?;
+    let header = header_below(&folder, technologies).map_err(|error| error.to_string())?;
+    let text = scenario_text(&folder).map_err(in_words)?;
+    let facts: Facts = folder.document(store::FACTS).map_err(in_words)?.unwrap_or_default();
+    let self_test: Option<SelfTest> = folder.document(store::SELF_TEST).map_err(in_words)?;
+    let outcomes = outcomes(&folder, &header.scenario).map_err(in_words)?.values;
     let outcomes: Vec<Outcome> = visit::standing(&outcomes).cloned().collect();
     let mut rows = Rowset { rows: schema::TABLES.iter().map(|_| Rows::default()).collect(), first, points: Vec::new() };
-    let not_needed = end(&folder.join(store::EVENTS)).unwrap_or(0);
+    let not_needed = end(&folder).unwrap_or(0);
     let planned = header.plan.measurements.len().saturating_sub(not_needed);
     rows.add_run(name, &header, &facts, &text, self_test.as_ref(), (planned, outcomes.len()));
     rows.add_facts(&facts);
@@ -165,7 +153,7 @@ fn rows_of(folder: &Path, name: &str, first: First, technologies: Technologies) 
     for result in group(&header.scenario, &header.plan, &outcomes, &[], &[]) {
         rows.add_result(&header, &result);
     }
-    rows.add_trials(&header, &folder.join(store::TRIALS))?;
+    rows.add_trials(&header, &folder)?;
     Ok(rows.rows)
 }
 
@@ -310,7 +298,7 @@ impl Rowset {
         }
     }
 
-    fn add_trials(&mut self, header: &Header, path: &Path) -> Result<(), String> {
+    fn add_trials(&mut self, header: &Header, folder: &Dir) -> Result<(), String> {
         let mut of_plan: HashMap<String, (u64, &str, u32)> = HashMap::new();
         for m in &header.plan.measurements {
             let point = self.point(header, &m.point);
@@ -318,7 +306,7 @@ impl Rowset {
         }
         let (run, mut wrong, mut expected) = (self.first.run, None, 0u64);
         let rows = &mut self.rows[schema::TRIALS];
-        let read = each_line(path, |trial: TrialRecord| {
+        let read = folder.each_line(store::TRIALS, |trial: TrialRecord| {
             let key = without_attempt(&trial.measurement);
             match of_plan.get(key) {
                 Some(of) if trial.seq == expected => add_trial(rows, run, *of, key, &trial),
@@ -329,7 +317,9 @@ impl Rowset {
             expected += 1;
         });
         read.map_err(|error| error.to_string())?;
-        wrong.map_or(Ok(()), |what| Err(format!("{}: {what}; restore the file from a copy", path.display())))
+        wrong.map_or(Ok(()), |what| {
+            Err(format!("{}: {what}; restore the file from a copy", folder.path_of(store::TRIALS).display()))
+        })
     }
 }
 

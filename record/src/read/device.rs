@@ -2,9 +2,9 @@
 
 use crate::folder::{NullDevice, Outcome};
 use crate::plan::Plan;
-use crate::store::{self, Lines, StoreError, read_lines, read_text};
+use crate::store::{self, Dir, HEADER, Lines, StoreError};
 use scenario::{Point, Scenario};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// What every point in `run.json` has.
 const DUT: &str = "\"dut\":";
@@ -13,30 +13,31 @@ fn is_of(point: &Point, scenario: &Scenario) -> bool {
     scenario.duts.get(point.dut).is_some_and(|dut| dut.name() == point.dut_name)
 }
 
-fn unknown_device(path: &Path, line: usize, point: &Point) -> StoreError {
-    StoreError::Device { path: path.to_path_buf(), line, number: point.dut, name: point.dut_name.clone() }
+fn unknown_device(path: PathBuf, line: usize, point: &Point) -> StoreError {
+    StoreError::Device { path, line, number: point.dut, name: point.dut_name.clone() }
 }
 
 /// Checks the plan of a header.
 ///
 /// # Errors
 /// The first measurement of a device that the scenario does not have.
-pub(super) fn check_plan(path: &Path, plan: &Plan, scenario: &Scenario) -> Result<(), StoreError> {
+pub(super) fn check_plan(folder: &Dir, plan: &Plan, scenario: &Scenario) -> Result<(), StoreError> {
     let Some(at) = plan.measurements.iter().position(|m| !is_of(&m.point, scenario)) else { return Ok(()) };
-    let text = read_text(path)?;
+    let text = folder.text(HEADER)?.unwrap_or_default();
     let line = text.match_indices(DUT).nth(at).map_or(1, |(place, _)| text[..place].matches('\n').count() + 1);
-    Err(unknown_device(path, line, &plan.measurements[at].point))
+    Err(unknown_device(folder.path_of(HEADER), line, &plan.measurements[at].point))
 }
 
 /// Reads the lines of a file, each with a point.
 fn lines<T: serde::de::DeserializeOwned>(
-    path: &Path,
+    folder: &Dir,
+    name: &str,
     scenario: &Scenario,
     point: impl Fn(&T) -> &Point,
 ) -> Result<Lines<T>, StoreError> {
-    let lines = read_lines::<T>(path)?;
+    let lines = folder.lines::<T>(name)?;
     match lines.values.iter().position(|value| !is_of(point(value), scenario)) {
-        Some(at) => Err(unknown_device(path, at + 1, point(&lines.values[at]))),
+        Some(at) => Err(unknown_device(folder.path_of(name), at + 1, point(&lines.values[at]))),
         None => Ok(lines),
     }
 }
@@ -45,14 +46,14 @@ fn lines<T: serde::de::DeserializeOwned>(
 ///
 /// # Errors
 /// If the file cannot be read, or a line has another content, or a device that the scenario does not have.
-pub(crate) fn outcomes(folder: &Path, scenario: &Scenario) -> Result<Lines<Outcome>, StoreError> {
-    lines(&folder.join(store::RESULTS), scenario, |outcome: &Outcome| &outcome.measurement.point)
+pub(crate) fn outcomes(folder: &Dir, scenario: &Scenario) -> Result<Lines<Outcome>, StoreError> {
+    lines(folder, store::RESULTS, scenario, |outcome: &Outcome| &outcome.measurement.point)
 }
 
 /// Reads the measurements of the null device of a run.
 ///
 /// # Errors
 /// Those of [`outcomes`].
-pub(super) fn nulls(folder: &Path, scenario: &Scenario) -> Result<Lines<NullDevice>, StoreError> {
-    lines(&folder.join(store::NULLS), scenario, |null: &NullDevice| &null.point)
+pub(super) fn nulls(folder: &Dir, scenario: &Scenario) -> Result<Lines<NullDevice>, StoreError> {
+    lines(folder, store::NULLS, scenario, |null: &NullDevice| &null.point)
 }

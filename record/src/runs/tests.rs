@@ -1,4 +1,5 @@
 use super::*;
+use std::fs;
 use std::os::unix::fs::symlink;
 
 /// Writes a run with so many results of four planned measurements.
@@ -153,7 +154,7 @@ fn all_runs_of_a_merged_folder_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     let second = merged(dir.path());
     let folder = dir.path().join("m");
-    let size = size_of(&folder.join("parts/1-a")).unwrap();
+    let size = size_of(&Dir::open(&folder.join("parts/1-a")).unwrap()).unwrap();
     assert_eq!(check_files(&folder, 1 << 20), Ok(()));
     // Each run is smaller than the limit, and both together are larger.
     assert!(check_files(&folder, size + 1).unwrap_err().contains("more than"));

@@ -1,9 +1,10 @@
 //! One file of JSON lines: appends complete lines only, and reads a file whose last line a kill left incomplete (torn).
 
+use super::dir::{DOCUMENT_AT_MOST, Dir, LINES_AT_MOST};
 use super::{StoreError, lock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,37 +24,54 @@ pub struct Lines<T> {
     pub torn: Option<Torn>,
 }
 
-/// Reads a file of JSON lines without changing it; a missing file has no lines.
-///
-/// # Errors
-/// If the file cannot be read, or a complete line is not a `T`. A torn last line is not an error.
-pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
-    let mut values = Vec::new();
-    let torn = each_line(path, |value| values.push(value))?;
-    Ok(Lines { values, torn })
+impl Dir {
+    /// Reads a file of JSON lines without changing it; a missing file has no lines.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a complete line is not a `T`. A torn last line is not an error.
+    pub fn lines<T: DeserializeOwned>(&self, name: impl AsRef<Path>) -> Result<Lines<T>, StoreError> {
+        let mut values = Vec::new();
+        let torn = self.each_line(name, |value| values.push(value))?;
+        Ok(Lines { values, torn })
+    }
+
+    /// Passes the lines of such a file on one by one, and returns the torn line after them, if any.
+    ///
+    /// # Errors
+    /// Those of [`Dir::lines`].
+    pub fn each_line<T: DeserializeOwned>(
+        &self,
+        name: impl AsRef<Path>,
+        mut take: impl FnMut(T),
+    ) -> Result<Option<Torn>, StoreError> {
+        let name = name.as_ref();
+        let Some(file) = self.read(name, LINES_AT_MOST)? else { return Ok(None) };
+        let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
+        loop {
+            line.clear();
+            let read = reader.by_ref().take(DOCUMENT_AT_MOST).read_until(b'\n', &mut line);
+            let n = read.map_err(|e| StoreError::io("read", &self.path_of(name), e))? as u64;
+            if line.last() != Some(&b'\n') {
+                return if n == DOCUMENT_AT_MOST {
+                    Err(StoreError::Large { path: self.path_of(name), at_most: DOCUMENT_AT_MOST })
+                } else {
+                    Ok((n > 0).then_some(Torn { bytes: n }))
+                };
+            }
+            number += 1;
+            let value = serde_json::from_slice(&line);
+            take(value.map_err(|source| StoreError::Content { path: self.path_of(name), line: number, source })?);
+        }
+    }
 }
 
-/// Passes the lines of such a file on one by one, and returns the torn line after them, if any.
+/// Reads a file of JSON lines in a folder, as [`Dir::lines`] does.
 ///
 /// # Errors
-/// Those of [`read_lines`].
-pub fn each_line<T: DeserializeOwned>(path: &Path, mut take: impl FnMut(T)) -> Result<Option<Torn>, StoreError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(StoreError::io("read", path, e)),
-    };
-    let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
-    loop {
-        line.clear();
-        let n = reader.read_until(b'\n', &mut line).map_err(|e| StoreError::io("read", path, e))?;
-        if line.last() != Some(&b'\n') {
-            return Ok((n > 0).then_some(Torn { bytes: n as u64 }));
-        }
-        number += 1;
-        let value = serde_json::from_slice(&line);
-        take(value.map_err(|source| StoreError::Content { path: path.to_path_buf(), line: number, source })?);
-    }
+/// Those of [`Dir::lines`].
+pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
+    let (dir, name) = Dir::of_file(path)?;
+    dir.lines(name)
 }
 
 /// An append-only file of JSON lines.
@@ -73,14 +91,22 @@ impl Appender {
     ///
     /// # Errors
     /// If it cannot be opened, or another process has locked it.
-    pub fn open(path: PathBuf, locked: bool) -> Result<(Appender, u64), StoreError> {
-        let fail = |e| StoreError::io("opened", &path, e);
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(fail)?;
+    pub fn open(dir: &Dir, name: &str, locked: bool) -> Result<(Appender, u64), StoreError> {
+        let file = dir.append(name)?;
         if locked {
-            lock(&file, path.parent().unwrap_or(&path))?;
+            lock(&file, dir.path())?;
         }
+        Appender::over(file, dir.path_of(name))
+    }
+
+    pub(super) fn over(mut file: File, path: PathBuf) -> Result<(Appender, u64), StoreError> {
+        let fail = |e| StoreError::io("opened", &path, e);
         let size = file.metadata().map_err(fail)?.len();
-        let len = end_of_lines(&mut file, size).map_err(fail)?;
+        let large = |at_most| StoreError::Large { path: path.clone(), at_most };
+        if size > LINES_AT_MOST {
+            return Err(large(LINES_AT_MOST));
+        }
+        let len = end_of_lines(&mut file, size).map_err(fail)?.ok_or_else(|| large(DOCUMENT_AT_MOST))?;
         if len < size {
             file.set_len(len).and_then(|()| file.sync_all()).map_err(fail)?;
         }
@@ -98,6 +124,10 @@ impl Appender {
         let mut line =
             serde_json::to_vec(value).map_err(|source| StoreError::Serialize { path: self.path.clone(), source })?;
         line.push(b'\n');
+        if self.len + line.len() as u64 > LINES_AT_MOST {
+            let error = io::Error::new(io::ErrorKind::FileTooLarge, "a file of lines has at most 4 GiB");
+            return Err(StoreError::io("extended", &self.path, error));
+        }
         let written = loop {
             match self.file.write(&line) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -126,19 +156,22 @@ impl Appender {
     }
 }
 
-/// The position after the last newline, searched from the end.
-fn end_of_lines(file: &mut File, size: u64) -> io::Result<u64> {
+/// The position after the last newline, searched from the end; none if what follows it is longer than any line.
+fn end_of_lines(file: &mut File, size: u64) -> io::Result<Option<u64>> {
     const BLOCK: u64 = 64 * 1024;
     let (mut end, mut block) = (size, Vec::new());
     while end > 0 {
+        if size - end > DOCUMENT_AT_MOST {
+            return Ok(None);
+        }
         let start = end.saturating_sub(BLOCK);
         block.resize((end - start) as usize, 0);
         file.seek(SeekFrom::Start(start))?;
         file.read_exact(&mut block)?;
         if let Some(at) = block.iter().rposition(|&b| b == b'\n') {
-            return Ok(start + at as u64 + 1);
+            return Ok(Some(start + at as u64 + 1));
         }
         end = start;
     }
-    Ok(0)
+    Ok(Some(0))
 }

@@ -7,6 +7,7 @@ use scenario::Point;
 use scenario::axis::AxisValues;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,9 +130,11 @@ fn names(path: &Path) -> Vec<String> {
 #[test]
 fn killed_before_it_has_its_header_a_run_leaves_a_draft_that_blocks_no_later_run() {
     let dir = tempfile::tempdir().unwrap();
-    let (draft, path) = Draft::new(dir.path(), "quickstart-20260112-101530").unwrap();
-    fs::write(draft.0.join(SCENARIO), "name").unwrap();
+    let parent = Dir::open(dir.path()).unwrap();
+    let draft = Draft::new(&parent, "quickstart-20260112-101530").unwrap();
+    draft.dir.replace(SCENARIO, "name").unwrap();
     assert_eq!(names(dir.path()), [".quickstart-20260112-101530.draft"]);
+    let path = parent.path_of(&draft.name);
     assert!(matches!(RunFolder::open_for_resume(&path), Err(StoreError::NotARun { .. })));
     // Like kill -9: nothing is cleaned up.
     std::mem::forget(draft);
@@ -143,14 +146,14 @@ fn killed_before_it_has_its_header_a_run_leaves_a_draft_that_blocks_no_later_run
 #[test]
 fn a_folder_that_cannot_be_made_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let (draft, path) = Draft::new(dir.path(), "a").unwrap();
-    assert!(draft.publish(&path, &[("no/such", "")]).is_err());
+    let parent = Dir::open(dir.path()).unwrap();
+    assert!(Draft::new(&parent, "a").unwrap().publish(&[("no/such", "")]).is_err());
     assert!(names(dir.path()).is_empty());
     // If another run takes the name first, its folder is not overwritten.
-    let (draft, path) = Draft::new(dir.path(), "a").unwrap();
+    let (draft, path) = (Draft::new(&parent, "a").unwrap(), dir.path().join("a"));
     fs::create_dir(&path).unwrap();
     fs::write(path.join(HEADER), "{}").unwrap();
-    assert!(draft.publish(&path, &[(HEADER, "[]")]).is_err());
+    assert!(draft.publish(&[(HEADER, "[]")]).is_err());
     assert_eq!(fs::read_to_string(path.join(HEADER)).unwrap(), "{}");
     assert_eq!(names(dir.path()), ["a"]);
 }
@@ -166,10 +169,11 @@ fn another_folder_is_not_taken_for_a_run() {
 #[test]
 fn a_full_disk_is_named_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
-    // Every write to this device fails as on a full disk.
-    std::os::unix::fs::symlink("/dev/full", dir.path().join(TRIALS)).unwrap();
     fs::write(dir.path().join(HEADER), "{}").unwrap();
     let (mut folder, _) = RunFolder::open_for_resume(dir.path()).unwrap();
+    // Every write to this device fails as on a full disk.
+    let full = File::options().read(true).append(true).open("/dev/full").unwrap();
+    folder.trials = Appender::over(full, dir.path().join(TRIALS)).unwrap().0;
     let error = folder.append_trial(&line(0)).unwrap_err();
     assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
     let text = error.to_string();
