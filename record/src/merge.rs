@@ -201,7 +201,7 @@ fn copy(from: &Dir, to: &Dir) -> Result<(), StoreError> {
 /// Copies a file with those of its permissions that cannot harm: a program of another user does not become one of root.
 fn copy_file(from: &Dir, to: &Dir, name: &OsStr) -> Result<(), StoreError> {
     let failed = |source| StoreError::Io { doing: "copied", path: from.path_of(name), source };
-    let Some(mut file) = from.read(name, u64::MAX)? else { return Ok(()) };
+    let Some(mut file) = from.read(name, dir::LINES_AT_MOST)? else { return Ok(()) };
     let mode = from.attributes(name).map_or(0o600, |stat| stat.st_mode & 0o666);
     let mut copy = to.create(name)?;
     io::copy(&mut file, &mut copy).map_err(failed)?;

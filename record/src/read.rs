@@ -97,6 +97,7 @@ impl Record {
     /// # Errors
     /// If a complete line cannot be read.
     pub fn of(header: Header, folder: &Dir) -> Result<Record, StoreError> {
+        folder.see_that_files_are_regular()?;
         let outcomes = device::outcomes(folder, &header.scenario)?;
         let trials = folder.lines::<TrialRecord>(store::TRIALS)?;
         let commands = folder.lines::<CommandLine>(store::COMMANDS)?;

@@ -268,10 +268,8 @@ impl RunFolder {
     /// one of its files. Then nothing is changed.
     pub fn open_for_resume(path: &Path) -> Result<(RunFolder, Vec<Repair>), StoreError> {
         let dir = Dir::of_run(path)?;
-        for name in ALL_FILES {
-            dir.regular(name)?;
-            dir.regular(dir::draft_of(name.as_ref()))?;
-        }
+        dir.see_that_files_are_regular()?;
+        ALL_FILES.iter().try_for_each(|name| dir.regular(dir::draft_of(name.as_ref())).map(drop))?;
         if !dir.has(HEADER) {
             return Err(StoreError::NotARun { path: path.to_path_buf(), missing: HEADER });
         }
@@ -449,6 +447,14 @@ impl Dir {
             }
             opened => opened,
         }
+    }
+
+    /// Checks that each file of a run is a regular one, or missing.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(crate) fn see_that_files_are_regular(&self) -> Result<(), StoreError> {
+        ALL_FILES.iter().try_for_each(|name| self.regular(name).map(drop))
     }
 
     /// Reads one JSON document; `None` if it does not exist.

@@ -103,7 +103,7 @@ fn a_second_name_of_a_file_elsewhere_is_not_written() {
 
 #[test]
 fn a_run_is_not_read_through_what_is_no_regular_file() {
-    for name in [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, TRIALS, RESULTS, NULLS] {
+    for name in [SCENARIO, HEADER, FACTS, CALIBRATION, SELF_TEST, COMMANDS, EVENTS, TRIALS, RESULTS, NULLS] {
         for kind in KINDS {
             let place = Place::new();
             place.put(kind, name);
@@ -239,6 +239,14 @@ fn a_merge_copies_no_special_permissions_and_no_links() {
     let mode = |name: &str| fs::metadata(copy.join(name)).unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode("program"), mode(FACTS)), (0o644, 0o600));
     assert!(fs::symlink_metadata(copy.join("link")).is_err());
+}
+
+#[test]
+fn a_merge_copies_no_endless_file() {
+    let place = Place::new();
+    File::create(place.run.join(EVENTS)).unwrap().set_len(1 << 40).unwrap();
+    assert!(merged(&place).unwrap_err().contains("events.jsonl has more than 4294967296 octets"));
+    assert!(!place.dir.path().join("merged.draft").exists());
 }
 
 #[test]
