@@ -6,13 +6,14 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use method::judged::{HOST_REPEATS, PHASE1_LOWERINGS, PHASE1_TRIALS, TESTER_TRIALS};
-use method::procedure::establishment::{self, Phase1};
-use method::procedure::{Phase2, Verify, throughput};
+use method::search::{Phase2, Verify};
 use method::trial::{HostNoise, Leg, Loop, PhaseKind, StoreFacts, TrialOutcome, TrialSpec};
 use method::{
     Criteria, Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError, Trials,
     Verdict, judge, lost_any,
 };
+use procedure::establishment::{self, Phase1};
+use procedure::throughput;
 
 #[derive(Arbitrary, Debug)]
 struct Input {

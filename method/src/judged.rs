@@ -20,7 +20,7 @@ const PROBE_CONNECTIONS: Count = 1_000;
 
 /// Returns the number and the rate of the connections of a probe: a working DUT sets up at least one of them. They take a
 /// second, unless `rate` is lower, so that two probes last longer than a router's repetition of a neighbor solicitation.
-pub(crate) fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
+pub fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
     let few = connections.min(PROBE_CONNECTIONS);
     (few, rate.min(Rate(few)))
 }

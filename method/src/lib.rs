@@ -1,24 +1,22 @@
-//! Defines what results mean: units, trials, validity, search procedures, metrics and statistics.
+//! Defines what results mean: units, trials, validity, search algorithms and statistics.
 //!
 //! This crate handles no packets, reads no clock or file, and prints nothing. A procedure requests one [`TrialOutcome`]
 //! after the other from a [`Trials`] and turns them into a result. It does not depend on what carries out the trial:
 //! the engine, a replay of a run folder, or a simulated device.
 //!
-//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`procedure`]
-//! chooses the rates, [`stats`] and [`scaling`] summarise results, [`model`] fits laws to series of them, and [`metric`] names
-//! them.
+//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses the
+//! rates, [`stats`] and [`scaling`] summarise results, and [`model`] fits laws to series of them.
 
 #![forbid(unsafe_code)]
 
 pub mod judged;
-pub mod metric;
 pub mod model;
-pub mod procedure;
 mod random;
 pub mod ratio;
 pub mod record;
 mod rules;
 pub mod scaling;
+pub mod search;
 pub mod simulated;
 pub mod stats;
 pub mod trial;
@@ -27,10 +25,10 @@ pub mod validity;
 mod verdict;
 
 pub use judged::{Attempt, Decision, Judged, Judgement, Patience};
-pub use procedure::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict, Strict};
 pub use ratio::Ratio;
 pub use record::{Replay, TrialRecord};
 pub use rules::RULES;
+pub use search::{Precision, Progress, ResultKind, SearchResult, SearchSettings, SearchStep, StepVerdict, Strict};
 pub use stats::Summary;
 pub use trial::{
     Churn, Delays, Direction, DirectionRatio, Fault, FaultCounts, HostNoise, Leg, Load, Loop, NativeFrames, Order,

@@ -63,7 +63,7 @@ impl Rate {
     }
     /// Returns the mean of this rate and a higher one, rounded down.
     #[must_use]
-    pub(crate) fn halfway(self, higher: Rate) -> Rate {
+    pub fn halfway(self, higher: Rate) -> Rate {
         Rate(self.0 + (higher.0 - self.0) / 2)
     }
     /// floor(self × numerator / denominator), for factors such as alpha.

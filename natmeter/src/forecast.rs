@@ -15,12 +15,12 @@ pub use saved::refused;
 pub use text::{text, total};
 
 use crate::rig::{embedded, kernel, null, ports};
-use method::metric::{
+use method::search::mlr::Goal;
+use method::{Count, Nanos, Precision, Rate};
+use procedure::is_of_phase1;
+use procedure::metric::{
     CHURN_RATE, CONN_TABLE_CAPACITY, FRAME_LOSS_RATE, MAX_TCP_CONN_RATE, OVERLOAD_SCALABILITY, is_throughput,
 };
-use method::procedure::is_of_phase1;
-use method::procedure::mlr::Goal;
-use method::{Count, Nanos, Precision, Rate};
 use record::plan::{Measurement, Plan};
 use scenario::{Dut, Link, Measure, Plays, Point, Scenario, Sequence, VethIo};
 

@@ -137,12 +137,12 @@ fn software() -> Vec<Row> {
 }
 
 fn procedures() -> Vec<Row> {
-    let known = method::procedure::PROCEDURES.iter();
+    let known = procedure::PROCEDURES.iter();
     known.map(|p| Row { name: p.key.to_owned(), about: format!("{} ({})", p.summary, p.reference) }).collect()
 }
 
 fn metrics() -> Vec<Row> {
-    let known = method::metric::METRICS.iter();
+    let known = procedure::metric::METRICS.iter();
     known.map(|m| Row { name: m.key.to_owned(), about: format!("{} ({})", m.title, m.reference) }).collect()
 }
 

@@ -16,9 +16,9 @@
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
-use method::metric::{is_establishment, is_throughput};
-use method::procedure::is_of_phase1;
 use method::{Count, DirectionRatio, Rate, SearchResult, TrialRecord};
+use procedure::is_of_phase1;
+use procedure::metric::{is_establishment, is_throughput};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! The plan of a run: the matrix as a list of measurements. Each measurement has a constant key, by which a resumed run and a
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
-use method::metric::LOCK_WAIT;
-use method::{Nanos, procedure};
+use method::Nanos;
+use procedure::metric::LOCK_WAIT;
 use scenario::axis;
 use scenario::{Dut, Point, Scenario, Sequence};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Measurement {
     /// The point of the matrix.
     pub point: Point,
-    /// The metric: a key of `method::metric`.
+    /// The metric: a key of `procedure::metric`.
     pub metric: String,
     /// Number of the repetition, from 1.
     pub repetition: u32,

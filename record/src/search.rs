@@ -7,20 +7,21 @@ use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
 use crate::visit::standing;
 use device::DeviceJob;
-use method::metric::{
+use method::search::bottleneck::Limit;
+use method::search::{Phase2, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm};
+use method::trial::{Queries, Sampler, Stamps};
+use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
+use procedure::back_to_back::{self, Bursts};
+use procedure::delay::{self, Timed, Values};
+use procedure::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, TCP_THROUGHPUT, is_establishment,
     is_of_queries, is_throughput,
 };
-use method::procedure::back_to_back::{self, Bursts};
-use method::procedure::bottleneck::Limit;
-use method::procedure::delay::{self, Timed, Values};
-use method::procedure::recovery::{self, Overload};
-use method::procedure::{
-    Phase2, Procedure, Progress, SearchResult, SearchSettings, ValidationCap, Verify, Warm, capacity, capacity_known,
-    churn, dns, establishment, frame_loss, is_of_phase1, of, overload, tcp, throughput, validation,
+use procedure::recovery::{self, Overload};
+use procedure::{
+    Procedure, capacity, capacity_known, churn, dns, establishment, frame_loss, is_of_phase1, of, overload, tcp,
+    throughput, validation,
 };
-use method::trial::{Queries, Sampler, Stamps};
-use method::{Criteria, Direction, Nanos, Rate, Ratio, ResultKind, TrialError, TrialOptions, TrialRecord, Trials};
 use scenario::{Dut, Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
 
@@ -343,7 +344,7 @@ impl<'a> Search<'a> {
     /// Files the limit with a result that was validated at alpha times `rate`, or at the limit.
     fn beside(&self, cap: Option<ValidationCap>, rate: Rate, mut result: SearchResult) -> SearchResult {
         if let (Some(cap), Some(alpha)) = (cap, self.settings.alpha) {
-            cap.beside(rate, alpha, &mut result);
+            result.evidence.validation_cap = Some(cap.beside(rate, alpha));
         }
         result
     }

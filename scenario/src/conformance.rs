@@ -5,9 +5,9 @@
 use crate::quantity::{show_duration, show_share};
 use crate::rules::sends_data;
 use crate::{Dut, Scenario, WarmStart};
-use method::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
-use method::procedure::mlr::Goal;
+use method::search::mlr::Goal;
 use method::{Direction, Nanos, ResponderTable};
+use procedure::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
 use serde::Serialize;
 
 /// Where a device is, seen from the tester. Only the first is the test bed of RFC 2544, section 6: a tester with two ports, and
@@ -173,7 +173,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
             "connections are drawn by Zipf's law, {popularity} (RFC 4814, section 4.5, and RFC 9693, section 4.10, draw all alike)"
         ));
     }
-    departures.extend(crate::procedure::departures(scenario));
+    departures.extend(crate::procedures::departures(scenario));
     departures.extend(of_connections(scenario));
     departures
 }

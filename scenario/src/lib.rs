@@ -27,7 +27,7 @@ mod nat;
 mod over_bed;
 mod overrides;
 mod point;
-mod procedure;
+mod procedures;
 mod ranges;
 mod reader;
 pub mod repetitions;
@@ -52,7 +52,7 @@ pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use nat::KernelNat44;
 pub use point::Point;
-pub use procedure::{
+pub use procedures::{
     BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
     OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
@@ -70,9 +70,9 @@ pub use truth::{Faults, FullTable, KnownTruth, Simulated, Times};
 pub use words::{Sequence, WithoutClear};
 
 pub use imix::Imix;
-use method::metric::CONN_TABLE_CAPACITY;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
+use procedure::metric::CONN_TABLE_CAPACITY;
 use std::collections::BTreeMap;
 use wire::AddrRange;
 use wire::header::{IPV4, IPV6};

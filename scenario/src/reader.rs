@@ -9,7 +9,7 @@ use crate::impair::Impair;
 use crate::nat::KernelNat44;
 use crate::over_bed;
 use crate::overrides;
-use crate::procedure::{self, Procedures};
+use crate::procedures::{self, Procedures};
 use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::scale;
@@ -26,7 +26,7 @@ use key::{
     override_value,
 };
 use method::Count;
-use method::metric::LOCK_WAIT;
+use procedure::metric::LOCK_WAIT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -315,7 +315,7 @@ fn inherit(tree: &mut Tree, book: &Book) {
     let connections = tree.root.table("sweep").and_then(|sweep| sweep.get("connections"));
     let connections = connections.cloned();
     inherit_table(tree, book, "", connections);
-    for table in procedure::TABLES {
+    for table in procedures::TABLES {
         inherit_table(tree, book, &format!(".{table}"), None);
     }
 }

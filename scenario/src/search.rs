@@ -4,7 +4,7 @@ use crate::Scenario;
 use key::kind::{Choice, Kind, Shape, words_of};
 use key::quantity::{duration, share_ppm};
 use key::{Value, Wrong, did_you_mean};
-use method::procedure::mlr::Goal;
+use method::search::mlr::Goal;
 use method::{Nanos, Precision, Ratio};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::Scenario;
 use key::kind::{Choice, Kind, Shape, share, words_of};
 use key::quantity::count;
 use key::{Value, Wrong};
-use method::procedure::capacity_known::Policy;
+use procedure::capacity_known::Policy;
 use serde_json::json;
 
 /// The rate of validation.

@@ -8,7 +8,7 @@ use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
 use crate::impair::Impair;
 use crate::nat::KernelNat44;
-use crate::procedure::Procedures;
+use crate::procedures::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
@@ -21,8 +21,8 @@ use key::kind::{
 };
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
-use method::procedure::capacity_known::Policy;
 use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
+use procedure::capacity_known::Policy;
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;

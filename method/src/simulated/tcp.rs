@@ -1,7 +1,6 @@
 //! TCP connections of a simulated device: its capacities count their segments, and its set-up rate the new ones.
 
 use super::{Condition, SimulatedDut};
-use crate::procedure::tcp::Life;
 use crate::trial::{Emptying, Leg, Tcp, TcpClose, TcpCounts, TrialSpec};
 use crate::units::{Count, Nanos, Rate};
 
@@ -11,15 +10,9 @@ impl SimulatedDut {
         let [forward, reverse] =
             [self.truth.forward_capacity, self.truth.reverse_capacity].map(|capacity| condition.of(capacity).0);
         let before = self.table;
-        let (capacity, [of_initiator, of_responder]) = match tcp {
-            Tcp::Life { exchanges, close, different, watch } => {
-                let life = Life { different, exchanges, close, watch };
-                let segments = [life.of_initiator(), life.of_responder()];
-                let set_up = condition.of(self.truth.setup_rate).0;
-                ((forward / segments[0]).min(reverse / segments[1]).min(set_up), segments)
-            }
-            Tcp::Exchange => (forward.min(reverse), [1, 1]),
-        };
+        let [of_initiator, of_responder] = tcp.segments();
+        let set_up = if tcp.changes_table() { condition.of(self.truth.setup_rate).0 } else { u64::MAX };
+        let capacity = (forward / of_initiator).min(reverse / of_responder).min(set_up);
         let leg = self.stream(spec.rate, spec.frames(), Rate(capacity));
         if tcp.changes_table() {
             self.table = self.table.saturating_add(leg.received).min(self.truth.table_size);

@@ -86,6 +86,17 @@ impl Tcp {
     pub fn changes_table(self) -> bool {
         matches!(self, Tcp::Life { .. })
     }
+
+    /// Segments of one new connection, or of one exchange, that the Initiator and the Responder send.
+    pub fn segments(self) -> [Count; 2] {
+        let Tcp::Life { exchanges, close, .. } = self else { return [1, 1] };
+        let closing = match close {
+            TcpClose::Fin => 2,
+            TcpClose::Rst => 1,
+            TcpClose::None => Count::from(exchanges > 0),
+        };
+        [2 + Count::from(exchanges) + closing, 1 + Count::from(exchanges) + Count::from(close == TcpClose::Fin)]
+    }
 }
 
 /// How a TCP connection ends.

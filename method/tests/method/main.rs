@@ -1,23 +1,3 @@
-//! Tests of the method: verdicts rule by rule, and procedures against simulated devices.
+//! Tests of the method: verdicts rule by rule.
 
-mod bias;
-mod capacity;
-mod churn;
-mod cost;
-mod device;
-mod direction_ratio;
-mod dns;
-mod frame_loss;
-mod mlr;
-mod overload;
-mod popularity;
-mod properties;
-mod replay;
-mod search;
-mod search_options;
-mod second_opinion;
-mod tcp;
-mod timing;
-mod truth;
 mod validity;
-mod warm_up;

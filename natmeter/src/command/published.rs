@@ -5,7 +5,7 @@ use super::import;
 use crate::cli::{Output, PublishedCommand};
 use crate::exit::Exit;
 use crate::term::{self, columns, err, folded, out};
-use method::metric;
+use procedure::metric;
 use record::import::Series;
 use record::published::check::{self, Check};
 use record::published::{self, Table, Value, documents, errata, tables};

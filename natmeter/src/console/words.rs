@@ -2,8 +2,8 @@
 
 use super::{BAD, DIM, GOOD};
 use method::ResultKind;
-use method::metric::{Unit, by_key};
 use method::trial::of_rate;
+use procedure::metric::{Unit, by_key};
 use record::folder::Outcome;
 use record::report::number::{si, significant};
 

@@ -1,8 +1,8 @@
 //! Predicted time of procedures that look at the device or act on it.
 
 use super::{Guess, phase1};
-use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use method::{Nanos, Rate};
+use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, LOCK_WAIT, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 use scenario::{Dut, Point, Scenario};
 
 /// Connections that a device is assumed to remove per second.

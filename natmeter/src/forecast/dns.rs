@@ -1,8 +1,8 @@
 //! Predicted time of trials of DNS queries.
 
 use super::{Guess, trials};
-use method::metric::is_of_queries;
 use method::{Nanos, Rate};
+use procedure::metric::is_of_queries;
 use scenario::{Dut, Scenario};
 
 /// Time to start the DNS64 server anew, or to empty a table, before each trial.

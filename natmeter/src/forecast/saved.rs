@@ -1,8 +1,10 @@
 //! Predicted time of searches that save some, and the refusal of a kept table whose connections would time out.
 
 use super::{Guess, guess, in_order, phase1, trials_of, wait_for_box};
-use method::metric::{CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, is_establishment, is_throughput};
 use method::{Nanos, Rate};
+use procedure::metric::{
+    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, is_establishment, is_throughput,
+};
 use record::plan::{Measurement, Plan};
 use record::report::number::percent;
 use scenario::quantity::show_time;

@@ -1,8 +1,8 @@
 //! Predicted time and memory of procedures that run at the throughput: latency, delay variations, bursts and recovery.
 
 use super::{Guess, trials};
-use method::metric::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 use method::{Count, Nanos, Rate};
+use procedure::metric::{BACK_TO_BACK_FRAMES, IPDV, LATENCY, PDV, SYSTEM_RECOVERY_TIME};
 use scenario::Scenario;
 
 /// A burst of this part of the longest is the assumed result.
@@ -32,7 +32,7 @@ pub(super) fn stamps(scenario: &Scenario, guess: &Guess) -> u64 {
     let tags = if asked(LATENCY.key) { of.latency.tags * directions } else { 0 };
     let all = [(PDV.key, of.pdv.duration), (IPDV.key, of.ipdv.duration)];
     let all = all.into_iter().filter(|(key, _)| asked(key)).map(|(key, duration)| {
-        let given = method::procedure::of(key).and_then(|procedure| of.rate(procedure.key));
+        let given = procedure::of(key).and_then(|procedure| of.rate(procedure.key));
         let rate = given.map_or(guess.forward, |rate| Rate(rate.frames_per_second(scenario.widest_frame())));
         scenario.traffic.direction.all_frames(rate.frames_in(duration))
     });

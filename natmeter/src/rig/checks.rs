@@ -4,7 +4,7 @@ use super::kernel::device_config;
 use super::{RigError, dns};
 use dut::DeviceConfig;
 use dut::dns::Between;
-use method::metric::LOCK_WAIT;
+use procedure::metric::LOCK_WAIT;
 use scenario::{Dut, Point, Scenario};
 
 /// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.

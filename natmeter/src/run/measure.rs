@@ -4,7 +4,7 @@ use super::recorded::Recorded;
 use crate::event::{Event, Listener};
 use crate::rig::Rig;
 use crate::until::{Until, UntilInterrupted};
-use method::procedure::Progress;
+use method::search::Progress;
 use method::{Nanos, Replay, TrialError, TrialRecord, Trials};
 use record::folder::{Calibration, Outcome};
 use record::plan::Measurement;

@@ -52,7 +52,9 @@ impl Run<'_> {
     pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         let is_of_point = |o: &&Outcome| {
-            o.measurement.point == *point && method::metric::is_throughput(&o.measurement.metric) && o.result.rate.0 > 1
+            o.measurement.point == *point
+                && procedure::metric::is_throughput(&o.measurement.metric)
+                && o.result.rate.0 > 1
         };
         let Some(last) = self.outcomes.iter().rfind(is_of_point).filter(|_| scenario.bed.is_some()) else {
             return Ok(());
@@ -80,7 +82,7 @@ impl Run<'_> {
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
         let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;
-        if !method::metric::is_throughput(&measurement.metric)
+        if !procedure::metric::is_throughput(&measurement.metric)
             || standing(&self.outcomes).any(|o| is_other(o) && o.cost.is_some())
         {
             return Ok(());

@@ -1,20 +1,19 @@
 //! Checks of the procedures: each measures simulated devices of known truth, on a simulated clock, so that no host noise is in
 //! the figures. A new procedure is one row in [`KNOWN`] for each of its metrics.
 
-use method::procedure::back_to_back::{self, Bursts};
-use method::procedure::bottleneck::Limit;
-use method::procedure::capacity::{self, Limits};
-use method::procedure::cpu_idle::Sampling;
-use method::procedure::delay::{self, Timed, Values};
-use method::procedure::disruption::{self, Outage};
-use method::procedure::profiling::{self, Profiling};
-use method::procedure::recovery::{self, Overload};
-use method::procedure::{
-    Phase2, churn, cpu_idle, dns, establishment, frame_loss, overload, tcp, tear_down, throughput,
-};
+use method::search::Phase2;
+use method::search::bottleneck::Limit;
 use method::simulated::{ControlTruth, SimulatedDut, Truth, WhenFull};
 use method::trial::{Action, Disruption, Queries, Stamps, TcpClose};
 use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use procedure::back_to_back::{self, Bursts};
+use procedure::capacity::{self, Limits};
+use procedure::cpu_idle::Sampling;
+use procedure::delay::{self, Timed, Values};
+use procedure::disruption::{self, Outage};
+use procedure::profiling::{self, Profiling};
+use procedure::recovery::{self, Overload};
+use procedure::{churn, cpu_idle, dns, establishment, frame_loss, overload, tcp, tear_down, throughput};
 use record::folder::SelfTestCheck;
 use record::report::number::grouped;
 
@@ -483,7 +482,7 @@ fn sign(error: i64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use method::metric::Origin;
+    use procedure::metric::Origin;
 
     #[test]
     fn every_procedure_recovers_its_truth() {
@@ -493,7 +492,7 @@ mod tests {
 
     /// The metric of which this one is a part, or the metric itself.
     fn whole(metric: &'static str) -> &'static str {
-        match method::metric::METRICS.iter().find(|known| known.key == metric).map(|known| known.origin) {
+        match procedure::metric::METRICS.iter().find(|known| known.key == metric).map(|known| known.origin) {
             Some(Origin::Part { of }) => of,
             _ => metric,
         }
@@ -501,7 +500,7 @@ mod tests {
 
     #[test]
     fn every_procedure_has_a_check() {
-        for procedure in method::procedure::PROCEDURES {
+        for procedure in procedure::PROCEDURES {
             let has = |metric: &str| KNOWN.iter().any(|known| [known.metric, whole(known.metric)].contains(&metric));
             assert!(procedure.metrics.iter().any(|metric| has(metric)), "{}", procedure.key);
         }

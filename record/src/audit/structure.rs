@@ -5,8 +5,8 @@ use crate::folder::{Header, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
-use method::metric::{BACK_TO_BACK_FRAMES, is_establishment, is_throughput};
 use method::{Load, Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
+use procedure::metric::{BACK_TO_BACK_FRAMES, is_establishment, is_throughput};
 use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,8 +3,8 @@
 use crate::report::is_searched;
 use crate::report::result::{PointResult, Repetition, drift};
 use method::ResultKind;
-use method::metric::by_key;
 use method::stats::shift::{self, Known};
+use procedure::metric::by_key;
 use schemars::JsonSchema;
 use serde::Serialize;
 

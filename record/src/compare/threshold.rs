@@ -3,8 +3,8 @@
 
 use super::difference::{is_bounded, known};
 use crate::report::result::PointResult;
-use method::metric::{METRICS, Metric, Unit, by_key};
 use method::stats::median_of;
+use procedure::metric::{METRICS, Metric, Unit, by_key};
 use scenario::did_you_mean;
 use scenario::quantity::{self, QuantityError, WrittenRate};
 use std::str::FromStr;

@@ -6,10 +6,10 @@ use super::number;
 use super::result::PointResult;
 use crate::plan::Measurement;
 use method::ResultKind;
-use method::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
-use method::procedure::Bottleneck;
-use method::procedure::bottleneck::{CoreLoads, Limit, LockWait, Seen};
+use method::search::Bottleneck;
+use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::trial::{CpuIdle, Profile};
+use procedure::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
 use scenario::bed::BoxKeys;
 
 /// The idle times of a point: of its last repetition that has any.

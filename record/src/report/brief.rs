@@ -9,8 +9,8 @@ use super::table::{
     Axis, CPU_TIME, Group, Row, Table, bars, column, costs, further, of_each_direction, parameters, repetitions, row,
     s_cpu_label, strict_row, title, titled, varies,
 };
-use method::metric;
 use method::stats::Interval;
+use procedure::metric;
 use scenario::axis::{AXES, AxisValues, in_words};
 use std::collections::BTreeSet;
 

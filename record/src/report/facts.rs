@@ -6,10 +6,10 @@ use super::named;
 use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
-use method::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
+use procedure::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use scenario::axis::{in_words, more_in_words};
 use scenario::{Dut, Link, Scenario, VethIo};
 use schemars::JsonSchema;
@@ -432,7 +432,7 @@ pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> Strin
 
 /// Metric, device, cores, connections and further axes of a result, in words.
 pub(crate) fn place(result: &super::PointResult) -> String {
-    let metric = method::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
+    let metric = procedure::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
     format!("{} of {}", number::uncapitalised(metric), device_at(result))
 }
 

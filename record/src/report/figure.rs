@@ -15,7 +15,7 @@ use super::svg::Dot;
 use super::{Report, facts, remarks};
 pub(super) use cpu_idle::figure as cpu_idle;
 pub(super) use delays::{Distribution, figures as delays};
-use method::metric::{self, Unit};
+use procedure::metric::{self, Unit};
 
 /// A figure with its caption.
 pub(super) struct Figure {

@@ -16,7 +16,7 @@ use super::xml::escaped as e;
 use super::{Format, Report, facts};
 use crate::folder::SelfTestCheck;
 use method::ResultKind;
-use method::metric;
+use procedure::metric;
 use std::fmt::Write;
 
 /// JUnit XML.

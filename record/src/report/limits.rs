@@ -4,7 +4,7 @@ use super::number::{self, si};
 use super::result::PointResult;
 use super::{Report, facts, saved};
 use method::ResultKind;
-use method::metric;
+use procedure::metric;
 use scenario::axis::more_in_words;
 
 /// A sentence about the results with this bound: `subject`, their places, and `rest`.

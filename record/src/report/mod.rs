@@ -63,7 +63,7 @@ pub use text::Screen;
 
 /// The median of a result with its bound and its interval or range, in words.
 pub(crate) fn in_short(result: &PointResult) -> String {
-    let unit = method::metric::by_key(&result.metric).map(|metric| metric.unit);
+    let unit = procedure::metric::by_key(&result.metric).map(|metric| metric.unit);
     match result.median().filter(|_| !result.nothing_passed()) {
         Some(median) => format!("{}{}", result.sign(median), sentences::between(unit, median, result)),
         None => table_value(result),

@@ -2,11 +2,11 @@
 
 use super::parts;
 use super::result::PointResult;
-use method::metric::{Unit, by_key};
 use method::model::cores::CoreModel;
 use method::model::sessions::SessionModel;
 use method::model::{Refusal, Series};
 use method::{Count, ResultKind};
+use procedure::metric::{Unit, by_key};
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 
 use super::result::PointResult;
 use super::{Format, Report, csv};
-use method::metric::{METRICS, Metric, Unit};
+use procedure::metric::{METRICS, Metric, Unit};
 use scenario::axis::in_order;
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan};
 use method::ResultKind;
-use method::metric::{CONN_TEAR_DOWN_RATE, METRICS, Metric, Origin, Unit, by_key};
+use procedure::metric::{CONN_TEAR_DOWN_RATE, METRICS, Metric, Origin, Unit, by_key};
 
 /// Returns plan and outcomes with a measurement for each part. A metric without a value of its own is left out.
 pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Vec<Outcome>) {

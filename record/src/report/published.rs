@@ -7,7 +7,7 @@ use super::result::PointResult;
 use crate::folder::HASH_TABLE_SIZE;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
 use method::Direction;
-use method::metric::{self, Unit};
+use procedure::metric::{self, Unit};
 use scenario::axis;
 use scenario::{Dut, Imix, Mapping, Plays, Scenario, TestBed};
 use schemars::JsonSchema;

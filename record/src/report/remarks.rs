@@ -6,9 +6,9 @@ use super::result::PointResult;
 use super::{evidence, facts, saved};
 use crate::enough::LOST_COVERAGE;
 use method::ResultKind;
-use method::metric::{self, Metric, Unit};
 use method::stats::Interval;
 use method::trial::of_rate;
+use procedure::metric::{self, Metric, Unit};
 
 /// The median of a result as printed in tables.
 pub fn median(result: &PointResult) -> String {

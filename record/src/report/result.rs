@@ -9,7 +9,7 @@ use relate::relate;
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::report::{number, parts};
-use method::procedure::{CapacityRates, Evidence, GoalResult};
+use method::search::{CapacityRates, Evidence, GoalResult};
 use method::stats::{self, Interval, Summary};
 use method::trial::{Leg, Observed, TrialOutcome};
 use method::{
@@ -329,7 +329,7 @@ impl PointResult {
     /// until the drain. `None` if they hold at most 1 % of a trial.
     pub fn queued_excess(&self, trial: Nanos) -> Option<f64> {
         let (queued, seconds) = (self.queued? as f64, trial.as_secs_f64());
-        let throughput = [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key];
+        let throughput = [procedure::metric::IPV4_FORWARDING_THROUGHPUT.key, procedure::metric::THROUGHPUT.key];
         let rate = self.median().filter(|_| throughput.contains(&self.metric.as_str()) && !self.nothing_passed())?;
         (queued * 100.0 > rate * seconds).then_some(queued / seconds)
     }

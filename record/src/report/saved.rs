@@ -3,10 +3,10 @@
 
 use super::number::{self, grouped, plural};
 use super::result::PointResult;
-use method::metric::CONN_TABLE_CAPACITY;
-use method::procedure::{KeptTable, ValidationCap};
+use method::search::{KeptTable, ValidationCap};
 use method::trial::Warmed;
 use method::{Invalid, Rate, ResultKind};
+use procedure::metric::CONN_TABLE_CAPACITY;
 
 /// Repetitions whose kept table changed, so that their rates are lower bounds.
 pub(super) fn not_kept(result: &PointResult) -> usize {

@@ -6,9 +6,9 @@ use super::result::PointResult;
 use super::{Report, bottleneck, evidence, facts, limits, parts, section};
 use crate::visit::CHANGE;
 use method::ResultKind;
-use method::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
 use method::stats::Interval;
 use method::trial::of_rate;
+use procedure::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
 use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -169,7 +169,7 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
             let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
             let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));
         } else if result.connections == 0 {
-            let baseline = result.metric == method::metric::IPV4_FORWARDING_THROUGHPUT.key;
+            let baseline = result.metric == procedure::metric::IPV4_FORWARDING_THROUGHPUT.key;
             part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
         } else if said != Some(result.connections) {
             let _ = write!(part, " at {} connections", si(result.connections as f64, 3));

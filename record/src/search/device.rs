@@ -3,16 +3,16 @@
 use super::{Search, given, is_upper_end_the_testers};
 use crate::folder::{Calibration, Outcome};
 use crate::plan::Measurement;
-use method::metric::is_throughput;
-use method::procedure::bottleneck::Limit;
-use method::procedure::churn::Limits;
-use method::procedure::cpu_idle::{self, Sampling};
-use method::procedure::disruption::{self, Outage};
-use method::procedure::profiling::{self, Profiling};
-use method::procedure::tear_down::{self, Emptying};
-use method::procedure::{Phase2, Progress, SearchResult};
+use method::search::bottleneck::Limit;
+use method::search::{Phase2, Progress, SearchResult};
 use method::trial::{Action, Disruption};
 use method::{Nanos, Rate, ResultKind, TrialError, Trials};
+use procedure::churn::Limits;
+use procedure::cpu_idle::{self, Sampling};
+use procedure::disruption::{self, Outage};
+use procedure::metric::is_throughput;
+use procedure::profiling::{self, Profiling};
+use procedure::tear_down::{self, Emptying};
 use scenario::{Dut, Point, Scenario};
 
 /// Such a procedure.

@@ -5,7 +5,7 @@ use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
 use method::Count;
-use method::metric::{
+use procedure::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT,
 };
 use scenario::Dut;

@@ -218,7 +218,7 @@ fn results_come_back_as_they_were() {
             capacity: None,
             parts: std::collections::BTreeMap::default(),
             observed: method::trial::Observed::default(),
-            evidence: method::procedure::Evidence::default(),
+            evidence: method::search::Evidence::default(),
             trace: vec![SearchStep {
                 rate: Rate(7_400_000),
                 verdict: StepVerdict::Pass,

@@ -5,7 +5,7 @@ use crate::Dut;
 use crate::bed::{Asked, Bed, BoxKeys};
 use key::{At, Fault};
 use method::Nanos;
-use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 
 impl Check<'_> {
     pub(super) fn device(&mut self) {

@@ -2,12 +2,12 @@
 
 use super::{Check, dut_at};
 use crate::bed::PortIo;
-use crate::procedure::MOST_QUERY_PORTS;
+use crate::procedures::MOST_QUERY_PORTS;
 use crate::quantity::show_grouped;
 use crate::tables::IPV6_FORWARDING;
 use crate::{Dut, Scenario};
 use key::Fault;
-use method::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
+use procedure::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
 use tech::Plays;
 
 /// The metric of a device's DNS queries; `None` for a device that has none.

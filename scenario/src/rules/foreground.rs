@@ -4,7 +4,7 @@ use super::{Check, dut_at, sends_data};
 use crate::foreground;
 use crate::quantity::show_share;
 use key::Fault;
-use method::metric::{FRAME_LOSS_RATE, THROUGHPUT};
+use procedure::metric::{FRAME_LOSS_RATE, THROUGHPUT};
 
 /// The share, and the shares that are swept.
 const KEY: &str = "traffic.foreground";

@@ -3,9 +3,9 @@
 use super::Check;
 use crate::Dut;
 use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
-use crate::procedure::is_of_tcp;
+use crate::procedures::is_of_tcp;
 use key::Fault;
-use method::metric::is_of_queries;
+use procedure::metric::is_of_queries;
 
 const KEY: &str = "traffic.frame-sizes";
 

@@ -3,14 +3,14 @@
 
 use super::{Check, dut_at};
 use crate::nat::NatState;
-use crate::procedure::is_of_tcp;
+use crate::procedures::is_of_tcp;
 use crate::quantity::{show_grouped, show_time};
 use crate::search::show;
 use crate::{Dut, Method, Scenario};
 use key::{Fault, did_you_mean};
-use method::metric::{self, CHURN_RATE, LOCK_WAIT, Metric, OVERLOAD_SCALABILITY, Origin};
-use method::procedure::{self, Procedure};
 use method::{Direction, Nanos, Precision, Rate, ResponderTable};
+use procedure::Procedure;
+use procedure::metric::{self, CHURN_RATE, LOCK_WAIT, Metric, OVERLOAD_SCALABILITY, Origin};
 
 impl Check<'_> {
     pub(super) fn metrics(&mut self) {

@@ -23,13 +23,13 @@ mod shares;
 mod tcp;
 
 use crate::nat::technology_path;
-use crate::procedure::is_of_tcp;
+use crate::procedures::is_of_tcp;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
-use method::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_queries};
-use method::procedure::is_of_phase1;
 use method::{Count, Direction};
+use procedure::is_of_phase1;
+use procedure::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_queries};
 use std::collections::HashMap;
 use std::hash::Hash;
 

@@ -1,10 +1,10 @@
 //! Rules about overload scalability: it compares fewer flows with more, and flows that begin one after the other are few.
 
 use super::Check;
-use crate::procedure::OverloadScalability;
+use crate::procedures::OverloadScalability;
 use crate::quantity::show_count;
 use key::Fault;
-use method::metric::OVERLOAD_SCALABILITY;
+use procedure::metric::OVERLOAD_SCALABILITY;
 
 impl Check<'_> {
     pub(super) fn overload(&mut self) {

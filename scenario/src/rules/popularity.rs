@@ -2,7 +2,7 @@
 
 use super::{Check, sends_data};
 use key::Fault;
-use method::{Order, procedure};
+use method::Order;
 
 const KEY: &str = "traffic.popularity";
 

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::quantity::show_grouped;
 use key::Fault;
-use method::metric::MAX_TCP_CONN_RATE;
+use procedure::metric::MAX_TCP_CONN_RATE;
 
 impl Check<'_> {
     pub(super) fn tcp(&mut self) {

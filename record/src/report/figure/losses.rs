@@ -5,8 +5,8 @@ use crate::report::result::{LossPoint, PointResult, Worth};
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, Series, Shape};
 use crate::report::{Report, facts, number};
-use method::metric::{self, Unit};
 use method::trial::of_rate;
+use procedure::metric::{self, Unit};
 
 /// One figure for each result with trials.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {

@@ -5,8 +5,8 @@ use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, Series, Shape};
 use crate::report::{Report, facts, number, remarks};
-use method::metric;
 use method::{SearchStep, StepVerdict};
+use procedure::metric;
 
 /// One figure for each result with a search.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {

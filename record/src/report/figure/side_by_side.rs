@@ -5,7 +5,7 @@ use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{self, Bar};
 use crate::report::{Report, remarks};
-use method::metric;
+use procedure::metric;
 
 /// One figure for each rate without an axis. Other metrics have a section of their own.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {

@@ -2,7 +2,7 @@
 
 use super::{Page, e, list, prose};
 use crate::report::{Report, number};
-use method::metric;
+use procedure::metric;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Ratios between results: scaling over connections and cores, and the share of plain forwarding.
 
 use super::PointResult;
-use method::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
 use method::stats::Interval;
 use method::{ResultKind, scaling};
+use procedure::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
 use scenario::{Dut, Scenario};
 
 /// Fills in the ratios between results.
@@ -41,7 +41,7 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
             None => Compared::default(),
         };
         let baseline =
-            baseline.filter(|_| result.metric == method::metric::THROUGHPUT.key && is_kernel_nat(result, scenario));
+            baseline.filter(|_| result.metric == procedure::metric::THROUGHPUT.key && is_kernel_nat(result, scenario));
         let s_c = many(with(smallest, &|p0| scaling::connections(own, p0)), |c| c.connections);
         let s_cpu = many(with(one_core, &|p1| scaling::cores(result.cores, own, p1)), |c| u64::from(c.cores));
         let forwarding = with(baseline, &|p| scaling::to_previous(own, p));
@@ -121,7 +121,7 @@ pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
 /// Plain forwarding by this kernel.
 fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
     scenario.duts.get(result.dut).is_some_and(Dut::is_forwarding)
-        && [method::metric::IPV4_FORWARDING_THROUGHPUT.key, method::metric::THROUGHPUT.key]
+        && [procedure::metric::IPV4_FORWARDING_THROUGHPUT.key, procedure::metric::THROUGHPUT.key]
             .contains(&result.metric.as_str())
 }
 

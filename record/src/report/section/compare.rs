@@ -11,7 +11,7 @@ use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
 use crate::report::table::{Group, Row, Table, row};
 use crate::report::{Report, number};
-use method::metric::{self, Unit};
+use procedure::metric::{self, Unit};
 use scenario::Dut;
 use std::collections::BTreeSet;
 

@@ -6,8 +6,8 @@ use crate::report::figure::{Figure, cpu_idle as idle_times};
 use crate::report::result::PointResult;
 use crate::report::table::{Row, Table, row};
 use crate::report::{Report, bottleneck, facts, number};
-use method::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
 use method::trial::{Acted, CpuIdle, Emptied};
+use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
 
 /// The results of these metrics that have repetitions.
 fn of<'a>(report: &'a Report, metrics: &[&str]) -> Vec<&'a PointResult> {

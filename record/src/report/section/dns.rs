@@ -5,8 +5,8 @@ use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
 use method::Count;
-use method::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
 use method::trial::Answers;
+use procedure::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
 
 /// The section of all points with DNS queries.
 pub(super) fn section(report: &Report) -> Option<Section> {

@@ -4,8 +4,8 @@ use super::Section;
 use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
-use method::metric::THROUGHPUT;
 use method::{SearchStep, StepVerdict};
+use procedure::metric::THROUGHPUT;
 
 /// The section of all throughputs of both kinds.
 pub(super) fn section(report: &Report) -> Option<Section> {

@@ -6,8 +6,8 @@ use crate::report::result::PointResult;
 use crate::report::scale::Axis;
 use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
 use crate::report::{Report, facts, number};
-use method::metric::FRAME_LOSS_RATE;
 use method::{SearchStep, StepVerdict};
+use procedure::metric::FRAME_LOSS_RATE;
 use std::collections::BTreeMap;
 
 /// The section of all points with a frame loss rate.

@@ -5,8 +5,8 @@ use super::Section;
 use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, number};
-use method::metric::MEMORY_CONNTRACK_ENTRIES;
 use method::stats::Line;
+use procedure::metric::MEMORY_CONNTRACK_ENTRIES;
 use scenario::axis::in_words;
 
 /// Points of one device that differ in their connections only, and the line through their medians.

@@ -4,10 +4,10 @@ use super::Section;
 use crate::report::model::{Along, Fitted, Model};
 use crate::report::table::{Row, Table, row};
 use crate::report::{Report, number};
-use method::metric::{self, Unit};
 use method::model::cores::{CoreModel, Fit, Law};
 use method::model::sessions::{SessionModel, Shape, StepChange};
 use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter, Refusal};
+use procedure::metric::{self, Unit};
 use scenario::axis::{in_words, more_in_words};
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
 
-use method::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
+use procedure::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
 
 /// The section of all points with a degradation.
 pub(super) fn section(report: &Report) -> Option<Section> {

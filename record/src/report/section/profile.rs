@@ -10,8 +10,8 @@ use crate::report::result::PointResult;
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts};
 use method::Count;
-use method::metric::LOCK_WAIT;
 use method::trial::Profile;
+use procedure::metric::LOCK_WAIT;
 use std::collections::BTreeMap;
 
 /// Functions in the table.

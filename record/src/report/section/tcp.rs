@@ -4,8 +4,8 @@ use super::Section;
 use crate::report::result::{PointResult, Repetition};
 use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
-use method::metric::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
 use method::trial::{Emptying, TcpCounts};
+use procedure::metric::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
 
 /// The trial behind the rate of a point, in its first repetition that has one.
 struct Connections {

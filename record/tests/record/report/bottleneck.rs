@@ -3,10 +3,10 @@
 
 use super::fixture::{Run, Truth};
 use super::{report, whole_text};
-use method::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
-use method::procedure::Bottleneck;
+use method::search::Bottleneck;
 use method::trial::{CoreSamples, CpuIdle, Profile};
 use method::{Nanos, ResultKind};
+use procedure::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
 use record::plan::Measurement;
 
 /// Over TAPs: device and tester shared core 0.

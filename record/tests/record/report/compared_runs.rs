@@ -3,7 +3,7 @@
 use super::fixture::{self, Run, Truth};
 use super::report;
 use method::ResultKind;
-use method::metric::METRICS;
+use procedure::metric::METRICS;
 use record::compare::threshold::{Meets, Threshold};
 use record::compare::{self, Comparison, Finding, compare, text};
 use record::versioned::{Versioned, schema_of};

@@ -124,7 +124,7 @@ impl Run {
                 capacity: None,
                 parts: std::collections::BTreeMap::default(),
                 observed: method::trial::Observed::default(),
-                evidence: method::procedure::Evidence::default(),
+                evidence: method::search::Evidence::default(),
                 trace,
             },
         });

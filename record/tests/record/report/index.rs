@@ -2,7 +2,7 @@
 
 use super::fixture::Run;
 use super::{compared_runs, report};
-use method::metric::THROUGHPUT;
+use procedure::metric::THROUGHPUT;
 use record::index::{self, Indexed};
 use record::store::{HEADER, RunFolder, SCENARIO, TRIALS};
 use rusqlite::{Connection, OpenFlags};

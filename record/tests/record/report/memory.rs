@@ -2,7 +2,7 @@
 
 use super::{fixture, report};
 use method::ResultKind;
-use method::metric::{MEMORY_CONNTRACK_ENTRIES, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT};
+use procedure::metric::{MEMORY_CONNTRACK_ENTRIES, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT};
 
 /// A device that takes 60,000 bytes for any number of connections, and 400 for each.
 #[test]

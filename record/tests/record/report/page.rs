@@ -3,9 +3,9 @@
 use super::fixture::{self, Run, Truth};
 use super::{examples, report};
 use data_encoding::BASE64;
-use method::metric::{CPU_IDLE, LATENCY, LOCK_WAIT};
 use method::trial::{CoreSamples, CpuIdle, PerDirection, Profile};
 use method::{Delays, Nanos, Rate, ResultKind, SearchResult};
+use procedure::metric::{CPU_IDLE, LATENCY, LOCK_WAIT};
 use record::folder::BUILD;
 use record::plan::Measurement;
 use scenario::Sweep;

@@ -1,0 +1,86 @@
+//! Keep-table mode: the trials of a search share one phase 1. In RFC 9693 every trial begins with an empty table, so
+//! this is a departure, which needs a proof: frames in reverse on a sample of the connections, and the DUT's count,
+//! before the first trial and after the last.
+
+use super::{Decider, KeptTable, ResultKind, SearchResult};
+use crate::judged::Patience;
+use crate::trial::{Direction, Load, TrialError, TrialOptions, TrialSpec};
+use crate::units::{Count, Rate};
+use crate::validity::Invalid;
+
+/// Connections of the sample.
+const SAMPLE: Count = 10_000;
+/// Its rate; a DUT whose phase 1 is slower gets that rate.
+const SAMPLE_RATE: Rate = Rate(10_000);
+
+/// Opens the connections and proves that they are there. All later trials of this decider use them.
+///
+/// # Errors
+/// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
+pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, TrialError> {
+    let (lost, entries) = sample(decider, trial)?;
+    if lost > 0 {
+        return Err(TrialError::Phase1(format!(
+            "{lost} of {} connections, a sample, do not answer in reverse after phase 1; lower phase1-rate, or remove keep-table",
+            sampled(trial)
+        )));
+    }
+    decider.keep(true);
+    Ok(KeptTable {
+        sampled: sampled(trial),
+        lost_before: lost,
+        lost_after: 0,
+        entries_before: entries,
+        entries_after: None,
+        phases1: 1,
+    })
+}
+
+/// Proves that the connections are still there. Without the proof, a missing connection may have caused a fail: then
+/// the result is a lower bound.
+///
+/// # Errors
+/// Those of the trials.
+pub fn close(
+    decider: &mut Decider<'_>,
+    trial: &TrialSpec,
+    before: KeptTable,
+    result: &mut SearchResult,
+) -> Result<(), TrialError> {
+    let (lost_after, entries_after) = sample(decider, trial)?;
+    let kept = KeptTable { lost_after, entries_after, phases1: decider.phases1, ..before };
+    result.evidence.kept_table = Some(kept);
+    if !kept.is_proven() {
+        let (before, after) = (kept.entries_before, kept.entries_after);
+        result.tester_limit = Some(Invalid::TableNotKept { sampled: kept.sampled, lost: lost_after, before, after });
+        result.kind = match result.kind {
+            ResultKind::Exact | ResultKind::Between | ResultKind::HostLimit => ResultKind::TesterLimit,
+            ResultKind::NothingPassed | ResultKind::Below => ResultKind::NothingMeasured,
+            other => other,
+        };
+    }
+    Ok(())
+}
+
+fn sampled(trial: &TrialSpec) -> Count {
+    trial.connections.min(SAMPLE)
+}
+
+/// Sends frames in reverse on a sample of the connections. Returns how many have no answer, and the DUT's count.
+fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
+    let spec = TrialSpec {
+        rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),
+        load: Load::Frames(sampled(trial)),
+        direction: Direction::Reverse,
+        options: TrialOptions::default(),
+        ..trial.clone()
+    };
+    let judgement = decider.decide(&spec, &spec, Patience::Repeat)?;
+    let outcome = &judgement.last().outcome;
+    let store = outcome.store.as_ref();
+    // A frame that was not sent has no answer either.
+    Ok((
+        spec.frames().saturating_sub(outcome.reverse.received),
+        store.and_then(|store| store.dut_entries_after.or(store.dut_entries)),
+    ))
+}

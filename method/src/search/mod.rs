@@ -1,0 +1,314 @@
+//! Search algorithms: what they are given, what they find, and what they ask of a trial. A procedure chooses the trials;
+//! this folder has the searches for a rate ([`binary`], [`mlr`]) and what all procedures share: settings, results, and the
+//! probe for a dead DUT.
+
+pub mod binary;
+pub mod bottleneck;
+mod evidence;
+pub mod keep;
+pub mod mlr;
+mod result;
+mod strict;
+mod verify;
+mod warm;
+
+pub use bottleneck::Bottleneck;
+pub use evidence::{BelowResolution, Evidence, KeptTable, ValidationCap};
+pub use result::{CapacityRates, GoalResult, ResultKind, SearchResult, SearchStep, StepVerdict};
+pub use strict::Strict;
+pub use warm::Warm;
+
+use crate::judged::{Decision, Judged, Judgement, Life, Patience};
+use crate::ratio::Ratio;
+use crate::trial::{
+    Direction, Load, Order, PhaseKind, ResponderTable, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
+};
+use crate::units::{Count, Nanos, Rate};
+use crate::validity::Criteria;
+use serde::{Deserialize, Serialize};
+
+/// Phase 2 of a stateful test: the connections that a phase 1 establishes before each trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase2 {
+    /// Connections (N).
+    pub connections: Count,
+    /// Rate of phase 1, connections per second; below the smallest maximum connection establishment rate.
+    pub phase1_rate: Rate,
+}
+
+/// Returns the trial of a stateless device, or in phase 2: `settings.duration` long, in the directions of the settings. Its
+/// rate is 0.
+///
+/// # Errors
+/// [`TrialError::Refused`] for a phase 2 without connections or without a rate.
+pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<TrialSpec, TrialError> {
+    let stateless = TrialSpec {
+        kind: PhaseKind::Stateless,
+        rate: Rate(0),
+        load: Load::For(settings.duration),
+        direction: settings.direction,
+        connections: 0,
+        phase1_rate: None,
+        validate_rate: None,
+        keep_table: false,
+        responder_order: Order::Random,
+        responder_table: ResponderTable::Keep,
+        options: settings.options.clone(),
+    };
+    let Some(Phase2 { connections, phase1_rate }) = phase2 else { return Ok(stateless) };
+    if connections == 0 || phase1_rate.0 == 0 {
+        return Err(TrialError::Refused("phase 2 needs at least one connection and a phase 1 rate above 0".to_owned()));
+    }
+    Ok(TrialSpec {
+        kind: PhaseKind::Established,
+        connections,
+        phase1_rate: Some(phase1_rate),
+        responder_order: settings.responder_order,
+        responder_table: settings.responder_table,
+        ..stateless
+    })
+}
+
+/// The distance of the bounds at which a search stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Absolute: frames (connections) per second, per direction.
+    Absolute(Rate),
+    /// Relative to the result.
+    Relative(Ratio),
+}
+
+impl Precision {
+    /// Returns the allowed distance if `passed` is the highest rate that passed so far; at least 1.
+    pub fn width(self, passed: Rate) -> Rate {
+        match self {
+            Precision::Absolute(width) => width.max(Rate(1)),
+            Precision::Relative(share) => share.of(passed).max(Rate(1)),
+        }
+    }
+}
+
+/// Binary search with loss verification (ETSI GS NFV-TST 009): a failed rate is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Maximum number of trials at a rate; the first pass decides.
+    pub tries: u32,
+    /// A trial that lost more frames than this in all streams decides at once (Z of TST 009); none without a limit.
+    #[serde(default)]
+    pub at_most: Option<Count>,
+}
+
+/// The settings of a search; the report prints all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SearchSettings {
+    /// Lower end, frames (connections) per second per direction.
+    pub lo: Rate,
+    /// Upper end: the line rate if there is one, at most 0.9 of the calibrated tester ceiling.
+    pub hi: Rate,
+    /// The distance of the bounds at which the search stops.
+    pub precision: Precision,
+    /// Loss verification; none is the strict search of RFC 2544.
+    pub verify: Option<Verify>,
+    /// The goals of MLRsearch, which searches for the throughput; empty: binary search.
+    pub goals: Vec<mlr::Goal>,
+    /// Bounds of an earlier search, at which a binary search begins; none: at the upper end.
+    pub warm: Option<Warm>,
+    /// Whether trials of a binary search end once they have failed beyond doubt.
+    pub early_end: bool,
+    /// Whether the trials of a binary search in phase 2 share one phase 1.
+    pub keep_table: bool,
+    /// The criteria for a pass.
+    pub criteria: Criteria,
+    /// Complete searches per result.
+    pub repetitions: u32,
+    /// Duration of a throughput trial (RFC 2544 section 24: at least 60 s).
+    pub duration: Nanos,
+    /// Directions of a throughput trial.
+    pub direction: Direction,
+    /// Validation at alpha × R (RFC 9693 section 4.6); none without validation.
+    pub alpha: Option<Ratio>,
+    /// Phase 1 before phase 2 runs at this share of the smallest maximum connection establishment rate.
+    pub phase1_share: Ratio,
+    /// Order in which the Responder uses its state table in phase 2.
+    pub responder_order: Order,
+    /// What the Responder does with its state table in phase 2.
+    pub responder_table: ResponderTable,
+    /// Options of every trial, in addition to those of the procedure; not of trials of phase 1 only.
+    pub options: TrialOptions,
+    /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
+    pub invalid_at_most: Option<Nanos>,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        SearchSettings {
+            lo: Rate(0),
+            hi: Rate(0),
+            precision: Precision::Relative(Ratio::from_ppm(1_000)),
+            verify: None,
+            goals: Vec::new(),
+            warm: None,
+            early_end: false,
+            keep_table: false,
+            criteria: Criteria::default(),
+            repetitions: 10,
+            duration: Nanos::from_secs(60),
+            direction: Direction::Both,
+            alpha: None,
+            phase1_share: Ratio::from_ppm(700_000),
+            responder_order: Order::Random,
+            responder_table: ResponderTable::Keep,
+            options: TrialOptions::default(),
+            invalid_at_most: None,
+        }
+    }
+}
+
+impl SearchSettings {
+    /// Refuses settings that cannot give a result.
+    ///
+    /// # Errors
+    /// [`TrialError::Refused`], naming the setting.
+    pub fn check(&self) -> Result<(), TrialError> {
+        let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
+        if self.hi.0 == 0 || self.lo >= self.hi {
+            return refuse("the upper end of the search is not above its lower end; raise the upper end");
+        }
+        if self.criteria.acceptance.is_zero() || self.criteria.phase1_acceptance.is_zero() {
+            return refuse("an acceptance of 0 lets every trial pass; use 1, or the share that must arrive");
+        }
+        if self.alpha.is_some_and(Ratio::is_zero) {
+            return refuse("alpha is 0; use a value above 0, or remove alpha to skip validation");
+        }
+        if self.verify.is_some_and(|verify| verify.tries == 0) {
+            return refuse("loss verification needs at least one trial");
+        }
+        mlr::check(&self.goals)?;
+        if !self.goals.is_empty() && (self.verify.is_some() || !self.criteria.acceptance.is_one()) {
+            return refuse("MLRsearch has goals in place of loss verification and an acceptance; remove one of them");
+        }
+        if !self.goals.is_empty() && (self.warm.is_some() || self.early_end || self.keep_table) {
+            return refuse("MLRsearch has no warm start, early end or kept table; remove them, or use a binary search");
+        }
+        if self.hi.frames_in(self.duration) < self.direction.least_frames() {
+            return refuse("a trial at the upper end would send no frame; use longer trials");
+        }
+        Ok(())
+    }
+}
+
+/// Progress of a search, reported before each decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Lower bound so far.
+    pub lo: Rate,
+    /// Upper bound so far.
+    pub hi: Rate,
+    /// The rate tried next.
+    pub rate: Rate,
+    /// Maximum number of remaining decisions, including this one.
+    pub steps_left: u32,
+}
+
+/// A probe of the DUT: a working DUT forwards at least one of this many frames at this rate.
+const PROBE_FRAMES: Count = 1_000;
+const PROBE_RATE: Rate = Rate(1_000);
+
+/// The probe of a trial, which a working device passes at least in part.
+pub fn probe(spec: &TrialSpec) -> TrialSpec {
+    let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
+    // In a direction with a small part of the rate, the frames would be too few for a verdict on the device.
+    let direction = if spec.direction.ratio().is_some() { Direction::Both } else { spec.direction };
+    TrialSpec { rate, load, direction, options: TrialOptions::default(), ..spec.clone() }
+}
+
+/// Decides about rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a
+/// low rate.
+pub struct Decider<'a> {
+    judged: Judged<&'a mut dyn Trials>,
+    verify: Option<Verify>,
+    /// Whether trials use the connections of the phase 1 before them.
+    keep_table: bool,
+    /// Phases 1 so far, of trials in phase 2.
+    phases1: Count,
+}
+
+impl<'a> Decider<'a> {
+    /// Runs these trials with the settings' verification and criteria.
+    pub fn new(trials: &'a mut dyn Trials, settings: &SearchSettings) -> Self {
+        let judged = Judged::new(trials, settings.criteria).invalid_at_most(settings.invalid_at_most);
+        Decider { judged, verify: settings.verify, keep_table: false, phases1: 0 }
+    }
+
+    /// Whether the next trials use the connections of the phase 1 before them.
+    fn keep(&mut self, keep_table: bool) {
+        self.keep_table = keep_table;
+    }
+
+    /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
+    /// every working DUT passes at least in part. If the DUT answers only after a valid trial of the probe without an
+    /// answer, the fail before may have the same cause, so the rate is decided once more.
+    ///
+    /// # Errors
+    /// As [`Trials::run`]; [`TrialError::DutDead`] if the DUT returns no frame in the probe either.
+    pub fn decide(&mut self, spec: &TrialSpec, probe: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
+        let kept = |spec: &TrialSpec| TrialSpec { keep_table: self.keep_table, ..spec.clone() };
+        let (spec, probe) = (&kept(spec), &kept(probe));
+        let first = self.judge(spec, patience)?;
+        if self.probe(&first, probe)? != Life::Revived || !matches!(first.decision, Decision::Fail(_)) {
+            return Ok(first);
+        }
+        let mut again = self.judge(spec, patience)?;
+        self.probe(&again, probe)?;
+        again.attempts.splice(..0, first.attempts);
+        Ok(again)
+    }
+
+    fn judge(&mut self, spec: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
+        let judgement = verify::decide(&mut self.judged, spec, patience, self.verify)?;
+        self.phases1 += judgement.attempts.iter().filter(|a| !a.spec.keep_table).count() as Count;
+        Ok(judgement)
+    }
+
+    /// Probes the DUT if the rate did not pass and no right frame of a stream was received.
+    ///
+    /// # Errors
+    /// [`TrialError::DutDead`] if the DUT returns none in the probe either.
+    fn probe(&mut self, judgement: &Judgement, probe: &TrialSpec) -> Result<Life, TrialError> {
+        let mut dark = dark_streams(&judgement.last().outcome);
+        if judgement.decision.passed() || dark.is_empty() {
+            return Ok(Life::Alive);
+        }
+        let life = self.judged.probe(probe, |outcome| {
+            let still = dark_streams(outcome);
+            dark.retain(|stream| still.contains(stream));
+            dark.is_empty()
+        })?;
+        if life != Life::Dead {
+            return Ok(life);
+        }
+        Err(TrialError::DutDead(format!(
+            "{}: the tester received no right frame, not even of {} frames at {} frames/s; check forwarding, routes and neighbours",
+            dark.join(" and "),
+            probe.frames(),
+            probe.rate
+        )))
+    }
+}
+
+/// Streams in which frames were sent and no right frame was received.
+fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
+    let mut dark = Vec::new();
+    for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]
+        .into_iter()
+        .chain([("validation", outcome.validation.as_ref())])
+    {
+        if leg.is_some_and(|leg| leg.sent > 0 && leg.received == 0) {
+            dark.push(name);
+        }
+    }
+    dark
+}

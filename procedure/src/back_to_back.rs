@@ -1,0 +1,94 @@
+//! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without loss. It shows the size of the
+//! buffer in front of the bottleneck, so the DUT's throughput must be below that rate.
+
+use crate::Procedure;
+use method::judged::Patience;
+use method::search::{
+    Decider, Phase2, Precision, Progress, ResultKind, SearchResult, SearchSettings, binary, data_trial, probe,
+};
+use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
+use method::units::{Count, Nanos, Rate};
+use std::collections::BTreeMap;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "back-to-back",
+    title: "Back-to-back frames",
+    reference: "RFC 9004",
+    metrics: &["back_to_back_frames"],
+    phase1: false,
+    stateful: false,
+    at_throughput: true,
+    summary: "binary search for the longest burst at the highest rate that is forwarded without loss",
+};
+
+/// Parameters of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// Throughput of the point.
+    pub throughput: Rate,
+    /// Longest burst, as time at the highest rate.
+    pub longest: Nanos,
+}
+
+/// Searches for the longest burst per direction. The result's rate and error are frames; a burst of the longest length that
+/// passes is a lower bound only.
+///
+/// # Errors
+/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the throughput is not below the highest rate.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    phase2: Option<Phase2>,
+    bursts: Bursts,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    settings.check()?;
+    let Bursts { throughput, longest } = bursts;
+    let line = settings.hi;
+    if throughput >= line {
+        return Err(TrialError::NotMeasurable(format!(
+            "the throughput is the rate of the bursts, {line} frames/s, so no burst fills a buffer (RFC 9004, section 4); raise \
+             `max-rate`, or remove `back_to_back_frames`"
+        )));
+    }
+    let most = line.frames_in(longest);
+    let least = settings.direction.least_frames().max(1);
+    if most <= least {
+        return Err(TrialError::Refused("the longest burst has no frame; write a longer one".to_owned()));
+    }
+    let trial = data_trial(settings, phase2)?;
+    let mut decider = Decider::new(trials, settings);
+    let decide = |frames: Rate, patience: Patience| {
+        // The queue is empty again once the whole burst has been forwarded at the throughput.
+        let drain = Nanos(throughput.max(Rate(1)).time_for(frames.0).0.saturating_sub(line.time_for(frames.0).0));
+        let options = TrialOptions { drain: Some(drain), ..trial.options.clone() };
+        let spec = TrialSpec { rate: line, load: Load::Frames(frames.0), options, ..trial.clone() };
+        decider.decide(&spec, &probe(&spec), patience)
+    };
+    let precision = match settings.precision {
+        // An error in frames per second says nothing about frames.
+        Precision::Absolute(_) => SearchSettings::default().precision,
+        relative @ Precision::Relative(_) => relative,
+    };
+    let ends = (Rate(0), Rate(most));
+    let result = binary::search(ends, Rate(least), (precision, &settings.criteria), decide, watch)?;
+    let parts = if has_value(&result) { parts(result.rate.0, throughput, line) } else { BTreeMap::new() };
+    Ok(SearchResult { parts, ..result })
+}
+
+fn has_value(result: &SearchResult) -> bool {
+    result.kind.has_rate() && result.kind != ResultKind::NothingPassed
+}
+
+/// The buffer as time (RFC 9004, section 6.4): that of the burst, and that of the burst without the frames that the DUT
+/// forwarded while the burst arrived.
+fn parts(frames: Count, throughput: Rate, line: Rate) -> BTreeMap<String, i64> {
+    let implied = line.time_for(frames).0;
+    let corrected = u128::from(implied) * u128::from(line.0 - throughput.0) / u128::from(line.0);
+    let time = |nanos: u64| i64::try_from(nanos).unwrap_or(i64::MAX);
+    BTreeMap::from([
+        ("buffer_time_implied".to_owned(), time(implied)),
+        ("buffer_time_corrected".to_owned(), time(u64::try_from(corrected).unwrap_or(u64::MAX))),
+    ])
+}

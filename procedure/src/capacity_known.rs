@@ -1,0 +1,119 @@
+//! The capacity of a connection tracking table whose policy is known (RFC 9693 section 4.9): one trial with more connections than
+//! the table holds, at a low rate, shows its size. It is repeated at half the rate, so that a rate that is too high is not taken
+//! for a full table.
+
+use crate::establishment::trial;
+use method::judged::{Decision, Patience, probe_connections};
+use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
+use method::trial::{TrialError, TrialOutcome, Trials};
+use method::units::{Count, Rate};
+use serde::{Deserialize, Serialize};
+
+/// What a full table does with a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// It refuses the new connection: as many as it holds are set up.
+    RefuseNew,
+    /// It drops the oldest connection: as many as it holds answer the validation.
+    DropOldest,
+    /// It drops this many connections at once: the number that answers is below the capacity by less than this.
+    Collect(Count),
+}
+
+/// Parameters of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Connections that are opened, more than the table holds (N).
+    pub connections: Count,
+    /// The policy of a full table.
+    pub policy: Policy,
+    /// The rate of the first trial, well below the establishment rate.
+    pub rate: Rate,
+    /// The distance at which two counts are equal, in connections (E).
+    pub error: Count,
+    /// Maximum validation rate.
+    pub validate_at_most: Option<Rate>,
+}
+
+/// Halvings of the rate after which two counts that still differ are no result.
+const HALVINGS: u32 = 4;
+
+/// Measures the capacity. The value of the result is the number of connections that answered; the capacity is at most `error`
+/// larger. If all answered, it is a lower bound.
+///
+/// # Errors
+/// As [`Trials::run`]; [`TrialError::Refused`] without alpha or a rate; [`TrialError::DutDead`] if no connection is set up.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    known: Known,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    settings.check()?;
+    if settings.alpha.is_none() || known.connections == 0 || known.rate.0 == 0 || known.policy == Policy::Collect(0) {
+        return Err(TrialError::Refused(
+            "the capacity of a table with a known policy needs alpha, connections, a rate, and K above 0".to_owned(),
+        ));
+    }
+    let mut decider = Decider::new(trials, settings);
+    let mut result = SearchResult::empty();
+    let (mut rate, mut before) = (known.rate, None::<Count>);
+    for left in (0..=HALVINGS).rev() {
+        watch(&Progress { lo: Rate(0), hi: known.rate, rate, steps_left: left + 1 });
+        let spec = trial(rate, known.connections, settings.alpha, known.validate_at_most);
+        let (few, slow) = probe_connections(known.connections, rate);
+        let probe = trial(slow, few, settings.alpha, known.validate_at_most);
+        let judgement = decider.decide(&spec, &probe, Patience::Repeat)?;
+        result.note(rate, &judgement);
+        if let Some(step) = result.trace.last_mut() {
+            step.connections = Some(known.connections);
+        }
+        if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
+            (result.kind, result.tester_limit) = (ResultKind::NothingMeasured, Some(reason));
+            return Ok(result);
+        }
+        let held = held(known.policy, &judgement.last().outcome);
+        let is_all = judgement.decision.passed();
+        let agreed = before.zip(held).filter(|(before, held)| before.abs_diff(*held) <= spread(&known));
+        if is_all || agreed.is_some() {
+            let held = agreed.map_or(known.connections, |(before, held)| before.max(held));
+            return Ok(conclude(result, Known { rate, ..known }, held, is_all));
+        }
+        (rate, before) = (Rate(rate.0 / 2).max(Rate(1)), held);
+    }
+    // The count depends on the rate, so it does not show the size of a table.
+    result.kind = ResultKind::NothingMeasured;
+    Ok(result)
+}
+
+/// By how much two counts of one table may differ.
+fn spread(known: &Known) -> Count {
+    known.error.max(above(known.policy))
+}
+
+/// By how much the capacity may exceed the connections that answered.
+fn above(policy: Policy) -> Count {
+    if let Policy::Collect(at_once) = policy { at_once - 1 } else { 0 }
+}
+
+/// The connections that a trial found in the table; `None` if the trial does not show it.
+fn held(policy: Policy, outcome: &TrialOutcome) -> Option<Count> {
+    let validated = outcome.validation.as_ref().map(|leg| leg.received);
+    match policy {
+        Policy::RefuseNew => validated.or(Some(outcome.forward.received)),
+        // Without a complete phase 1 nothing was validated, and this policy loses no frame of phase 1.
+        Policy::DropOldest | Policy::Collect(_) => validated,
+    }
+}
+
+fn conclude(result: SearchResult, known: Known, held: Count, is_all: bool) -> SearchResult {
+    let Known { connections, rate, policy, .. } = known;
+    SearchResult {
+        rate: Rate(if is_all { connections } else { held }),
+        kind: if is_all { ResultKind::AtUpperLimit } else { ResultKind::Observed },
+        error: Rate(if is_all { 0 } else { above(policy) }),
+        capacity: Some(CapacityRates { from: connections, first: rate, safe: rate, broken: None, doublings: 0 }),
+        ..result
+    }
+}

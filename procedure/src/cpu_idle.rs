@@ -1,0 +1,93 @@
+//! CPU idle time per core: the throughput trial once more, while the cores of one device are sampled. It shows what
+//! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
+
+use crate::Procedure;
+use crate::metric::CPU_IDLE;
+use method::judged::{Decision, Patience};
+use method::search::bottleneck::{CoreLoads, Limit, Seen};
+use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::trial::{Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
+use method::units::{Nanos, Rate};
+use std::collections::BTreeMap;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "cpu-idle",
+    title: CPU_IDLE.title,
+    reference: CPU_IDLE.reference,
+    metrics: &[CPU_IDLE.key],
+    phase1: false,
+    stateful: false,
+    at_throughput: true,
+    summary: "idle time of each core of the device in a trial at the throughput, and what limits it",
+};
+
+/// Parameters of the trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// The rate per direction.
+    pub rate: Rate,
+    /// What limits it.
+    pub limit: Limit,
+    /// Duration of each trial.
+    pub duration: Nanos,
+    /// Time between two samples.
+    pub interval: Nanos,
+    /// Boxes; each has a trial of its own.
+    pub boxes: u32,
+}
+
+/// Samples the idle times once. The value is the idle share of the busiest core, in parts per million.
+///
+/// # Errors
+/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] if the device does not tell its CPU times.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    phase2: Option<Phase2>,
+    sampling: Sampling,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    let Sampling { rate, duration, interval, boxes, .. } = sampling;
+    let trial = TrialSpec { rate, load: Load::For(duration), ..data_trial(settings, phase2)? };
+    let settings = SearchSettings { verify: None, ..settings.clone() };
+    let mut decider = Decider::new(trials, &settings);
+    let mut result = SearchResult::empty();
+    for of in 0..boxes.max(1) {
+        watch(&Progress { lo: rate, hi: rate, rate, steps_left: boxes.max(1) - of });
+        let options = TrialOptions { sampler: Some(Sampler { interval, of }), ..settings.options.clone() };
+        let spec = TrialSpec { options, ..trial.clone() };
+        let judgement = decider.decide(&spec, &probe(&spec), Patience::Repeat)?;
+        result.note(rate, &judgement);
+        // A trial that the tester or host noise invalidated does not show the idle time of the device.
+        if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
+            return Ok(result.nothing_measured(reason));
+        }
+        result.observed.cpu.extend(judgement.last().outcome.observed.cpu.iter().cloned());
+    }
+    of_samples(sampling, result)
+}
+
+fn of_samples(sampling: Sampling, mut result: SearchResult) -> Result<SearchResult, TrialError> {
+    let boxes: Vec<CoreLoads> = result.observed.cpu.iter().map(CoreLoads::of_samples).collect();
+    let busiest = boxes.iter().filter_map(CoreLoads::busiest).min_by_key(|(_, idle)| *idle);
+    let Some((_, busiest)) = busiest else {
+        return Err(TrialError::NotMeasurable("no CPU time of the device was sampled; use a longer trial".to_owned()));
+    };
+    result.parts = parts(&boxes);
+    let Sampling { limit, boxes: number, .. } = sampling;
+    result.evidence.bottleneck = Seen { limit, boxes: number, loads: boxes, locks: None }.bottleneck();
+    Ok(SearchResult { rate: Rate(busiest.into()), kind: ResultKind::Observed, ..result })
+}
+
+fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
+    let all: Vec<u64> = boxes.iter().flat_map(|of| &of.cores).map(|(_, idle)| u64::from(*idle)).collect();
+    let mean = all.iter().sum::<u64>() / all.len().max(1) as u64;
+    let mut parts = BTreeMap::from([("cpu_idle_mean".to_owned(), mean.cast_signed())]);
+    if let [left, .., right] = boxes {
+        for (name, of) in [("cpu_idle_left", left), ("cpu_idle_right", right)] {
+            parts.extend(of.busiest().map(|(_, idle)| (name.to_owned(), i64::from(idle))));
+        }
+    }
+    parts
+}

@@ -1,0 +1,91 @@
+//! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has ended. The rate is that of the
+//! overload first, and then half of it.
+
+use crate::Procedure;
+use method::judged::{Decision, Patience};
+use method::ratio::Ratio;
+use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::trial::{Load, RateStep, TrialError, TrialOptions, TrialSpec, Trials};
+use method::units::{Nanos, Rate};
+use std::collections::BTreeMap;
+
+/// Entry in the list of procedures.
+pub const PROCEDURE: Procedure = Procedure {
+    key: "system-recovery",
+    title: "System recovery",
+    reference: "RFC 2544 section 26.5",
+    metrics: &["system_recovery_time"],
+    phase1: false,
+    stateful: false,
+    at_throughput: true,
+    summary: "time from the end of an overload to the last frame that is lost",
+};
+
+/// Overload against the throughput: 110 %.
+const OVERLOAD: (u64, u64) = (110, 100);
+/// A frame lost in the last tenth of the time after the overload shows no recovery.
+const LAST_PART: u64 = 10;
+
+/// Parameters of the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// Throughput of the point.
+    pub throughput: Rate,
+    /// Duration of the overload.
+    pub overload: Nanos,
+    /// Duration of the half rate.
+    pub after: Nanos,
+}
+
+impl Overload {
+    /// The rate of the overload: 110 % of the throughput, at most the highest rate.
+    pub fn rate(&self, highest: Rate) -> Rate {
+        self.throughput.scaled(OVERLOAD.0, OVERLOAD.1).min(highest)
+    }
+}
+
+/// Measures the recovery time once, in nanoseconds: that of the slower direction, with the directions as parts. It is a lower
+/// bound if frames are still lost near the end.
+///
+/// # Errors
+/// As [`crate::throughput::measure`]; [`TrialError::NotMeasurable`] without an overload.
+pub fn measure(
+    trials: &mut dyn Trials,
+    settings: &SearchSettings,
+    phase2: Option<Phase2>,
+    overload: Overload,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<SearchResult, TrialError> {
+    let rate = overload.rate(settings.hi);
+    if rate <= overload.throughput {
+        return Err(TrialError::NotMeasurable(format!(
+            "system recovery needs an overload, but the highest rate is {rate} frames/s, not above the throughput: raise max-rate"
+        )));
+    }
+    let (at, last) = (overload.overload, Nanos(overload.overload.0 + overload.after.0));
+    let step = RateStep { at, to: Ratio::from_ppm(500_000) };
+    let options = TrialOptions { step: Some(step), ..settings.options.clone() };
+    let spec = TrialSpec { rate, load: Load::For(last), options, ..data_trial(settings, phase2)? };
+    watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
+    let settings = SearchSettings { verify: None, ..settings.clone() };
+    let judgement = Decider::new(trials, &settings).decide(&spec, &probe(&spec), Patience::Repeat)?;
+    let mut result = SearchResult::empty();
+    result.note(rate, &judgement);
+    if let Decision::TesterBound(reason) | Decision::HostBound(reason) = judgement.decision {
+        return Ok(SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..result });
+    }
+    let observed = judgement.last().outcome.observed.clone();
+    let (mut slowest, mut lost_to_the_end, mut parts) = (0, false, BTreeMap::new());
+    for (direction, losses) in observed.losses.iter() {
+        let recovery = if losses.frames == 0 { 0 } else { losses.last.0.saturating_sub(at.0) };
+        slowest = slowest.max(recovery);
+        lost_to_the_end |= losses.frames > 0 && losses.last.0 >= last.0 - overload.after.0 / LAST_PART;
+        parts.insert(format!("system_recovery_time_{direction}"), recovery.cast_signed());
+    }
+    let kind = match (parts.is_empty(), lost_to_the_end) {
+        (true, _) => ResultKind::NothingMeasured,
+        (false, true) => ResultKind::AtUpperLimit,
+        (false, false) => ResultKind::Observed,
+    };
+    Ok(SearchResult { rate: Rate(slowest), kind, parts, observed, ..result })
+}

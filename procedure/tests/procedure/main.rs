@@ -1,0 +1,22 @@
+//! Tests of procedures against simulated devices.
+
+mod bias;
+mod capacity;
+mod churn;
+mod cost;
+mod device;
+mod direction_ratio;
+mod dns;
+mod frame_loss;
+mod mlr;
+mod overload;
+mod popularity;
+mod properties;
+mod replay;
+mod search;
+mod search_options;
+mod second_opinion;
+mod tcp;
+mod timing;
+mod truth;
+mod warm_up;

@@ -1,0 +1,125 @@
+//! Delays, bursts and recovery of a device whose truth is known.
+
+use method::simulated::{SimulatedDut, Truth};
+use method::trial::Stamps;
+use method::{Direction, Nanos, Precision, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialError};
+use procedure::back_to_back::{self, Bursts};
+use procedure::delay::{self, Timed, Values};
+use procedure::recovery::{self, Overload};
+
+const CAPACITY: Rate = Rate(100_000);
+
+fn settings() -> SearchSettings {
+    let precision = Precision::Relative(Ratio::from_ppm(1));
+    SearchSettings { hi: Rate(1_000_000), precision, duration: Nanos::from_secs(1), ..SearchSettings::default() }
+}
+
+fn device(delay: u64, spread: u64) -> SimulatedDut {
+    let truth = Truth { delay: Nanos(delay), delay_spread: Nanos(spread), ..Truth::new(CAPACITY, Rate(1)) };
+    SimulatedDut::new(truth, 7)
+}
+
+fn timed(values: Values, stamps: Stamps) -> Timed {
+    Timed { values, rate: CAPACITY, duration: Nanos::from_secs(2), stamps }
+}
+
+fn measured(dut: &mut SimulatedDut, timed: &Timed) -> SearchResult {
+    let result = delay::measure(dut, &settings(), None, timed, &mut |_| ()).unwrap();
+    assert_eq!(result.kind, ResultKind::Observed);
+    result
+}
+
+const TAGS: Stamps = Stamps::Some { frames: 50_000, from: Nanos::from_secs(1) };
+const ALL: Stamps = Stamps::All { timeout: None };
+
+#[test]
+fn a_constant_delay_is_found_exactly() {
+    let result = measured(&mut device(12_345, 0), &timed(Values::Latency, TAGS));
+    for direction in ["forward", "reverse"] {
+        let part = |name: &str| result.parts[&format!("latency_{name}_{direction}")];
+        assert_eq!([part("typical"), part("worst_case"), part("lost_tags")], [12_345, 12_345, 0]);
+    }
+    let forward = result.observed.delays.forward.as_ref().unwrap();
+    assert_eq!((forward.frames, forward.histogram.len(), forward.differences), (50_000, 1, None));
+    assert_eq!(measured(&mut device(12_345, 0), &timed(Values::Pdv, ALL)).parts["pdv_forward"], 0);
+}
+
+/// Delays of 10 µs to 20 µs, all alike likely: their median, 99.9th percentile and differences are known.
+#[test]
+fn an_even_delay_has_its_percentiles() {
+    let near = |is: i64, should: i64, by: i64| assert!((is - should).abs() <= by, "{is} against {should}");
+    let latency = measured(&mut device(10_000, 10_000), &timed(Values::Latency, TAGS)).parts;
+    near(latency["latency_typical_forward"], 15_000, 150);
+    near(latency["latency_worst_case_reverse"], 19_990, 5);
+    let pdv = measured(&mut device(10_000, 10_000), &timed(Values::Pdv, ALL)).parts;
+    near(pdv["pdv_forward"], 9_990, 5);
+    let ipdv = measured(&mut device(10_000, 10_000), &timed(Values::Ipdv, ALL)).parts;
+    near(ipdv["ipdv_min_forward"], -10_000, 100);
+    near(ipdv["ipdv_median_forward"], 0, 50);
+    near(ipdv["ipdv_max_reverse"], 10_000, 100);
+}
+
+/// Half of the frames are later than the time-out; 1 in 200 is lost, which the 99.9th percentile shows.
+#[test]
+fn late_and_lost_frames_count() {
+    let stamps = Stamps::All { timeout: Some(Nanos(14_999)) };
+    let result = measured(&mut device(10_000, 10_000), &timed(Values::Pdv, stamps));
+    assert!((result.parts["pdv_late_forward"] - 500_000).abs() < 3_000, "{:?}", result.parts);
+    let mut lossy = device(10_000, 0);
+    lossy.truth.loss = Ratio::from_ppm(5_000);
+    let result = measured(&mut lossy, &timed(Values::Pdv, ALL));
+    // Two seconds of the trial and two of the drain.
+    assert_eq!(result.parts["pdv_forward"], 4_000_000_000 - 10_000);
+}
+
+#[test]
+fn too_few_frames_for_the_tags_are_refused() {
+    let stamps = Stamps::Some { frames: 100_001, from: Nanos::from_secs(1) };
+    let error = delay::measure(&mut device(1, 0), &settings(), None, &timed(Values::Latency, stamps), &mut |_| ());
+    assert!(matches!(error, Err(TrialError::Refused(text)) if text.contains("100000 frames remain")));
+}
+
+/// A buffer of 9,000 frames in front of 100,000 frames/s: at ten times this rate a burst of 10,000 frames passes, of which 1,000
+/// leave while it arrives.
+#[test]
+fn a_buffer_is_found_exactly() {
+    let mut dut = device(0, 0);
+    (dut.truth.queue, dut.truth.reverse_capacity) = (9_000, CAPACITY);
+    let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(30) };
+    let result = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.error), (ResultKind::Exact, Rate(1)));
+    assert!(result.rate.0.abs_diff(10_000) <= 1, "{}", result.rate);
+    assert!((result.parts["buffer_time_implied"] - 10_000_000).abs() <= 1_000);
+    assert!((result.parts["buffer_time_corrected"] - 9_000_000).abs() <= 1_000);
+}
+
+#[test]
+fn a_burst_of_the_longest_length_is_a_lower_bound_and_none_overflows_at_the_throughput() {
+    let mut dut = device(0, 0);
+    dut.truth.queue = 1 << 40;
+    let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(1) };
+    let result = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ()).unwrap();
+    assert_eq!((result.kind, result.rate), (ResultKind::AtUpperLimit, Rate(1_000_000)));
+    let bursts = Bursts { throughput: Rate(1_000_000), ..bursts };
+    let refused = back_to_back::measure(&mut dut, &settings(), None, bursts, &mut |_| ());
+    assert!(matches!(refused, Err(TrialError::NotMeasurable(_))));
+}
+
+/// At 55,000 frames/s frames are 18.2 µs apart, which bounds the error.
+#[test]
+fn the_recovery_time_is_found_within_one_frame() {
+    let overload = Overload { throughput: CAPACITY, overload: Nanos::from_secs(2), after: Nanos::from_secs(1) };
+    let of = |recovery: u64| {
+        let mut dut = device(0, 0);
+        dut.truth.recovery = Nanos(recovery);
+        let settings = SearchSettings { direction: Direction::Forward, ..settings() };
+        recovery::measure(&mut dut, &settings, None, overload, &mut |_| ()).unwrap()
+    };
+    let none = of(0);
+    assert_eq!((none.kind, none.rate, none.trace[0].rate), (ResultKind::Observed, Rate(0), Rate(110_000)));
+    let found = of(20_000_000);
+    assert_eq!(found.kind, ResultKind::Observed);
+    assert!(found.rate.0 <= 20_000_000 && found.rate.0 > 20_000_000 - 36_400, "{}", found.rate);
+    assert_eq!(found.parts["system_recovery_time_forward"], found.rate.0.cast_signed());
+    assert_eq!(of(2_000_000_000).kind, ResultKind::AtUpperLimit);
+}

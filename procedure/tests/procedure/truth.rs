@@ -1,0 +1,151 @@
+//! Known truth over many seeds: what is injected into a simulated device is what a procedure finds.
+
+use method::simulated::{SimulatedDut, Truth, WhenFull};
+use method::{Criteria, Fault, Leg, Nanos, Rate, Ratio, ResultKind, SearchResult, SearchSettings, TrialSpec, Trials};
+use procedure::capacity::{self, Limits};
+use procedure::{establishment, frame_loss};
+
+const SEEDS: u64 = 200;
+
+fn lossy(ppm: u64, seed: u64) -> SearchResult {
+    let truth = Truth { loss: Ratio::from_ppm(ppm), ..Truth::new(Rate(2_000_000), Rate(1)) };
+    let settings = SearchSettings { hi: Rate(1_000_000), duration: Nanos::from_secs(60), ..SearchSettings::default() };
+    let loads = [Rate(1_000_000)];
+    frame_loss::measure(&mut SimulatedDut::new(truth, seed), &settings, None, &loads, &mut |_| ()).unwrap()
+}
+
+/// A trial of 60 s at a million frames per second finds a loss of 10^-6 to 10^-2: no bias over all seeds, and the spread of a
+/// binomial distribution.
+#[test]
+fn a_random_loss_is_found_without_bias() {
+    for ppm in [1, 10, 100, 1_000, 10_000] {
+        let (mut lost, mut sent, mut near) = (0, 0, 0);
+        for seed in 0..SEEDS {
+            let result = lossy(ppm, seed);
+            let step = &result.trace[0];
+            let mean = step.sent as f64 * ppm as f64 / 1e6;
+            let off = (step.lost as f64 - mean).abs() / mean.sqrt();
+            assert!(off < 5.0, "{ppm} ppm, seed {seed}: {} lost of {}", step.lost, step.sent);
+            assert_eq!(result.kind, ResultKind::Observed);
+            assert_eq!(result.rate.0, frame_loss::loss_ppm(step.lost, step.sent));
+            near += u32::from(off < 1.96);
+            (lost, sent) = (lost + step.lost, sent + step.sent);
+        }
+        let mean = sent as f64 * ppm as f64 / 1e6;
+        assert!((lost as f64 - mean).abs() < 4.0 * mean.sqrt(), "{ppm} ppm: {lost} lost of {sent}");
+        // 95 % of 200 are 190, with a standard deviation of 3.
+        assert!((178..=SEEDS as u32).contains(&near), "{ppm} ppm: {near} of {SEEDS} within 1.96 standard deviations");
+    }
+}
+
+/// Tables of 100,000 to 8.7 million entries, with the noise of devices and hosts: the capacity is exact for all policies.
+#[test]
+fn table_sizes_are_exact_whatever_a_full_table_does() {
+    let settings =
+        SearchSettings { hi: Rate(3_000_000), alpha: Some(Ratio::from_ppm(500_000)), ..SearchSettings::default() };
+    let limits = Limits {
+        from: 50_000,
+        most: 10_000_000,
+        beta: Ratio::from_ppm(200_000),
+        gamma: Ratio::from_ppm(400_000),
+        error: 1,
+        buffered: 0,
+        validate_at_most: None,
+    };
+    for seed in 0..SEEDS {
+        let table_size = 100_000 + seed * seed * 217 + seed;
+        for when_full in [WhenFull::KeepOld, WhenFull::ReplaceOldest, WhenFull::Collect(1 + seed * 50)] {
+            let truth = Truth {
+                table_size,
+                when_full,
+                jitter: Ratio::from_ppm(5_000),
+                host_stalls: Ratio::from_ppm(50_000),
+                ..Truth::new(Rate(5_000_000), Rate(1_000_000))
+            };
+            let result =
+                capacity::measure(&mut SimulatedDut::new(truth, seed), &settings, limits, &mut |_| ()).unwrap();
+            let found = (result.kind, result.rate.0, result.error);
+            assert_eq!(found, (ResultKind::Exact, table_size, Rate(1)), "seed {seed}, {when_full:?}");
+        }
+    }
+}
+
+/// Returns the entries that this policy leaves of `opened` connections in a table of 1,000, seen by validation.
+fn validated(when_full: WhenFull, opened: u64) -> u64 {
+    let truth = Truth { table_size: 1_000, when_full, ..Truth::new(Rate(1_000_000), Rate(1_000_000)) };
+    let spec = TrialSpec { validate_rate: Some(Rate(1_000)), ..establishment(Rate(1_000), opened) };
+    let outcome = SimulatedDut::new(truth, 1).run(&spec).unwrap();
+    outcome.validation.map_or(0, |leg| leg.received)
+}
+
+#[test]
+fn a_full_table_keeps_what_its_policy_says() {
+    let left = |when_full| [1_000, 1_001, 1_002, 1_100, 1_101, 2_000].map(|opened| validated(when_full, opened));
+    // Refused connections leave phase 1 incomplete, so that nothing is validated.
+    assert_eq!(left(WhenFull::KeepOld), [1_000, 0, 0, 0, 0, 0]);
+    assert_eq!(left(WhenFull::ReplaceOldest), [1_000; 6]);
+    assert_eq!(left(WhenFull::Collect(100)), [1_000, 901, 902, 1_000, 901, 1_000]);
+    assert_eq!(left(WhenFull::Collect(1)), [1_000; 6]);
+    assert_eq!(left(WhenFull::Collect(5_000)), [1_000, 1, 2, 100, 101, 1_000]);
+}
+
+/// One trial of 10 s at 1 M frames/s in both directions.
+fn of_data(truth: Truth) -> Leg {
+    let spec = method::search::data_trial(
+        &SearchSettings { duration: Nanos::from_secs(10), ..SearchSettings::default() },
+        None,
+    );
+    let spec = TrialSpec { rate: Rate(1_000_000), ..spec.unwrap() };
+    SimulatedDut::new(truth, 1).run(&spec).unwrap().forward
+}
+
+#[test]
+fn injected_faults_are_counted_by_kind() {
+    let share = Ratio::from_ppm(1_000);
+    let good = Truth::new(Rate(2_000_000), Rate(1));
+    let near = |n: u64| n.abs_diff(10_000) < 500;
+    let corrupted = of_data(Truth { corrupted: share, ..good.clone() });
+    assert!(near(corrupted.faults.get(Fault::BadChecksum)));
+    assert_eq!(corrupted.received + corrupted.faults.total(), corrupted.sent);
+    let duplicated = of_data(Truth { duplicated: share, ..good.clone() });
+    assert!(near(duplicated.faults.get(Fault::Duplicate)) && duplicated.received == duplicated.sent);
+    let reordered = of_data(Truth { reordered: share, ..good.clone() });
+    assert!(near(reordered.reordered) && reordered.received == reordered.sent);
+    // A stall of 3 ms at 1 M frames/s, of which a queue of 1,000 frames absorbs a third.
+    let stalled = of_data(Truth { stall: Nanos::from_millis(3), queue: 1_000, ..good });
+    assert_eq!(stalled.lost(), 2_000);
+}
+
+fn establishment(rate: Rate, connections: u64) -> TrialSpec {
+    TrialSpec {
+        kind: method::PhaseKind::Establish,
+        load: method::Load::Frames(connections),
+        direction: method::Direction::Forward,
+        connections,
+        ..TrialSpec { rate, ..method::search::data_trial(&SearchSettings::default(), None).unwrap() }
+    }
+}
+
+/// A device that stalls for s in each phase 1 loses R·s − B frames. With a tolerance A, the highest rate is (A·N + B) / s, so that
+/// it rises with the number of connections N; with none it is B / s at each. A part of a frame is not lost: a rate may be 1 / s higher.
+#[test]
+fn a_tolerance_makes_the_rate_of_a_stalling_device_rise_with_the_connections() {
+    let found = |connections, tolerated: u64| {
+        let truth = Truth { stall: Nanos(500_000), queue: 150, ..Truth::new(Rate(5_000_000), Rate(2_000_000)) };
+        let criteria = Criteria {
+            acceptance: Ratio::from_ppm(1_000_000 - tolerated),
+            phase1_acceptance: Ratio::from_ppm(1_000_000 - tolerated),
+        };
+        let settings = SearchSettings { hi: Rate(4_000_000), criteria, ..SearchSettings::default() };
+        let phase1 = establishment::Phase1 { connections, buffered: 0, validate_at_most: None };
+        let mut device = SimulatedDut::new(truth, 1);
+        establishment::measure(&mut device, &settings, phase1, &mut |_| ()).unwrap().rate.0
+    };
+    for connections in [1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000] {
+        let expected = ((connections / 10_000 + 150) * 2_000).min(2_000_000);
+        let rate = found(connections, 100);
+        assert!(rate.abs_diff(expected) <= 2_001 + expected / 1_000, "{connections}: {rate}, not {expected}");
+        let strict = found(connections, 0);
+        assert!(strict.abs_diff(300_000) <= 2_301, "{connections}: {strict}");
+    }
+}
