@@ -139,7 +139,7 @@ fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
         finished_late: seen.finished_late,
         worst_late: seen.worst_late,
         own_time: seen.own_time,
-        backend_time: Nanos(0),
+        ..Timing::default()
     };
     let forward = Leg {
         planned: load.queries,

@@ -334,6 +334,9 @@ pub struct Timing {
     /// Frames that left while more than a full burst of 32 was overdue.
     #[serde(default)]
     pub crowded: Count,
+    /// The sender stopped before its last frame because it was later than any limit, and its port still took frames then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gave_up: bool,
     /// How late the last frame was.
     pub finished_late: Nanos,
     /// How late the latest burst was.

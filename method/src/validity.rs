@@ -1,12 +1,14 @@
 //! The verdict on one trial: pass, fail or invalid (METHODOLOGY.md, validity). Three of the four rules are here. None of
 //! them depends on whether the DUT lost frames, except the third, which only keeps a fail:
 //!
-//! 1. *Tester*: a sender was late or sent too few frames, or the tester's own sockets or rings dropped frames, and the
-//!    tester had not been descheduled: invalid because of the tester.
+//! Before them: a trial in which a stream sent fewer frames than planned is invalid, unless natmeter ended it on purpose.
+//!
+//! 1. *Tester*: a sender was late, or the tester's own sockets or rings dropped frames, and the tester had not been
+//!    descheduled: invalid because of the tester.
 //! 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the path absorbs:
 //!    invalid because of the host, whether frames were lost or not.
-//! 3. *Conservative exception*: a loss that exceeds every frame that the noise can have touched, and 1 % of the frames
-//!    sent, stays a fail.
+//! 3. *Conservative exception*: a loss that exceeds every frame that the noise can have touched (those due in stalls, and
+//!    those of the catch-up bursts after them), and 1 % of the frames sent, stays a fail.
 //! 4. *Closed loop*: a late sender whose own share of the time would have met the schedule is a fail of the DUT.
 //!
 //! A valid trial fails if a stream received fewer right frames than ceil(acceptance × sent) (RFC 2544 section 26.1; RFC
@@ -170,8 +172,11 @@ impl Part<'_> {
     fn planned(&self) -> Count {
         self.frames.max(self.leg.planned)
     }
+    fn late_limit(&self) -> Nanos {
+        late_limit(self.send_time())
+    }
     fn late(&self) -> bool {
-        self.leg.timing.finished_late > late_limit(self.send_time())
+        self.leg.timing.finished_late > self.late_limit()
     }
 }
 
@@ -185,8 +190,10 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if let (PhaseKind::Established, Some(store)) = (spec.kind, &outcome.store) {
         let needed = criteria.phase1_acceptance.ceil_of(spec.connections);
         if store.learned < needed {
-            let noise = noise.filter(|_| !phase1_exceeds_noise(spec, outcome, criteria));
-            return invalid(noise.unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
+            let phase1 = phase1(spec, outcome, criteria);
+            let few = phase1.as_ref().and_then(|part| sent_too_few(part, outcome));
+            let noise = noise.filter(|_| !phase1.is_some_and(|part| exceeds_noise(&[part], outcome)));
+            return invalid(few.or(noise).unwrap_or(Invalid::Phase1Incomplete { learned: store.learned, needed }));
         }
     }
     let parts = parts(spec, outcome, criteria);
@@ -194,7 +201,10 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     if outcome.observed.ended_early.is_some() {
         return Err(ended_early(&parts, outcome));
     }
-    let noise = match late_or_short(&parts, outcome) {
+    if let Some(reason) = parts.iter().find_map(|part| sent_too_few(part, outcome)) {
+        return invalid(reason);
+    }
+    let noise = match parts.iter().find(|part| part.late()).map(|part| late(part, &parts, outcome)) {
         Some(Verdict::Invalid(reason)) if reason.spoiler() == Spoiler::Host => Some(reason),
         Some(verdict) => return Err(verdict),
         None => noise,
@@ -216,12 +226,12 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     Ok(())
 }
 
-/// Rule 3 for a preparing phase 1: the loss is the DUT's, so that its rate must be lowered.
-fn phase1_exceeds_noise(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> bool {
-    let Some(leg) = &outcome.phase1 else { return false };
+/// The stream of a preparing phase 1 that stayed incomplete.
+fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Option<Part<'a>> {
+    let leg = outcome.phase1.as_ref()?;
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
     let (frames, pace, acceptance) = (leg.planned, rate.into(), criteria.phase1_acceptance);
-    exceeds_noise(&[Part { stream: Stream::Forward, leg, frames, pace, acceptance }], outcome)
+    Some(Part { stream: Stream::Forward, leg, frames, pace, acceptance })
 }
 
 /// The streams of a trial: one in each active direction, and the validation if there was one.
@@ -278,38 +288,45 @@ fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     }
 }
 
-/// Rules 1 and 4: returns the verdict on a trial in which a sender was late or sent too few frames.
-fn late_or_short(parts: &[Part<'_>], outcome: &TrialOutcome) -> Option<Verdict> {
-    if let Some(part) = parts.iter().find(|part| part.late()) {
-        return Some(late(part, parts, outcome));
-    }
-    let part = parts.iter().find(|part| part.leg.sent < part.planned())?;
+/// Returns why a stream sent fewer frames than planned; `None` if it sent all, or if it stopped because a closed loop was
+/// slower than its rate, which rule 4 judges.
+fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let (stream, planned, sent) = (part.stream, part.planned(), part.leg.sent);
-    Some(Verdict::Invalid(Invalid::SentTooFew { stream, planned, sent }))
+    if sent >= planned {
+        return None;
+    }
+    let by_host = kept_from_sending(part, outcome);
+    let was_too_slow = outcome.dut_loop.is_closed() && part.leg.timing.gave_up && sent > 0;
+    by_host.or((!was_too_slow).then_some(Invalid::SentTooFew { stream, planned, sent }))
 }
 
 /// A late sender: the cause is the host if the tester was descheduled for as long as the sender was late, the DUT in a
 /// closed loop in which the tester's own share would have met the schedule, and otherwise the tester.
+fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
+    if let Some(reason) = kept_from_sending(part, outcome) {
+        return Verdict::Invalid(reason);
+    }
+    let (stream, late, limit) = (part.stream, part.leg.timing.finished_late, part.late_limit());
+    if outcome.dut_loop.is_closed() && own_share_fits(parts) {
+        return Verdict::Fail(Failure { reason: FailReason::Late { stream, late, limit }, closed_loop: true });
+    }
+    Verdict::Invalid(Invalid::SenderLate { stream, late, limit })
+}
+
+/// Returns how the tester was descheduled for as long as a sender was late.
 ///
 /// Queues do not help a late sender, so any wait above the allowed lateness counts. In a closed loop, kernel threads
 /// that do the DUT's work may also preempt the sender, so only waits that the queues do not absorb count.
-fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
-    let (late, limit) = (part.leg.timing.finished_late, late_limit(part.send_time()));
+fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
-    let explained = late.0 <= limit.0.saturating_add(tester_off(outcome).0);
-    if let Some(off) = off_core(outcome).find(|off| !off.of_dut && off.time > noticed && explained) {
-        return Verdict::Invalid(off.reason);
-    }
-    if outcome.dut_loop.is_closed() && own_share_fits(parts) {
-        let reason = FailReason::Late { stream: part.stream, late, limit };
-        return Verdict::Fail(Failure { reason, closed_loop: true });
-    }
-    Verdict::Invalid(Invalid::SenderLate { stream: part.stream, late, limit })
+    let explained = part.late_limit().0.saturating_add(tester_off(outcome).0);
+    let off = off_core(outcome).find(|off| !off.of_dut && off.time > noticed)?;
+    (part.leg.timing.finished_late.0 <= explained).then_some(off.reason)
 }
 
 /// Rule 4: whether the tester alone would have met the schedule. In a closed loop both directions usually share one
 /// thread, so their times are added. If they do not, the error is towards tester-limited, and the DUT is never blamed
-/// for the tester's time. For a sender that gave up, its time is extrapolated.
+/// for the tester's time. For a sender that gave up, its time is extrapolated from the frames that it sent.
 fn own_share_fits(parts: &[Part<'_>]) -> bool {
     let own: u128 = parts
         .iter()
@@ -318,7 +335,7 @@ fn own_share_fits(parts: &[Part<'_>]) -> bool {
             own * u128::from(part.frames) / u128::from(part.leg.sent.clamp(1, part.frames))
         })
         .fold(0, u128::saturating_add);
-    parts.iter().all(|part| own <= u128::from(part.send_time().0))
+    parts.iter().all(|part| part.leg.sent > 0 && own <= u128::from(part.send_time().0))
 }
 
 fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
@@ -373,13 +390,16 @@ fn tester_off(outcome: &TrialOutcome) -> Nanos {
 }
 
 /// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent. It can have
-/// touched the frames that were due while threads were descheduled, and those that the tester dropped.
+/// touched the frames that were due while threads were descheduled, those that left in the catch-up bursts after that,
+/// and those that the tester dropped.
 fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());
     let off = Nanos(tester_off(outcome).0.saturating_add(dut.0));
     let sum = |of: &dyn Fn(&Part<'_>) -> Count| parts.iter().map(of).fold(0, Count::saturating_add);
-    let touched = sum(&|part| part.pace.frames_in(off).saturating_add(1)).saturating_add(host.tester_drops);
+    let in_bursts = |part: &Part<'_>| part.leg.timing.crowded;
+    let touched = sum(&|part| part.pace.frames_in(off).saturating_add(1).saturating_add(in_bursts(part)));
+    let touched = touched.saturating_add(host.tester_drops);
     let (lost, sent) = (sum(&|part| part.leg.lost()), sum(&|part| part.leg.sent));
     lost > touched && lost > sent / CERTAIN_PART
 }

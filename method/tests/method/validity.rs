@@ -305,6 +305,22 @@ fn rule_3_conservative_exception_keeps_a_fail_that_noise_cannot_explain() {
     loss(lose(2_000_003, long).0);
 }
 
+/// After a stall of 10 ms, the frames that became due in it, and those that become due meanwhile, leave as fast as the tester
+/// can send: more than a device may be able to take.
+#[test]
+fn rule_3_counts_the_frames_of_catch_up_bursts_as_touched() {
+    let lose = |lost: u64, crowded: u64| {
+        let spec = TrialSpec { direction: Direction::Forward, load: Load::For(Nanos::from_millis(100)), ..spec() };
+        let mut outcome = TrialOutcome { forward: leg(100_000), ..TrialOutcome::default() };
+        (outcome.forward.received, outcome.forward.timing.crowded) = (100_000 - lost, crowded);
+        outcome.host.tester_stall = Nanos::from_millis(10);
+        judge(&spec, &outcome, &Criteria::default())
+    };
+    loss(lose(10_002, 0));
+    assert_eq!(invalid(lose(10_002, 2_000)).spoiler(), Spoiler::Host);
+    loss(lose(12_002, 2_000));
+}
+
 #[test]
 fn a_fail_with_a_stall_longer_than_the_queue_lasts_is_the_hosts() {
     for of_dut in [false, true] {
@@ -473,10 +489,69 @@ fn a_closed_loop_that_gave_up_is_judged_at_its_own_pace() {
             o.forward.received = FRAMES / 2;
             o.forward.timing.finished_late = Nanos::from_secs(60);
             o.forward.timing.own_time = Nanos::from_secs(own_secs);
+            o.forward.timing.gave_up = true;
         })
     };
     assert!(matches!(gave_up(29), Verdict::Fail(_)));
     assert!(matches!(gave_up(31), Verdict::Invalid(_)));
+}
+
+/// A port that takes no frames says nothing about the device, in a closed loop neither: it got stuck before the first of
+/// 8,000 frames, or after 2,048 of 10,000.
+#[test]
+fn a_port_that_does_not_send_what_was_planned_never_fails_the_device() {
+    let spec = |frames| TrialSpec { rate: Rate(10_000), load: Load::Frames(frames), ..spec() };
+    let few = |planned: u64, sent: u64, dut_loop: Loop| {
+        let mut outcome = TrialOutcome { forward: leg(planned), reverse: leg(planned), dut_loop, ..Default::default() };
+        (outcome.forward.sent, outcome.forward.received) = (sent, 0);
+        outcome.forward.timing.finished_late = Nanos::from_millis(200);
+        outcome
+    };
+    for dut_loop in [Loop::Open, Loop::Closed, Loop::Inline] {
+        for (planned, sent) in [(8_000, 0), (10_000, 2_048)] {
+            let mut outcome = few(planned, sent, dut_loop);
+            let reason = invalid(judge(&spec(planned), &outcome, &Criteria::default()));
+            assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned, sent });
+            // A busy host and the loss of all frames that were sent change nothing.
+            outcome.host.dut_stall = Nanos::from_millis(2);
+            assert_eq!(reason, invalid(judge(&spec(planned), &outcome, &Criteria::default())));
+        }
+        // It gave up before its first frame: nothing shows that the device was slow.
+        let mut none = few(8_000, 0, dut_loop);
+        none.forward.timing.gave_up = true;
+        let reason = invalid(judge(&spec(8_000), &none, &Criteria::default()));
+        assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned: 8_000, sent: 0 });
+    }
+}
+
+/// A thread that did not run sent less than planned: the trial is repeated as one that host noise disturbed, whatever it
+/// lost.
+#[test]
+fn too_few_frames_of_a_thread_that_did_not_run_are_the_hosts() {
+    for (gave_up, sent) in [(false, 0), (false, FRAMES / 2), (true, FRAMES / 2)] {
+        let reason = invalid(verdict(|o| {
+            o.dut_loop = Loop::Inline;
+            (o.forward.sent, o.forward.received) = (sent, 0);
+            (o.forward.timing.gave_up, o.forward.timing.finished_late) = (gave_up, Nanos::from_millis(210));
+            o.host.tester_stall = Nanos::from_millis(210);
+        }));
+        assert!(matches!(reason, Invalid::HostStall { of_dut: false, .. }), "{reason:?}");
+    }
+}
+
+#[test]
+fn too_few_frames_of_a_validation_or_of_a_phase_1_are_no_fail() {
+    let (spec, mut outcome) = establish();
+    let validation = outcome.validation.as_mut().unwrap();
+    (validation.sent, validation.received) = (2_048, 0);
+    let few = Invalid::SentTooFew { stream: Stream::Validation, planned: 4_000_000, sent: 2_048 };
+    assert_eq!(invalid(judge(&spec, &outcome, &Criteria::default())), few);
+    let spec = TrialSpec { kind: PhaseKind::Established, connections: 10_000, phase1_rate: Some(Rate(1)), ..spec };
+    let phase1 = Some(Leg { sent: 2_048, received: 0, ..leg(10_000) });
+    let store = Some(StoreFacts::default());
+    let reason =
+        invalid(judge(&spec, &TrialOutcome { phase1, store, ..TrialOutcome::default() }, &Criteria::default()));
+    assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned: 10_000, sent: 2_048 });
 }
 
 #[test]
@@ -611,6 +686,7 @@ fn figures_as_large_as_a_file_can_hold_are_judged() {
         for leg in [&mut o.forward, &mut o.reverse] {
             leg.timing.own_time = Nanos(u64::MAX);
             leg.timing.finished_late = Nanos(u64::MAX);
+            leg.timing.gave_up = true;
             (leg.sent, leg.received) = (1, 0);
         }
     };
