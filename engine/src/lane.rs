@@ -4,11 +4,12 @@
 use crate::early::{Early, Watch};
 use crate::findings::Findings;
 use crate::judge::Judge;
+use crate::rounds::Rounds;
 use crate::sender::Sender;
 use crate::service::{self, Service};
 use method::{DirectionRatio, Leg, Nanos};
 use port::link::Steer;
-use port::{Clock, Gaps, Pool, Port, PortError, Ticks};
+use port::{Clock, Pool, Port, PortError, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -163,8 +164,8 @@ pub struct Report {
     pub stall: Nanos,
     /// Total of its stalls.
     pub stalled: Nanos,
-    /// Run delay, if the lane calls into the kernel and the kernel reports it. On in-process links every wait for the
-    /// core is a stall.
+    /// Run delay, if the lane calls into the kernel and the kernel reports it. On in-process links the stalls include every
+    /// wait for the core.
     pub run_delay: Option<Nanos>,
 }
 
@@ -193,9 +194,7 @@ pub fn run(
 ) -> Result<Report, PortError> {
     let _told = Told(shared);
     let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
-    // Reading the run delay opens a file, so it happens before the start and after the end only.
-    let run_delay = || if in_process { None } else { port::host::thread_run_delay_nanos() };
-    let waited_before = run_delay();
+    let waits = Waits::of(lane, in_process);
     let mut tasks = tasks;
     for sender in tasks.left_sender.iter_mut().chain(&mut tasks.right_sender) {
         sender.start_at(start);
@@ -210,7 +209,7 @@ pub fn run(
         pool,
         companion,
         in_process,
-        gaps: Gaps::new(clock),
+        rounds: Rounds::new(clock, start, clock.now()),
         early: Watch::new(shared.early.as_ref(), start),
         beside: 0,
         ran: false,
@@ -218,21 +217,40 @@ pub fn run(
         now: 0,
     };
     let ended = round.until_drained(drain, queued);
-    let run_delay = run_delay().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
+    let waited = waits.since();
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
-    let Round { tasks, pool, gaps, .. } = round;
+    let Round { tasks, pool, rounds, .. } = round;
     ended?;
+    let (stall, stalled) = rounds.stalls(clock, waited.filter(|_| in_process));
     Ok(Report {
         left_sent: tasks.left_sender.map(|s| s.finish(pool)),
         right_sent: tasks.right_sender.map(|s| s.finish(pool)),
         at_left: tasks.left_judge.map(Judge::finish).unwrap_or_default(),
         at_right: tasks.right_judge.map(Judge::finish).unwrap_or_default(),
-        stall: Nanos(clock.nanos(gaps.longest)),
-        stalled: Nanos(clock.nanos(gaps.stalled)),
-        run_delay: run_delay.map(Nanos),
+        stall,
+        stalled,
+        run_delay: waited.filter(|_| !in_process),
     })
+}
+
+/// The run delay of a lane's thread in a phase. Reading it opens a file, so it is read before and after the rounds only.
+pub(crate) struct Waits(Option<u64>);
+
+impl Waits {
+    /// Begins to watch the calling thread, if the time between its rounds does not show all its waits: it calls into the
+    /// kernel, or it polls a DUT.
+    pub(crate) fn of(lane: &Lane, in_process: bool) -> Waits {
+        let is_hidden = !in_process || lane.companion.is_some();
+        Waits(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
+    }
+
+    /// Returns how long the thread has waited for its core since then.
+    pub(crate) fn since(&self) -> Option<Nanos> {
+        let now = self.0.and_then(|_| port::host::thread_run_delay_nanos());
+        now.zip(self.0).map(|(now, before)| Nanos(now.saturating_sub(before)))
+    }
 }
 
 /// Stops the other lanes if this one panics; otherwise they would wait for its frames for ever.
@@ -256,7 +274,7 @@ struct Round<'r, 'a> {
     companion: &'r mut Option<Companion>,
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
-    gaps: Gaps,
+    rounds: Rounds,
     /// Its part in ending the phase early.
     early: Watch,
     /// Time spent in the companion.
@@ -274,21 +292,14 @@ impl Round<'_, '_> {
     /// Those frames arrived in time even if this thread was preempted. At most `queued` frames are received after the
     /// drain, the capacity of the queues.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
-        let (mut last, mut spent) = (self.clock.now(), self.inside());
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
-        let start = self.shared.start.load(Ordering::Relaxed);
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
             // The judge has just read the clock.
             let now = if self.ran { self.now } else { self.clock.now() };
-            // Between two clock readings a lane handles at most one burst per task, so a much longer time was a stall,
-            // unless the DUT may have worked in it.
             let inside = self.inside();
-            if now > start {
-                self.gaps.add((now - last).saturating_sub(inside - spent));
-            }
-            spent = inside;
-            (last, self.now) = (now, now);
+            self.rounds.begin(now, inside);
+            self.now = now;
             (self.ran, self.got) = (false, 0);
             if left_sending && !(right_sending && self.is_held(true)) {
                 left_sending = self.poll_sender(true)?;

@@ -25,6 +25,7 @@ pub mod phase;
 mod pieces;
 pub mod popularity;
 mod random;
+mod rounds;
 pub mod schedule;
 mod seen;
 pub mod sender;

@@ -61,6 +61,8 @@ pub struct Sender<'a> {
     timing: Timing,
     worst_late: Ticks,
     last_handed: Ticks,
+    /// When the port last took a frame.
+    last_taken: Ticks,
     /// How late the last frame before a change of the rate was.
     late_at_change: Ticks,
     give_up_late: Ticks,
@@ -122,6 +124,7 @@ impl<'a> Sender<'a> {
             timing,
             worst_late: 0,
             last_handed: 0,
+            last_taken: 0,
             late_at_change: 0,
             give_up_late,
             ended: false,
@@ -196,6 +199,7 @@ impl<'a> Sender<'a> {
             }
             self.timing.worst_burst = self.timing.worst_burst.max(behind.min(u32::MAX as u64) as u32);
             if late > self.give_up_late {
+                self.timing.gave_up = still_takes(self.last_taken, now, self.give_up_late);
                 return Ok(false);
             }
         }
@@ -212,6 +216,9 @@ impl<'a> Sender<'a> {
         let after = self.clock.now();
         let first = self.next;
         self.next += (offered - self.burst.len()) as u64;
+        if self.next > first {
+            self.last_taken = after;
+        }
         if let Some(stamps) = self.stamps {
             // The moment of the call: what happens inside may be the device's work.
             stamps.sent(self.plan.tag.sender.into(), first..self.next, before);
@@ -386,11 +393,32 @@ impl<'a> Sender<'a> {
     }
 }
 
+/// Whether the port of a sender that gives up is slow, and not stuck: it took a frame in the last half of the lateness.
+pub(crate) fn still_takes(last_taken: Ticks, now: Ticks, give_up_late: Ticks) -> bool {
+    now.saturating_sub(last_taken) < give_up_late / 2
+}
+
 /// Prefetches the rows of the next burst. Not inlined, so that frames without an IPv6 header do not pay for it.
 #[inline(never)]
 fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {
         values.set(&view.flows, flows);
         values.rows_ahead(ends, arena::prefetch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sender gives up 200 ticks late. A port that took its last frame 200 ticks ago is stuck, one that took one 99 ticks
+    /// ago is slow; one that took none has never been slow.
+    #[test]
+    fn a_slow_port_takes_frames_to_the_last() {
+        let taken = |at| still_takes(at, 10_000, 200);
+        assert_eq!(
+            [taken(9_990), taken(9_901), taken(9_900), taken(9_800), taken(0)],
+            [true, true, false, false, false]
+        );
     }
 }

@@ -213,7 +213,7 @@ impl Stage {
         self.next_number(phase.learn && !phase.only_missing);
         let planned = [self.shares(phase, true), self.shares(phase, false)];
         self.reset_seen(&planned);
-        let before = self.own_side();
+        let before = self.own_side_now();
         let rows = observed::rows(phase, extra, &planned)?;
         let reports = self.on_all_lanes((phase, extra), &planned, &rows);
         let reports = reports.map_err(|e| TrialError::Tester(e.to_string()))?;
@@ -225,7 +225,7 @@ impl Stage {
         outcome.observed.ended_early = self.ended;
         let after = self.own_side();
         outcome.host.tester_drops = after.0.saturating_sub(before.0);
-        outcome.host.link_lost = after.1;
+        outcome.host.link_lost = before.1 || after.1;
         (outcome.host.queue_lasts, outcome.host.dut_queue) = self.queues(phase.rate);
         Ok(outcome)
     }
@@ -322,6 +322,13 @@ impl Stage {
                 }
             }
         }
+    }
+
+    /// Returns the number of frames that the tester's ports have dropped so far, and whether a link is down now.
+    pub(crate) fn own_side_now(&mut self) -> (Count, bool) {
+        // The first reading tells what happened since the last phase, too.
+        self.own_side();
+        self.own_side()
     }
 
     /// Returns the number of frames that the tester's ports have dropped so far, and whether a link was lost since the
@@ -531,6 +538,7 @@ pub(crate) fn add_sender(leg: &mut Leg, sent: &Leg) {
     t.worst_burst = t.worst_burst.max(s.worst_burst);
     t.catch_ups += s.catch_ups;
     t.crowded += s.crowded;
+    t.gave_up |= s.gave_up;
     t.finished_late = t.finished_late.max(s.finished_late);
     t.worst_late = t.worst_late.max(s.worst_late);
 }

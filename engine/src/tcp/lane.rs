@@ -2,9 +2,10 @@
 
 use super::end::{End, TcpFindings};
 use super::opener::Opener;
-use crate::lane::{Begun, Lane, Shared, Told};
+use crate::lane::{Begun, Lane, Shared, Told, Waits};
+use crate::rounds::Rounds;
 use method::{Leg, Nanos};
-use port::{BATCH, Clock, Gaps, Port, PortError, Ticks};
+use port::{BATCH, Clock, Port, PortError, Ticks};
 use std::sync::atomic::Ordering;
 
 /// The tasks of one lane.
@@ -50,27 +51,28 @@ pub(super) fn run(
 ) -> Result<TcpReport, PortError> {
     let _told = Told(shared);
     let Begun { start, in_process, queued } = lane.begin(clock, shared)?;
-    let run_delay = || if in_process { None } else { port::host::thread_run_delay_nanos() };
-    let waited_before = run_delay();
+    let waits = Waits::of(lane, in_process);
     if let Some(opener) = &mut tasks.opener {
         opener.start_at(start);
     }
-    let mut round = Round { clock, shared, lane, in_process, gaps: Gaps::new(clock), beside: 0 };
-    let ended = round.until_drained(&mut tasks, start, (drain, queued));
-    let waited = run_delay().zip(waited_before).map(|(after, before)| after.saturating_sub(before));
+    let rounds = Rounds::new(clock, start, clock.now());
+    let mut round = Round { clock, shared, lane, in_process, rounds, beside: 0 };
+    let ended = round.until_drained(&mut tasks, (drain, queued));
+    let waited = waits.since();
     if ended.is_err() {
         shared.broken.store(true, Ordering::Relaxed);
     }
-    let Round { gaps, lane, .. } = round;
+    let Round { rounds, lane, .. } = round;
     ended?;
+    let (stall, stalled) = rounds.stalls(clock, waited.filter(|_| in_process));
     let pool = &mut lane.pool;
     Ok(TcpReport {
         begun: tasks.opener.map(|opener| opener.finish(pool)),
         left: tasks.left.map(|end| end.finish(pool)).unwrap_or_default(),
         right: tasks.right.map(|end| end.finish(pool)).unwrap_or_default(),
-        stall: Nanos(clock.nanos(gaps.longest)),
-        stalled: Nanos(clock.nanos(gaps.stalled)),
-        run_delay: waited.map(Nanos),
+        stall,
+        stalled,
+        run_delay: waited.filter(|_| !in_process),
     })
 }
 
@@ -80,7 +82,7 @@ struct Round<'r> {
     lane: &'r mut Lane,
     /// Whether both ports are in-process links, whose calls never run a device.
     in_process: bool,
-    gaps: Gaps,
+    rounds: Rounds,
     /// Time spent in the companion.
     beside: Ticks,
 }
@@ -91,19 +93,14 @@ impl Round<'_> {
     fn until_drained(
         &mut self,
         tasks: &mut TcpTasks<'_>,
-        start: Ticks,
         (drain, mut queued): (Ticks, usize),
     ) -> Result<(), PortError> {
         let shared = self.shared;
-        let (mut last, mut spent) = (self.clock.now(), 0);
         let (mut opening, mut is_full) = (tasks.opener.is_some(), false);
         while !shared.stop.load(Ordering::Relaxed) && !shared.broken.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let inside = self.inside(tasks);
-            if now > start {
-                self.gaps.add((now - last).saturating_sub(inside - spent));
-            }
-            (last, spent) = (now, inside);
+            self.rounds.begin(now, inside);
             // While more waits than the ends can handle in a round, the opener is late, and no queue runs over.
             if opening && !is_full {
                 opening = self.open(tasks, now)?;

@@ -4,6 +4,7 @@ use super::Steps;
 use super::end::EndPlan;
 use super::stages::Stages;
 use crate::schedule::Departures;
+use crate::sender::still_takes;
 use method::{Count, Leg, Nanos, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::tcp::{Ends, Numbers, Segment, SegmentTemplate, Side};
@@ -46,6 +47,8 @@ pub(super) struct Opener<'a> {
     leg: Leg,
     worst_late: Ticks,
     last_handed: Ticks,
+    /// When the port last took a segment.
+    last_taken: Ticks,
     own: Ticks,
     backend: Ticks,
 }
@@ -69,6 +72,7 @@ impl<'a> Opener<'a> {
             words: Words::default(),
             worst_late: 0,
             last_handed: 0,
+            last_taken: 0,
             own: 0,
             backend: 0,
         }
@@ -103,6 +107,7 @@ impl<'a> Opener<'a> {
             timing.crowded += if behind > BATCH as u64 { BATCH as u64 } else { 0 };
             timing.worst_burst = timing.worst_burst.max(u32::try_from(behind).unwrap_or(u32::MAX));
             if late > self.give_up_late {
+                timing.gave_up = still_takes(self.last_taken, now, self.give_up_late);
                 return Ok(false);
             }
         }
@@ -113,7 +118,10 @@ impl<'a> Opener<'a> {
         let before = self.clock.now();
         let sent = port.transmit(pool, &mut self.burst)?;
         let after = self.clock.now();
-        self.next += (offered - self.burst.len()) as u64;
+        if self.burst.len() < offered {
+            self.next += (offered - self.burst.len()) as u64;
+            self.last_taken = after;
+        }
         self.leg.sent += (sent.accepted + sent.refused) as Count;
         self.leg.refused += sent.refused as Count;
         self.last_handed = after;

@@ -74,7 +74,7 @@ impl Stage {
             None => Stages::new(self.connections()).map_err(|e| TrialError::Tester(e.to_string()))?,
         };
         let opened_in = self.next_tcp_number(phase);
-        let before = self.own_side();
+        let before = self.own_side_now();
         let reports = self.on_tcp_lanes(phase, &stages, opened_in);
         self.stages = Some(stages);
         let reports = reports?;
@@ -84,7 +84,7 @@ impl Stage {
         let mut outcome = add_up(&reports, phase.course, |ticks| Nanos(self.clock.nanos(ticks)));
         let after = self.own_side();
         outcome.host.tester_drops += after.0.saturating_sub(before.0);
-        outcome.host.link_lost = after.1;
+        outcome.host.link_lost = before.1 || after.1;
         (outcome.host.queue_lasts, outcome.host.dut_queue) = self.queues(phase.rate);
         Ok(outcome)
     }

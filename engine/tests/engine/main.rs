@@ -6,6 +6,7 @@ mod device;
 mod direction_ratio;
 mod early;
 mod imix;
+mod incomplete;
 mod judge;
 mod layouts;
 mod native;
