@@ -8,7 +8,7 @@ mod runs;
 pub use gateway::{GatewayArgs, Word};
 pub use guest::{GuestCommand, GuestRun, Guests, Hardware};
 pub use plan::{CellFormat, CheckArgs, PlanArgs, Steps};
-pub use runs::{BisectArgs, CompareArgs, IndexArgs, MergeArgs, SizeArgs, TrendArgs};
+pub use runs::{CompareArgs, MergeArgs, SizeArgs, TrendArgs};
 
 use crate::build_info;
 use crate::did_you_mean;
@@ -153,10 +153,6 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print the series of each value over many runs of a scenario, and where its level changed
     Trend(TrendArgs),
-    /// Find the first revision of a device whose values meet a condition
-    Bisect(BisectArgs),
-    /// Write a SQLite file of the runs in a folder, for questions in SQL
-    Index(IndexArgs),
     /// Measure the tester's own limits
     Calibrate(CalibrateArgs),
     /// Test the tester on devices with exactly known faults and rates
@@ -433,10 +429,7 @@ impl Cli {
             Some(Command::Run(RunArgs { options: RunOptions { changes, turn, folder }, .. })) => {
                 (changes, turn, folder)
             }
-            Some(
-                Command::Calibrate(CalibrateArgs { changes, turn, .. })
-                | Command::Bisect(BisectArgs { changes, turn, .. }),
-            ) => (changes, turn, &mut no_folder),
+            Some(Command::Calibrate(CalibrateArgs { changes, turn, .. })) => (changes, turn, &mut no_folder),
             Some(Command::Check(CheckArgs { changes, .. }) | Command::Plan(PlanArgs { changes, .. })) => {
                 (changes, &mut no_turn, &mut no_folder)
             }
@@ -485,8 +478,6 @@ impl Command {
             Command::Size(_) => "size",
             Command::Compare(_) => "compare",
             Command::Trend(_) => "trend",
-            Command::Bisect(_) => "bisect",
-            Command::Index(_) => "index",
             Command::Calibrate(_) => "calibrate",
             Command::Selftest(_) => "selftest",
             Command::Clean => "clean",
@@ -597,10 +588,8 @@ mod tests {
             ("run", &all[..]),
             ("resume", &["beside", "wait"]),
             ("calibrate", &["set", "full", "scale", "cell", "beside", "wait"]),
-            ("bisect", &["set", "full", "scale", "cell", "beside", "wait"]),
             ("compare", &[]),
             ("trend", &[]),
-            ("index", &[]),
             ("merge", &[]),
             ("selftest", &["beside", "wait"]),
             ("check", &["set", "full", "scale", "cell"]),

@@ -25,11 +25,13 @@ pub enum Exit {
     Incomplete = 6,
     /// An interface of the gateway was deleted or switched off.
     InterfaceLost = 7,
+    /// `compare --bisect`: the values decide nothing about the device, so that `git bisect run` skips the revision.
+    Undecided = 125,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Exit; 8] = [
+    pub const ALL: [Exit; 9] = [
         Exit::Done,
         Exit::Failed,
         Exit::Usage,
@@ -38,6 +40,7 @@ impl Exit {
         Exit::Interrupted,
         Exit::Incomplete,
         Exit::InterfaceLost,
+        Exit::Undecided,
     ];
 
     /// Its name, for scripts and reports.
@@ -51,6 +54,7 @@ impl Exit {
             Exit::Interrupted => "interrupted",
             Exit::Incomplete => "incomplete",
             Exit::InterfaceLost => "interface-lost",
+            Exit::Undecided => "undecided",
         }
     }
 
@@ -65,6 +69,7 @@ impl Exit {
             Exit::Interrupted => "interrupted; `natmeter resume` continues a run that had begun",
             Exit::Incomplete => "a value has no result; `natmeter resume` continues the run",
             Exit::InterfaceLost => "an interface of the gateway was deleted or switched off",
+            Exit::Undecided => "of `compare --bisect`: the values decide nothing; `git bisect run` skips the revision",
         }
     }
 }
@@ -168,8 +173,6 @@ mod tests {
 
     #[test]
     fn codes_stand_in_order() {
-        for (code, exit) in Exit::ALL.into_iter().enumerate() {
-            assert_eq!(exit as usize, code);
-        }
+        assert!(Exit::ALL.into_iter().map(|exit| exit as u8).eq((0..=7).chain([125])));
     }
 }

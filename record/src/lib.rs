@@ -6,12 +6,10 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
-pub mod bisect;
 pub mod compare;
 pub mod enough;
 pub mod folder;
 pub mod import;
-pub mod index;
 pub mod merge;
 pub mod plan;
 pub mod printable;

@@ -2,9 +2,9 @@
 //! takes commands. A command that exceeds its time limit is killed in the guest with its process group.
 
 use super::Kind;
-use super::base64::encoded;
 use crate::host::Output;
 use crate::host::runner::{Kept, Limits, Ran};
+use data_encoding::BASE64;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -154,7 +154,7 @@ fn is_timeout(error: &io::Error) -> bool {
 
 /// One line: time limit in seconds, script, standard input.
 fn request(script: &str, input: &[u8], limit: Duration) -> String {
-    let word = |octets: &[u8]| if octets.is_empty() { "-".to_owned() } else { encoded(octets) };
+    let word = |octets: &[u8]| if octets.is_empty() { "-".to_owned() } else { BASE64.encode(octets) };
     format!("{} {} {}\n", limit.as_secs_f32(), word(script.as_bytes()), word(input))
 }
 

@@ -7,7 +7,6 @@
 //! ([`agent`]); no tested interface carries them.
 
 pub mod agent;
-mod base64;
 pub mod build;
 pub mod cache;
 mod command;

@@ -1,9 +1,8 @@
-//! The command lines of commands over several runs: compare, trend, bisect, index, merge, size.
+//! The command lines of commands over several runs: compare, trend, merge, size.
 
-use super::{Changes, Turn};
 use crate::listing::RUNS;
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Args};
 use record::compare::threshold::Threshold;
 use record::report::sizing::SIZING_FORMATS;
 use record::size::demand::{number_of, share_of};
@@ -16,7 +15,9 @@ use std::path::PathBuf;
   natmeter compare runs/nat44-20261121-090000 --fail-under \"throughput < 3M\"
 
 With --fail-under or --fail-if-slower the exit code is 1 if a value meets a condition, 3 if a
-bound leaves a condition undecided, and 6 if a value is missing or has too few repetitions.")]
+bound leaves a condition undecided, and 6 if a value is missing or has too few repetitions.
+With --bisect they are those of `git bisect run`: 0 good, 1 bad, 125 undecided.")]
+#[command(group(ArgGroup::new("conditions").args(["fail_under", "fail_if_slower"]).multiple(true)))]
 pub struct CompareArgs {
     /// Folders of runs; the first is the reference
     #[arg(required = true, value_name = "RUN")]
@@ -27,6 +28,9 @@ pub struct CompareArgs {
     /// Fail if the whole interval of a difference is worse than this: "5 %"
     #[arg(long, value_name = "PERCENT", value_parser = scenario::quantity::share_ppm)]
     pub fail_if_slower: Option<u32>,
+    /// Exit with the codes of `git bisect run`: 125 if the host decided, an interval contains the limit, or a run is damaged
+    #[arg(long, requires = "conditions")]
+    pub bisect: bool,
 }
 
 /// `natmeter trend DIR`
@@ -39,62 +43,6 @@ pub struct TrendArgs {
     /// Take the runs of the scenario with this name, even if its text changed; default: the only scenario of the folder
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
-}
-
-/// `natmeter index DIR`
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: natmeter index runs && sqlite3 runs/index.sqlite \"SELECT * FROM results\"")]
-pub struct IndexArgs {
-    /// Folder of run folders
-    #[arg(default_value = RUNS)]
-    pub dir: PathBuf,
-    /// SQLite file to write; default: index.sqlite in the folder
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-}
-
-/// `natmeter bisect`
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Example:
-  natmeter bisect --good v6.6 --bad v6.12 --git linux --fail-under \"throughput < 3M\" \\
-      nat44.toml -- ./install-kernel
-
-natmeter calls the command with a revision as its last argument, and in NATMETER_REVISION.
-Exit code 0 means that the revision is installed, 125 that it cannot be tested; any other exit
-code ends the bisection. The same command line continues a bisection that was interrupted.")]
-pub struct BisectArgs {
-    /// Revision whose results are good
-    #[arg(long, value_name = "REV")]
-    pub good: String,
-    /// Later revision whose results are bad
-    #[arg(long, value_name = "REV")]
-    pub bad: String,
-    /// Revisions from good to bad, in order, separated by commas
-    #[arg(long, value_name = "REVS", value_delimiter = ',', conflicts_with = "git", required_unless_present = "git")]
-    pub revisions: Vec<String>,
-    /// Git repository with the revisions: those of `git rev-list --first-parent GOOD..BAD`, if GOOD is one of the first parents
-    #[arg(long, value_name = "DIR")]
-    pub git: Option<PathBuf>,
-    /// A revision is bad if a value meets this condition: "throughput < 3M" (may be repeated)
-    #[arg(long, value_name = "CONDITION", required = true)]
-    pub fail_under: Vec<Threshold>,
-    /// Largest number of runs of a revision, if values are bounds, missing or without interval, or an interval contains a limit
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub tries: u32,
-    /// Folder for steps and runs
-    #[arg(long, value_name = "DIR", default_value = "bisect")]
-    pub folder: PathBuf,
-    /// Scenario file, or the name of an installed scenario
-    pub scenario: PathBuf,
-    /// Options that change the scenario.
-    #[command(flatten)]
-    pub changes: Changes,
-    /// Options about other runs.
-    #[command(flatten)]
-    pub turn: Turn,
-    /// Command that installs a revision, with its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub command: Vec<String>,
 }
 
 /// `natmeter merge INTO RUN RUN …`

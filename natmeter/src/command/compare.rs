@@ -14,6 +14,19 @@ const COLUMNS: usize = 80;
 
 /// `natmeter compare RUN RUN …`.
 pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
+    match checked(args, output) {
+        exit @ Ok(Exit::Done | Exit::Failed) => exit,
+        // `git bisect run` takes every other code up to 127 for a bad revision.
+        _ if args.bisect => Ok(Exit::Undecided),
+        exit => exit,
+    }
+}
+
+/// Prints the comparison, and checks the conditions.
+///
+/// # Errors
+/// The exit code, after printing the error: also if a run is damaged.
+fn checked(args: &CompareArgs, output: Output) -> Result<Exit, Exit> {
     if args.runs.len() < 2 && args.fail_under.is_empty() {
         err("error: a single run cannot be compared: name two or more runs, or give --fail-under CONDITION\n");
         return Err(Exit::Usage);
@@ -32,14 +45,14 @@ pub(super) fn compare_runs(args: &CompareArgs, output: Output) -> Result<Exit, E
     let mut checks = under(args, &runs)?;
     checks.extend(args.fail_if_slower.iter().flat_map(|ppm| slower(&comparison, *ppm)));
     let damaged = runs.iter().map(|run| report::verdict(&run.folder, &run.report.audit.findings));
-    Ok(if damaged.fold(false, |any, exit| any | (exit != Exit::Done)) { Exit::Failed } else { conclude(&checks) })
+    if damaged.fold(false, |any, exit| any | (exit != Exit::Done)) { Err(Exit::Failed) } else { Ok(conclude(&checks)) }
 }
 
 /// Reads a run.
 ///
 /// # Errors
 /// The exit code, after printing the error.
-pub(super) fn read(path: &Path) -> Result<Run, Exit> {
+fn read(path: &Path) -> Result<Run, Exit> {
     super::load::is_run(path)?;
     Run::read(path, tech::ALL).map_err(failed)
 }
@@ -63,11 +76,14 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
                 return Err(Exit::Usage);
             }
             for result in results {
+                let folder = run.folder.display();
+                let check = |exit, sentence| Check { exit, sentence: format!("{sentence} ({folder})") };
+                if args.bisect && threshold.is_near(result) {
+                    checks.push(check(Exit::Incomplete, threshold.near(result)));
+                    continue;
+                }
                 let meets = threshold.judge(result);
-                let exit = exit_of(meets);
-                let in_run =
-                    |sentence: String| Check { exit, sentence: format!("{sentence} ({})", run.folder.display()) };
-                checks.extend(threshold.sentence(meets, result).map(in_run));
+                checks.extend(threshold.sentence(meets, result).map(|sentence| check(exit_of(meets), sentence)));
             }
         }
     }
@@ -75,7 +91,7 @@ fn under(args: &CompareArgs, runs: &[Run]) -> Result<Vec<Check>, Exit> {
 }
 
 /// The exit code for a value that meets a condition, or can meet it.
-pub(super) fn exit_of(meets: Meets) -> Exit {
+fn exit_of(meets: Meets) -> Exit {
     match meets {
         Meets::Yes => Exit::Failed,
         Meets::No => Exit::Done,

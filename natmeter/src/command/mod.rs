@@ -1,7 +1,6 @@
 //! The commands. Each turns its arguments into a library call, and the outcome into an exit code.
 
 mod bed;
-mod bisect;
 mod calibrate;
 mod check;
 mod clean;
@@ -13,7 +12,6 @@ mod gateway;
 mod guest;
 mod guest_run;
 mod import;
-mod index;
 mod list;
 mod load;
 mod man_pages;
@@ -59,8 +57,6 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
         Some(Command::Size(args)) => size::size(&args, output),
         Some(Command::Compare(args)) => compare::compare_runs(&args, output),
         Some(Command::Trend(args)) => trend::trend_of(&args, output),
-        Some(Command::Bisect(args)) => bisect::bisect(&args, output),
-        Some(Command::Index(args)) => index::index_of(&args, output),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args, output),
         Some(Command::Selftest(args)) => selftest::selftest(&args, output),
         Some(Command::Clean) => Ok(clean::clean()),

@@ -73,8 +73,6 @@ fn a_slower_device_is_found_and_fails() {
     let several = natmeter(folder.path(), &["trend"]);
     assert_eq!(several.status.code(), Some(2));
     assert!(String::from_utf8(several.stderr).unwrap().contains("2 different scenarios"));
-    let index = natmeter(folder.path(), &["index"]);
-    assert!(String::from_utf8(index.stdout).unwrap().starts_with("runs/index.sqlite: 3 runs, 3 results, "));
 }
 
 /// A tester that is slower than the device leaves "below 2.8 M" undecided, and decides "below 50 k".
@@ -88,6 +86,8 @@ fn a_bound_is_no_verdict() {
     let under = |condition: &str| compared(&folder, &[run.to_str().unwrap(), "--fail-under", condition]);
     let (code, _, errors) = under("throughput < 2.8M");
     assert!(code == 3 && errors.contains("only a bound"), "{code}: {errors}");
+    let bisect = |condition: &str| compared(&folder, &[run.to_str().unwrap(), "--fail-under", condition, "--bisect"]).0;
+    assert_eq!([bisect("throughput < 2.8M"), bisect("latency > 1 ms")], [125, 125]);
     assert_eq!(under("throughput < 50k").0, 0);
     let (code, _, errors) = under("latency > 1 ms");
     assert!(code == 2 && errors.contains("latency"), "{code}: {errors}");

@@ -1,6 +1,5 @@
 //! Complete, interrupted and resumed runs; and run folders that are old, truncated or edited.
 
-mod bisect;
 mod cells;
 mod compare;
 mod complete;

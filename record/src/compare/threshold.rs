@@ -149,8 +149,14 @@ impl Threshold {
         is_on_both_sides || !result.has_interval()
     }
 
+    /// Returns the sentence about a value near the limit.
+    pub fn near(&self, result: &PointResult) -> String {
+        let value = Threshold::value(result);
+        format!("{value}: its interval contains the limit of `{}`, or it has fewer than five repetitions", self.text)
+    }
+
     /// Returns the value of a result in a sentence.
-    pub fn value(result: &PointResult) -> String {
+    fn value(result: &PointResult) -> String {
         format!("{} is {}", crate::report::place(result), crate::report::in_short(result))
     }
 

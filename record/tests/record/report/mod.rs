@@ -7,7 +7,6 @@ mod compare;
 mod compared_runs;
 mod fixture;
 mod formats;
-mod index;
 mod memory;
 mod model;
 mod openmetrics;
