@@ -4,10 +4,12 @@
 //! Truth: of a stream of R > C frames per second for time T, the device forwards C × T frames, plus the frames that the
 //! queue holds.
 
+mod clock;
 mod device;
 mod tcp;
 mod timing;
 
+pub use clock::{Clocked, Largest, Waits};
 pub use device::ControlTruth;
 
 use crate::random::SplitMix;

@@ -175,6 +175,15 @@ impl TrialSpec {
             },
         }
     }
+    /// Returns the rate at which it opens its connections; none if it has none, or uses those of an earlier trial.
+    pub fn opened_at(&self) -> Option<Rate> {
+        match self.kind {
+            PhaseKind::Establish => Some(self.rate),
+            PhaseKind::Established if !self.keep_table => Some(self.phase1_rate.unwrap_or(self.rate)),
+            PhaseKind::Established | PhaseKind::Stateless => None,
+        }
+    }
+
     /// Returns the rate of one direction: Left to Right if `forward`.
     pub fn pace_of(&self, forward: bool) -> Pace {
         self.direction.pace(forward, self.rate)

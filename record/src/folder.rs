@@ -16,7 +16,7 @@
 //! | `null.jsonl` | [`NullDevice`] lines, one a measurement of the null device; absent for devices without one |
 
 use crate::plan::{Measurement, Plan};
-use method::{Count, DirectionRatio, Rate, SearchResult, TrialRecord};
+use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
 use procedure::is_of_phase1;
 use procedure::metric::{is_establishment, is_throughput};
 use scenario::axis::AxisValues;
@@ -464,6 +464,22 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Returns the result of a measurement, with nothing that was seen beside its search.
+    pub fn new(measurement: Measurement, direction: Direction, result: SearchResult) -> Outcome {
+        Outcome {
+            measurement,
+            directions: direction.count() as u32,
+            direction_ratio: direction.ratio(),
+            shares_core: false,
+            attempt: None,
+            visit: None,
+            figures: Figures::new(),
+            after_s: None,
+            cost: None,
+            result,
+        }
+    }
+
     /// Returns the key under which its trials are filed. `is_filed` says whether there are trials under a key.
     pub fn filed_under(&self, is_filed: impl Fn(&str) -> bool) -> String {
         self.measurement.attempt_key(self.attempt.unwrap_or_else(|| self.measurement.last_attempt(is_filed)))

@@ -71,16 +71,19 @@ impl Earlier {
     }
 }
 
-/// The measurements of a run with a result and a prediction, each with the time of its trials as a multiple of that.
+/// The measurements of a run with a result, each with the time of its trials as a multiple of its prediction. The prediction is that
+/// of this natmeter, because another one may have predicted otherwise.
 fn multiples(record: &Record) -> Vec<(&Measurement, f64)> {
     let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
     for trial in &record.trials {
         let sum = taken.entry(without_attempt(&trial.measurement)).or_default();
         *sum = sum.saturating_add(trial.outcome.wall.0);
     }
+    let plan = super::plan(&record.header.scenario);
+    let predicted: BTreeMap<String, u64> = plan.measurements.iter().map(|m| (m.key(), m.predicted.0)).collect();
     let multiple = |m: &Measurement| {
-        let taken = *taken.get(m.key().as_str())? as f64;
-        (m.predicted.0 > 0 && taken > 0.0).then(|| taken / m.predicted.0 as f64)
+        let (taken, predicted) = (*taken.get(m.key().as_str())?, *predicted.get(&m.key())?);
+        (predicted > 0 && taken > 0).then(|| taken as f64 / predicted as f64)
     };
     standing(&record.outcomes).filter_map(|o| Some((&o.measurement, multiple(&o.measurement)?))).collect()
 }

@@ -1,19 +1,23 @@
-//! Points whose tables do not fit into the memory of this machine.
+//! Predicted memory, and points whose tables do not fit into the memory of this machine.
 
-use super::{dns, dut_memory, tester_memory};
+use super::searches::Searches;
+use crate::rig::{embedded, kernel, ports};
+use method::Count;
+use method::simulated::Largest;
 use record::plan::Plan;
 use scenario::quantity::show_bytes;
-use scenario::{Point, Scenario};
+use scenario::{Dut, Link, Plays, Point, Scenario};
 
 /// Says why a plan cannot be carried out on a machine with so much memory, in octets: which points need more.
 pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
-    let mut points: Vec<(&Point, u64)> = Vec::new();
+    let mut searches = Searches::assumed(scenario);
+    let mut points: Vec<&Point> = Vec::new();
     for m in &plan.measurements {
-        if points.iter().all(|(known, _)| *known != &m.point) {
-            let needed = of_point(scenario, &m.point);
-            points.push((&m.point, needed));
-        }
+        searches.time(m);
+        points.extend((!points.contains(&&m.point)).then_some(&m.point));
     }
+    let needed = |point: &&Point| of_tester(scenario, point, searches.largest(point)) + of_device(scenario, point);
+    let mut points: Vec<(&Point, u64)> = points.iter().map(|point| (*point, needed(point))).collect();
     points.retain(|(_, needed)| *needed > memory);
     let (point, most) = points.iter().max_by_key(|(_, needed)| *needed)?;
     let others = match points.len() - 1 {
@@ -31,11 +35,72 @@ pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
     ))
 }
 
-/// Octets of tester and device at a point, as far as they are of this machine.
-fn of_point(scenario: &Scenario, point: &Point) -> u64 {
+/// Bytes of the tester at a point whose largest trial is this one: the Responder's store (8 B a connection), the bitmaps of sequence
+/// numbers that tell a duplicate (a bit a frame) or the times of queries (4 B each), time stamps (16 B a frame), and the frame pools.
+pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) -> u64 {
+    let scenario = &*point.of(scenario);
+    if matches!(scenario.duts[point.dut], Dut::Simulated(_)) {
+        return 0;
+    }
+    let subscribers = u64::from(scenario.traffic.flows.subscribers);
+    // Each has an IPv6 address.
+    let rows = if subscribers > 1 { 16 * subscribers } else { 0 };
+    // TCP connections have a stage each, of 8 B.
+    let each = if scenario.has_tcp() { 16 } else { 8 };
+    let frames = largest.frames.max(point.connections).div_ceil(8);
+    let queries = if scenario.sends_queries() { 4 * largest.frames } else { 0 };
+    each * point.connections + frames + queries + 16 * largest.stamps + rows + pools(scenario, point)
+}
+
+/// Bytes of the device at a point, as far as they are of this machine.
+pub(super) fn of_device(scenario: &Scenario, point: &Point) -> u64 {
     let scenario = &*point.of(scenario);
     let dut = &scenario.duts[point.dut];
-    tester_memory(scenario, point) + dut_memory(dut, point.connections) + dns::of_programs(scenario, dut)
+    of_tables(dut, point.connections) + of_programs(scenario, dut)
+}
+
+/// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each
+/// other's pools.
+fn pools(scenario: &Scenario, point: &Point) -> u64 {
+    let slot = match scenario.link {
+        Link::Veth { .. } | Link::Ports => 2048,
+        // Headroom, and whole cache lines.
+        Link::InProcess { .. } | Link::Tap => 64 + (scenario.traffic.frame_size as u64).next_multiple_of(64),
+    };
+    let (pools, frames) = match scenario.link {
+        Link::InProcess { depth } => {
+            let frames = embedded::pool_frames(depth, point.cores as usize);
+            (u64::from(scenario.tester.workers + point.cores), frames as u64)
+        }
+        Link::Veth { .. } | Link::Tap => (1, kernel::FRAMES as u64),
+        Link::Ports => (scenario.tester.workers.into(), ports::FRAMES as u64),
+    };
+    pools * frames * slot + 8 * pools * (pools - 1) * frames
+}
+
+/// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B in total. An entry of
+/// the kernel takes 385 B, and a bucket 8 B, as measured; the default is one bucket for each entry.
+fn of_tables(dut: &Dut, connections: Count) -> u64 {
+    match dut {
+        Dut::Gateway { plays, technology, .. } => {
+            let each = if technology.overhead() > 0 { 96 } else { 64 };
+            let loaded = if *plays == Plays::Ce { 0 } else { technology.table_octets() };
+            each * dut.table_size().unwrap_or(0) + loaded
+        }
+        Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
+        // The memory of a box is not this machine's.
+        Dut::Kernel { nat44: None, .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => 0,
+    }
+}
+
+/// Bytes of the programs of a bed: a name of the zone takes about 200 bytes, in the server and in the cache of a DNS64 server.
+fn of_programs(scenario: &Scenario, dut: &Dut) -> u64 {
+    let names = u64::from(scenario.procedures.dns.names);
+    match dut {
+        Dut::Resolver => 500 * names,
+        Dut::Kernel { .. } | Dut::External { .. } if scenario.sends_queries() => 250 * names,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +120,31 @@ mod tests {
             said.contains("100000000 connections") && said.contains("1.0 GiB") && said.contains("1 other point"),
             "{said}"
         );
+    }
+
+    const KERNEL: &str = include_str!("../../../scenarios/kernel-nat44.toml");
+
+    fn plan_of(text: &str) -> Plan {
+        crate::forecast::plan(&parse("test.toml", text, &Options::default(), tech::ALL).unwrap().scenario)
+    }
+
+    /// Each worker has a pool, and rings on which the others return frames.
+    #[test]
+    fn every_worker_of_the_tester_takes_memory() {
+        let quickstart = include_str!("../../../scenarios/quickstart.toml");
+        let text = quickstart.replace("[link.in-process]", "[link.in-process]\ndepth = 512");
+        let memory = |n: u64| plan_of(&format!("{text}\n[tester]\nworkers = {n}\n")).tester_memory;
+        let pool = 4096 * 128;
+        let [one, two, four] = [1, 2, 4].map(memory);
+        // More frames are offered, too.
+        assert!(two > one + pool && four - two > 2 * (two - one), "{one} {two} {four}");
+    }
+
+    #[test]
+    fn memory_is_that_of_the_largest_point() {
+        let plan = plan_of(KERNEL);
+        // 385 B a connection and 8 B a bucket, one bucket a connection.
+        assert_eq!(plan.dut_memory, 200_000 * (385 + 8));
+        assert!(plan.tester_memory > 8 * 200_000);
     }
 }

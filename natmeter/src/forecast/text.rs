@@ -1,6 +1,7 @@
 //! The plan as text for people: measurements, predicted time and memory, and the assumed rates.
 
-use super::{Expected, SLOWER, expected, guess, has_null_device, of_boxes, saved};
+use super::set_up::has_null_device;
+use super::{Expected, SLOWER, expected, guess, of_boxes, saved};
 use Side::{Left, Right};
 use method::Nanos;
 use record::plan::{INVALID_FLOOR, INVALID_TIMES_PREDICTED, Measurement, Plan};

@@ -24,7 +24,7 @@ pub mod ports;
 mod profile;
 mod protocols;
 pub mod silence;
-mod simulated;
+pub(crate) mod simulated;
 pub mod technology;
 mod uncleared;
 pub mod wires;

@@ -5,7 +5,7 @@ use method::{Nanos, Rate, Ratio};
 use scenario::Simulated;
 
 /// Returns the device of these keys; rates in bits per second are those of frames of `frame` octets.
-pub(super) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
+pub(crate) fn device(keys: &Simulated, frame: usize) -> SimulatedDut {
     let rate = |rate: scenario::quantity::WrittenRate| Rate(rate.frames_per_second(frame));
     let share = |ppm: u32| Ratio::from_ppm(ppm.into());
     let capacity = rate(keys.capacity);

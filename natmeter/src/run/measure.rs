@@ -86,19 +86,7 @@ impl Searcher<'_> {
         };
         let mut trials = Replay::new(recorded, record)?;
         let result = search.run(&mut trials, &mut watch)?;
-        let direction = search.direction();
-        Ok(Outcome {
-            measurement: m.clone(),
-            directions: direction.count() as u32,
-            direction_ratio: direction.ratio(),
-            shares_core,
-            attempt: None,
-            visit: None,
-            figures,
-            after_s: None,
-            cost: None,
-            result,
-        })
+        Ok(Outcome { shares_core, figures, ..Outcome::new(m.clone(), search.direction(), result) })
     }
 }
 

@@ -3,6 +3,7 @@
 mod bias;
 mod capacity;
 mod churn;
+mod clock;
 mod cost;
 mod device;
 mod direction_ratio;

@@ -1,0 +1,174 @@
+//! The searches of a plan with simulated devices, on a simulated clock. What a search needs of earlier ones, it gets from them. Equal
+//! searches are carried out once.
+
+use super::rates::{Guess, guess};
+use crate::rig::simulated;
+use method::simulated::{Clocked, ControlTruth, Largest, SimulatedDut, Truth, Waits};
+use method::{Count, Nanos, Rate, Ratio, TrialError, TrialSpec, Trials};
+use procedure::metric::{Unit, by_key};
+use record::folder::{Calibration, Ceiling, Outcome};
+use record::plan::Measurement;
+use record::search::{Search, known_before};
+use scenario::{Dut, Point, Scenario};
+use std::collections::{BTreeMap, HashMap};
+
+/// Maximum prediction of one month, so that sums over a plan cannot overflow.
+pub(super) const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
+
+/// The searches of a scenario, at the rates that a function returns.
+pub(super) struct Searches<'a, R> {
+    scenario: &'a Scenario,
+    rates: R,
+    /// Results so far. Of equal ones of a value, there is one.
+    known: Vec<Outcome>,
+    /// Searches so far, by point and metric.
+    done: HashMap<(Point, String), Vec<Done>>,
+    largest: HashMap<Point, Largest>,
+}
+
+struct Done {
+    /// The results that it used.
+    used: Vec<Outcome>,
+    time: Nanos,
+}
+
+impl<'a> Searches<'a, fn(&Scenario, &Dut) -> Guess> {
+    /// Returns those at the assumed rates.
+    pub(super) fn assumed(scenario: &'a Scenario) -> Self {
+        Searches::new(scenario, guess)
+    }
+}
+
+impl<'a, R: Fn(&Scenario, &Dut) -> Guess> Searches<'a, R> {
+    pub(super) fn new(scenario: &'a Scenario, rates: R) -> Self {
+        Searches { scenario, rates, known: Vec::new(), done: HashMap::new(), largest: HashMap::new() }
+    }
+
+    /// Returns the time of the search of a measurement. The measurements come in the order of the plan.
+    pub(super) fn time(&mut self, m: &Measurement) -> Nanos {
+        let used = known_before(m, self.scenario, None, &self.known, &BTreeMap::new());
+        let value = (m.point.clone(), m.metric.clone());
+        let done = self.done.entry(value).or_default();
+        if let Some(done) = done.iter().find(|done| done.used == used) {
+            return done.time;
+        }
+        let here = m.point.of(self.scenario);
+        let (dut, guess) = (&here.duts[m.point.dut], (self.rates)(&here, &here.duts[m.point.dut]));
+        let before = |spec: &TrialSpec, alone: Nanos| before(&here, dut, spec, alone);
+        let mut trials = Clocked::new(device(&here, m, &guess), waits(&here), before, LONGEST);
+        // As in a run, but the noise of all repetitions and points is the same.
+        trials.begin(&m.metric, 0);
+        let outcome = carried_out(m, self.scenario, &calibration(&here, &m.point, guess.top), &used, &mut trials);
+        let largest = self.largest.entry(m.point.clone()).or_default();
+        *largest = largest.max(trials.largest());
+        let time = trials.elapsed();
+        done.push(Done { used, time });
+        if let Ok(outcome) = outcome {
+            self.learn(outcome);
+        }
+        time
+    }
+
+    /// Returns the largest trial at a point so far.
+    pub(super) fn largest(&self, point: &Point) -> Largest {
+        self.largest.get(point).copied().unwrap_or_default()
+    }
+
+    fn learn(&mut self, outcome: Outcome) {
+        let is_same = |known: &Outcome| {
+            known.measurement.is_of_the_value_of(&outcome.measurement) && known.result == outcome.result
+        };
+        if !self.known.iter().any(is_same) {
+            self.known.push(outcome);
+        }
+    }
+}
+
+/// Carries out a search. Its result comes without its steps, which no other search needs.
+fn carried_out(
+    m: &Measurement,
+    scenario: &Scenario,
+    calibration: &Calibration,
+    used: &[Outcome],
+    trials: &mut impl Trials,
+) -> Result<Outcome, TrialError> {
+    // Its predicted time limits the invalid trials of a search.
+    let m = Measurement { predicted: LONGEST, ..m.clone() };
+    let search = Search::new(&m, scenario, calibration, used)?;
+    let mut result = search.run(trials, &mut |_| ())?;
+    result.trace.clear();
+    Ok(Outcome::new(m.clone(), search.direction(), result))
+}
+
+/// A tester that does 90 % of its ceiling, with the ceiling that makes a search begin at this rate.
+fn calibration(here: &Scenario, point: &Point, top: Rate) -> Calibration {
+    let ceiling = Rate(top.0.saturating_mul(10).div_ceil(9));
+    let ceiling = Ceiling {
+        connections: point.connections,
+        axes: point.axes.clone(),
+        frame: here.own_frame(),
+        frames: ceiling,
+        set_up: Some(ceiling),
+        ..Ceiling::default()
+    };
+    Calibration { ceilings: vec![ceiling], ..Calibration::default() }
+}
+
+fn waits(here: &Scenario) -> Waits {
+    let measure = &here.measure;
+    Waits {
+        start_delay: measure.start_delay,
+        drain: measure.drain,
+        phase1_drain: measure.phase1_drain,
+        settle: measure.settle,
+    }
+}
+
+/// Time to start a DNS server anew, or to empty its cache.
+const CLEAR: Nanos = Nanos::from_millis(300);
+
+/// What a device needs before a trial that takes so long without it.
+fn before(here: &Scenario, dut: &Dut, spec: &TrialSpec, alone: Nanos) -> Nanos {
+    match spec.opened_at() {
+        _ if spec.options.queries.is_some() => CLEAR,
+        Some(_) => here.mean_wait(dut, spec.connections, alone),
+        None => Nanos(0),
+    }
+}
+
+/// Assumed frames that a device can buffer, and with few connections a part of these: 1/10.
+const QUEUE: u64 = 1_000;
+const QUEUE_PART: u64 = 10;
+/// Assumed time of a command that empties a table.
+const COMMAND: Nanos = Nanos::from_millis(50);
+/// By so much the rates of a device vary from trial to trial: a search that begins at the bounds of an earlier one needs more
+/// trials than these two.
+const JITTER: Ratio = Ratio::from_ppm(10_000);
+
+/// The simulated device: that of the scenario, or one with these rates.
+fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
+    let dut = &here.duts[m.point.dut];
+    if let Dut::Simulated(keys) = dut {
+        return simulated::device(keys, here.widest_frame());
+    }
+    let n = m.point.connections;
+    // A search for the capacity of a table finds a full one somewhere below its upper end.
+    let fills_table = by_key(&m.metric).is_some_and(|metric| metric.unit == Unit::Connections);
+    let truth = Truth {
+        table_size: entries(dut).unwrap_or(if fills_table { n / 2 } else { u64::MAX }),
+        jitter: JITTER,
+        queue: if n == 0 { QUEUE } else { QUEUE.min(n / QUEUE_PART) },
+        control: ControlTruth { tear_down_empty: COMMAND, ..ControlTruth::default() },
+        ..Truth::new(guess.forward, guess.set_up)
+    };
+    SimulatedDut::new(truth, 0)
+}
+
+/// The size of the table, where the scenario says it.
+fn entries(dut: &Dut) -> Option<Count> {
+    match dut {
+        Dut::External { keys, .. } => keys.table,
+        Dut::Kernel { nat44, .. } => nat44.as_ref().and_then(|nat44| nat44.table),
+        _ => dut.table_size(),
+    }
+}

@@ -1,0 +1,55 @@
+//! Predicted time between searches: to set devices up, to measure the null device, and to find the cost of a frame.
+
+use super::rates::guess;
+use crate::rig::null;
+use method::{Count, Nanos, Rate};
+use record::plan::Plan;
+use scenario::{Dut, Link, Point, Scenario};
+
+/// Assumed time to set a device up at a point, without the null device: threads and tables of the embedded gateway; namespaces, rules and cables of a
+/// kernel device.
+pub(super) fn change(dut: &Dut, connections: Count) -> Nanos {
+    match dut {
+        Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } => Nanos::from_secs(2),
+        Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
+    }
+}
+
+/// Threads start, drain and pause around each window.
+const AROUND_WINDOW: u64 = 10_000_000;
+/// Setting up and removing the cable of a kernel device, and measuring it.
+const CABLE: u64 = 700_000_000;
+
+/// One measurement of the null device.
+pub(super) fn null(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        _ if scenario.sends_queries() || !null::is_plain(scenario) => 0,
+        (Dut::Gateway { .. }, Link::InProcess { .. }) => {
+            null::WINDOWS as u64 * window + null::FILLS as u64 * fill(point, guess(scenario, dut).top)
+        }
+        (Dut::Kernel { .. }, Link::Veth { .. }) => CABLE,
+        _ => 0,
+    }
+}
+
+/// Whether the null device is measured at a point of the plan.
+pub(super) fn has_null_device(scenario: &Scenario, plan: &Plan) -> bool {
+    plan.measurements.iter().any(|m| null(&m.point.of(scenario), &m.point) > 0)
+}
+
+/// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
+pub(super) fn cost(scenario: &Scenario, point: &Point) -> u64 {
+    let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
+    match (dut, &scenario.link) {
+        (Dut::Gateway { .. }, Link::InProcess { .. }) if null::is_plain(scenario) => {
+            (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
+        }
+        _ => 0,
+    }
+}
+
+/// A phase 1 without the waits of a trial.
+fn fill(point: &Point, rate: Rate) -> u64 {
+    if point.connections == 0 { 0 } else { rate.time_for(point.connections).0.saturating_add(AROUND_WINDOW) }
+}
