@@ -138,16 +138,16 @@ pub const fn name() -> Simple<String> {
     fn parse(value: &Value) -> Parsed<String> {
         let name = text_of(value)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with('.') {
-            let instead = "write 1 to 64 letters, digits, `-`, `_` and `.`, without `.` in front";
+        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with(['.', '-']) {
+            let instead = "write 1 to 64 letters, digits, `-`, `_` and `.`, without `.` or `-` in front";
             return Err(Wrong::new("this is not allowed in the name of a folder", instead));
         }
         Ok(name)
     }
     own(
         parse,
-        "string of 1 to 64 letters, digits, `-`, `_`, `.`; not with `.` in front",
-        || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$" }),
+        "string of 1 to 64 letters, digits, `-`, `_`, `.`; not with `.` or `-` in front",
+        || json!({ "type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$" }),
     )
 }
 

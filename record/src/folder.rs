@@ -176,6 +176,12 @@ pub(crate) fn version_in_words(version: &str, commit: Option<&str>) -> String {
     commit.map_or_else(|| version.to_owned(), |commit| format!("{version} (commit {commit})"))
 }
 
+/// The natmeter that wrote a folder which this one does not know. Builds of one version may write different folders.
+pub(crate) fn writer_in_words(version: &str, commit: Option<&str>) -> String {
+    let later = if version == env!("CARGO_PKG_VERSION") { "a later build of " } else { "" };
+    format!("{later}natmeter {}", version_in_words(version, commit))
+}
+
 /// The commit of a build. Earlier versions did not record it, and a build outside a repository has none.
 pub(crate) fn commit_of(build: &str) -> Option<&str> {
     build.split(", ").find_map(|part| part.strip_prefix("commit ")).filter(|commit| *commit != "unknown")

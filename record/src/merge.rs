@@ -7,7 +7,7 @@
 mod join;
 
 use crate::audit::{Audit, Finding, audit};
-use crate::folder::{Facts, RECORD};
+use crate::folder::{Facts, RECORD, writer_in_words};
 use crate::read::{Record, RecordError, scenario_text};
 use crate::store::{self, Dir, StoreError, dir};
 use rustix::fs::{FileType, Mode, fchmod};
@@ -98,8 +98,9 @@ pub(crate) fn parts(folder: &Dir, text: &[u8]) -> Result<Vec<Dir>, String> {
     let merge: Merge = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
     if merge.record > RECORD {
         return Err(format!(
-            "{MERGE}: version {} of the run folder is unknown; use natmeter {}",
-            merge.record, merge.version
+            "{MERGE}: version {} of the run folder is unknown; use {}",
+            merge.record,
+            writer_in_words(&merge.version, None)
         ));
     }
     if merge.parts.is_empty() || !merge.parts.iter().all(|name| is_part(name)) {
@@ -234,7 +235,8 @@ pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit)
     let dir = Dir::open(folder)?;
     let merge: Merge = dir.document(MERGE)?.ok_or_else(|| not_a_run(folder.to_path_buf(), MERGE))?;
     if merge.record > RECORD {
-        return Err(RecordError::Later { path: dir.path_of(MERGE), found: merge.record, natmeter: merge.version });
+        let natmeter = writer_in_words(&merge.version, None);
+        return Err(RecordError::Later { path: dir.path_of(MERGE), found: merge.record, natmeter });
     }
     let (all, mut parts) = (dir.folder(PARTS)?, Vec::new());
     for name in merge.parts {

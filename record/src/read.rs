@@ -9,7 +9,7 @@ mod version1;
 
 use crate::folder::{
     Calibration, CommandLine, Facts, Header, NullDevice, Outcome, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
-    default_ranges, version_in_words,
+    default_ranges, writer_in_words,
 };
 use crate::plan::Plan;
 use crate::store::{self, Dir, StoreError, Torn};
@@ -27,7 +27,7 @@ pub enum RecordError {
     /// A later version of natmeter has written it.
     #[error(
         "{}: version {found} of the run folder is unknown, this natmeter reads versions 1 to {RECORD}; \
-         use natmeter {natmeter}, which wrote it, or a later one",
+         use {natmeter}, which wrote it, or a later one",
         .path.display()
     )]
     Later {
@@ -35,7 +35,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Version of the folder.
         found: u32,
-        /// Version and commit of the natmeter that wrote it.
+        /// The natmeter that wrote it, in words.
         natmeter: String,
     },
     /// Its scenario is not valid.
@@ -171,7 +171,7 @@ pub(crate) fn header_below(folder: &Dir, technologies: Technologies) -> Result<H
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;
     if versions.record > RECORD {
-        let natmeter = version_in_words(&versions.version, versions.commit.as_deref());
+        let natmeter = writer_in_words(&versions.version, versions.commit.as_deref());
         return Err(RecordError::Later { path: folder.path_of(store::HEADER), found: versions.record, natmeter });
     }
     let stored: Stored = folder.document(store::HEADER)?.ok_or_else(missing)?;

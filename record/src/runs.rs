@@ -1,7 +1,7 @@
 //! The runs of a folder as a list: headers and numbers of results, without their trials. The list does not follow symbolic
 //! links, and it names damaged runs with the reason.
 
-use crate::folder::{RECORD, RECORD_WITHOUT_VERSION};
+use crate::folder::{RECORD, RECORD_WITHOUT_VERSION, writer_in_words};
 use crate::merge::{self, MERGE};
 use crate::printable::printable;
 use crate::store::dir::{LINES_AT_MOST, kind};
@@ -364,11 +364,8 @@ fn brief(run: &Dir) -> Result<Brief, String> {
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| format!("{HEADER}, line {}: {error}; restore it from a copy", error.line()))?;
     if header.record > RECORD {
-        let natmeter = header.version;
-        return Err(format!(
-            "{HEADER}: version {} of the run folder is unknown; use natmeter {natmeter}",
-            header.record
-        ));
+        let natmeter = writer_in_words(&header.version, None);
+        return Err(format!("{HEADER}: version {} of the run folder is unknown; use {natmeter}", header.record));
     }
     let words: BTreeMap<String, String> =
         header.scenario.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect();

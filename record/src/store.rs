@@ -43,6 +43,8 @@ pub const RESULTS: &str = "results.jsonl";
 pub const NULLS: &str = "null.jsonl";
 /// The report as a page.
 pub const PAGE: &str = "report.html";
+/// The folder of the captures, if there are any.
+pub const CAPTURES: &str = "captures";
 
 /// Every file that natmeter writes into the folder of a run.
 const ALL_FILES: [&str; 12] =
@@ -53,7 +55,7 @@ const ALL_FILES: [&str; 12] =
 pub enum StoreError {
     /// The name is not one folder below the parent.
     #[error(
-        "`{0}` cannot be part of a folder's name: use letters, digits, `-`, `_` and `.`, and do not begin with `.`"
+        "`{0}` cannot be part of a folder's name: use letters, digits, `-`, `_` and `.`, and do not begin with `.` or `-`"
     )]
     Name(String),
     /// Something that is not a run folder was opened.
@@ -242,7 +244,7 @@ impl RunFolder {
         header: &impl Serialize,
     ) -> Result<RunFolder, StoreError> {
         if name.is_empty()
-            || name.starts_with('.')
+            || name.starts_with(['.', '-'])
             || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
             return Err(StoreError::Name(name.to_owned()));
@@ -270,6 +272,9 @@ impl RunFolder {
         let dir = Dir::of_run(path)?;
         dir.see_that_files_are_regular()?;
         ALL_FILES.iter().try_for_each(|name| dir.regular(dir::draft_of(name.as_ref())).map(drop))?;
+        if dir.has(CAPTURES) {
+            dir.folder(CAPTURES)?;
+        }
         if !dir.has(HEADER) {
             return Err(StoreError::NotARun { path: path.to_path_buf(), missing: HEADER });
         }

@@ -4,7 +4,7 @@
 use port::middleware::capture::{Captured, Pages, Scope};
 use port::middleware::{Capture, Impair, Impairment};
 use port::{Clock, Port};
-use record::store::{Dir, StoreError};
+use record::store::{CAPTURES, Dir, StoreError};
 use scenario::Scenario;
 use std::fmt::Display;
 use std::fs::File;
@@ -15,9 +15,6 @@ use wire::pcap;
 const HELD_PER_SECOND: u64 = 5_000_000;
 /// First octet that may be corrupted: a frame with a corrupted Ethernet header would count as foreign.
 const BEHIND_ETHERNET: usize = 14;
-
-/// The folder of the captures in a run folder.
-const CAPTURES: &str = "captures";
 
 /// Wraps the ports of a rig.
 pub struct Wires {

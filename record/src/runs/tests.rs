@@ -85,7 +85,7 @@ fn damaged_runs_are_named_with_the_reason() {
         why("b")
     );
     assert_eq!(why("c"), "results.jsonl, line 2: it names no measurement; restore the file from a copy");
-    assert_eq!(why("d"), "run.json: version 99 of the run folder is unknown; use natmeter 0.1.0");
+    assert_eq!(why("d"), "run.json: version 99 of the run folder is unknown; use a later build of natmeter 0.1.0");
     assert_eq!(why("e"), "trials.jsonl is not a regular file; replace it by the file itself");
     assert!(all.iter().all(|listed| listed.state() == State::Damaged));
 }

@@ -167,5 +167,8 @@ fn a_refusal_to_resume_names_the_commit() {
 
     replace(HEADER, "\"record\": 2", "\"record\": 99");
     let later = read(&path).unwrap_err();
-    assert!(later.contains("use natmeter 0.1.0 (commit ba9876543210), which wrote it, or a later one"), "{later}");
+    assert!(
+        later.contains("use a later build of natmeter 0.1.0 (commit ba9876543210), which wrote it, or a later one"),
+        "{later}"
+    );
 }
