@@ -1,5 +1,5 @@
 //! The page in a browser: no error on its console, no serious fault found by axe-core, no sideways scrolling of the page on a
-//! screen of 390 pixels, few pages on paper. `release/check` has the step that runs these tests.
+//! screen of 390 pixels, few pages on paper. `./check report-page` runs these tests.
 
 use super::page::fully_observed;
 use super::{examples, report};
@@ -59,7 +59,7 @@ fn pages() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-#[ignore = "needs Chromium: release/check/38-report-page"]
+#[ignore = "needs Chromium: run by ./check report-page"]
 fn a_browser_shows_the_page_without_complaint() {
     let folder = folder();
     for (name, page) in pages() {
@@ -74,7 +74,7 @@ fn a_browser_shows_the_page_without_complaint() {
 
 /// Figures in pairs and tables in columns fill the pages.
 #[test]
-#[ignore = "needs Chromium: release/check/38-report-page"]
+#[ignore = "needs Chromium: run by ./check report-page"]
 fn paper_has_few_pages() {
     let folder = folder();
     for ((name, page), most) in pages().into_iter().zip([7, 12]) {
@@ -106,7 +106,7 @@ addEventListener("load", async () => {
 </script></body>"#;
 
 #[test]
-#[ignore = "needs Chromium and axe-core: release/check/38-report-page"]
+#[ignore = "needs Chromium and axe-core: run by ./check report-page"]
 fn axe_finds_no_serious_fault_in_light_and_dark_on_a_small_screen() {
     let axe = axe();
     let folder = folder();
@@ -124,7 +124,7 @@ fn axe_finds_no_serious_fault_in_light_and_dark_on_a_small_screen() {
 
 /// A fault that is put into a page is found.
 #[test]
-#[ignore = "needs Chromium and axe-core: release/check/38-report-page"]
+#[ignore = "needs Chromium and axe-core: run by ./check report-page"]
 fn axe_finds_a_fault_that_is_there() {
     let axe = axe();
     let folder = folder();
