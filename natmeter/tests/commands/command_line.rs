@@ -1,27 +1,19 @@
 //! The binary as users and scripts call it: exit codes, stdout, stderr, colours.
 
+use crate::program::{self, NATMETER, stderr, stdout, top};
 use crate::the_machine;
 use std::io::BufRead;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn command(arguments: &[&str]) -> Command {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-    command.args(arguments).current_dir(root).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
+    let mut command = program::command(&top(), arguments);
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("COLUMNS", "100");
     command
 }
 
 fn natmeter(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 #[test]
@@ -454,7 +446,7 @@ fn a_measurement_is_not_disturbed() {
 
     let scenario = dir.path().join("simulated.toml");
     std::fs::write(&scenario, "name = \"simulated\"\n[dut.simulated]\n[sweep]\nconnections = [\"10k\"]\n").unwrap();
-    let mut waiting = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+    let mut waiting = Command::new(NATMETER)
         .args(["calibrate", "--wait", scenario.to_str().unwrap()])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::piped())
@@ -481,7 +473,7 @@ fn ctrl_c_ends_a_wait() {
     {
         // Whatever started this test may ignore the signal.
         let mut waiting = Command::new("env")
-            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_natmeter")])
+            .args(["--default-signal=INT", NATMETER])
             .args(arguments)
             .arg("--wait")
             .stderr(std::process::Stdio::piped())
@@ -544,7 +536,7 @@ fn two_signals_at_once_count_as_one() {
     use rustix::process::{Pid, Signal, kill_process};
     let _one_at_a_time = the_machine();
     let dir = tempfile::tempdir().unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+    let child = Command::new(NATMETER)
         .args(["run", "--beside", "-q", "--runs", dir.path().to_str().unwrap()])
         .stderr(std::process::Stdio::piped())
         .spawn()

@@ -6,6 +6,9 @@ mod command_line;
 mod garbage;
 mod live;
 mod pages;
+#[path = "../common/program.rs"]
+#[allow(dead_code, reason = "the other test programs use more of it")]
+mod program;
 mod server;
 mod terminal;
 mod token;

@@ -1,5 +1,6 @@
 //! The pages, and what lies outside the folder.
 
+use crate::program::{natmeter, stderr, top};
 use crate::server::{Server, copy, two_runs};
 use record::report::KNOWN;
 use record::store::{HEADER, TRIALS};
@@ -197,9 +198,8 @@ fn other_methods_hosts_and_sizes_are_refused() {
 fn wrong_arguments_are_explained() {
     let runs = two_runs();
     let serve = |arguments: &[&str]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_natmeter"));
-        let output = command.arg("serve").args(arguments).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let output = natmeter(&top(), &[&["serve"], arguments].concat());
+        (output.status.code(), stderr(&output))
     };
     let run = runs.path().join("simulated");
     let (code, said) = serve(&[run.to_str().unwrap()]);

@@ -1,10 +1,11 @@
 //! A server in a process of its own over a folder of recorded runs, and a client that sends octets as they are.
 
+use crate::program;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Timeout of the client, long enough for a busy machine.
@@ -48,8 +49,8 @@ impl Server {
 
     /// Starts a server with these options.
     pub(crate) fn with(runs: &Path, options: &[&str]) -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-        command.args(["serve", "--json", "--quiet"]).arg(runs).args(options);
+        let mut command = program::command(runs, &["serve", "--json", "--quiet"]);
+        command.arg(runs).args(options);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

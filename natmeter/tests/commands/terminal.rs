@@ -1,6 +1,7 @@
 //! The live view of a run on a pseudo terminal, which `script` of util-linux makes: its screen is derived from the octets that
 //! natmeter writes. Every screen in between is one that a user could have seen.
 
+use crate::program::NATMETER;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::path::Path;
@@ -16,9 +17,8 @@ const SCENARIO: &str = "name = \"sim\"\n[dut.simulated]\ncapacity = \"3 Mfps\"\n
 fn run(runs: &Path, (lines, columns): (u16, u16), options: &str, environment: &[(&str, &str)]) -> Child {
     let scenario = runs.join("sim.toml");
     std::fs::write(&scenario, SCENARIO).unwrap();
-    let natmeter = env!("CARGO_BIN_EXE_natmeter");
     let line = format!(
-        "stty rows {lines} cols {columns} noflsh; exec '{natmeter}' run --beside --runs '{}' {options} '{}'",
+        "stty rows {lines} cols {columns} noflsh; exec '{NATMETER}' run --beside --runs '{}' {options} '{}'",
         runs.join("runs").display(),
         scenario.display()
     );

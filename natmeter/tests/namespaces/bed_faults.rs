@@ -2,6 +2,7 @@
 //! run, too.
 
 use super::beds::{Bed, LEFT, RIGHT};
+use super::program::NATMETER;
 use super::run;
 use port::netns::Sight;
 use serde_json::Value;
@@ -58,7 +59,7 @@ fn begun(bed: &Bed, args: &[&str]) -> Child {
     std::fs::create_dir_all(&own).unwrap();
     let mut command = bed.tester.command("unshare", Sight::Network);
     command.args(["--mount", "sh", "-c", "mount --bind \"$0\" /run && exec \"$@\""]).arg(own);
-    command.arg(env!("CARGO_BIN_EXE_natmeter")).args(args).current_dir(bed.folder.path());
+    command.arg(NATMETER).args(args).current_dir(bed.folder.path());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

@@ -2,6 +2,7 @@
 //! and the time that a run takes.
 
 use super::beds::{Bed, LEFT, RIGHT, folder_of, has_rates, quick, scenarios, two_queues, until};
+use super::program::NATMETER;
 use super::run;
 use method::Nanos;
 use natmeter::forecast;
@@ -38,7 +39,7 @@ fn a_stateful_box_without_hooks_is_waited_for() {
     std::fs::write(bed.folder.path().join("waits.toml"), text).unwrap();
     // What started this test may ignore the signal.
     let mut command = bed.tester.command("env", Sight::NetworkAndSysfs);
-    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_natmeter")]);
+    command.args(["--default-signal=INT", NATMETER]);
     command.current_dir(bed.folder.path()).args(quick("waits.toml", &[])).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let said = |file: &str| {
@@ -136,7 +137,7 @@ fn a_port_of_this_namespace_is_as_before() {
     std::fs::write(&ipv4, text).unwrap();
     has_rates(&bed.run(&ipv4, &[]), 1);
     assert_eq!(state(), before);
-    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let mut command = bed.tester.command(NATMETER, Sight::NetworkAndSysfs);
     command.current_dir(bed.folder.path()).args(quick("forwarding.toml", &["--set", "measure.duration=10 s"]));
     let mut child = command.spawn().unwrap();
     until(|| sockets(&bed) > 0);

@@ -2,6 +2,7 @@
 
 use super::beds::{Bed, LEFT, RIGHT, has_rates, scenarios};
 use super::lab::Lab;
+use super::program::NATMETER;
 use super::{Running, cable, config, run};
 use port::Netns;
 use serde_json::Value;
@@ -76,8 +77,7 @@ fn between_two(scenario: &str, bed: &Bed, provider: &Netns, boxes: &[(&str, &str
     let edges = Running::both_edges(bed.folder.path(), (&bed.device, &ce_file), (provider, &pe_file));
     let hook = |name: &str, edge: &Running, keys: &str| {
         let socket = edge.socket.display();
-        let natmeter = env!("CARGO_BIN_EXE_natmeter");
-        format!("[dut.{name}]\n{keys}clear = \"{natmeter} gateway clear --socket {socket}\"\n")
+        format!("[dut.{name}]\n{keys}clear = \"{NATMETER} gateway clear --socket {socket}\"\n")
     };
     let hooks: Vec<String> =
         boxes.iter().map(|(name, keys)| hook(name, &edges[usize::from(*name == "pe")], keys)).collect();
@@ -107,8 +107,7 @@ fn one_box(scenario: &str, plays: &str, [left, right]: [End; 2]) {
     let file = config(plays, ("d-left", own[0], next[0]), ("d-right", own[1], next[1]), &technology(scenario));
     let mut edge = Running::start(&bed.device, bed.folder.path(), plays, &file);
     edge.wait();
-    let clear =
-        format!("clear = \"{} gateway clear --socket {}\"", env!("CARGO_BIN_EXE_natmeter"), edge.socket.display());
+    let clear = format!("clear = \"{NATMETER} gateway clear --socket {}\"", edge.socket.display());
     bed.file_with(own, "", "", &clear);
     let text = std::fs::read_to_string(scenarios().join(scenario)).unwrap();
     // The NAT of 464XLAT and DS-Lite is in the provider edge.

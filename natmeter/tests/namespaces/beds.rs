@@ -2,6 +2,7 @@
 //! namespace, the box in another; the box is a kernel that the test configures by hand, or `natmeter gateway`.
 
 use super::lab::Lab;
+use super::program::{self, NATMETER};
 use super::{address, config, run};
 use port::Netns;
 use port::netns::Sight;
@@ -25,7 +26,7 @@ impl Drop for Bed {
         for mac in String::from_utf8_lossy(&macs.map(|output| output.stdout).unwrap_or_default()).lines() {
             let _ = std::fs::remove_file(format!("/run/natmeter/ports-{}.json", mac.replace(':', "-")));
         }
-        let _ = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network).arg("clean").output();
+        let _ = self.tester.command(NATMETER, Sight::Network).arg("clean").output();
     }
 }
 
@@ -119,7 +120,7 @@ impl Bed {
 
     /// Runs natmeter in the tester's namespace.
     pub(super) fn natmeter(&self, args: &[&str]) -> Output {
-        let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+        let mut command = self.tester.command(NATMETER, Sight::NetworkAndSysfs);
         command.args(args).current_dir(self.folder.path()).output().unwrap()
     }
 
@@ -188,11 +189,7 @@ pub(super) fn quick_run(text: &str) -> Value {
     std::fs::write(folder.path().join("quick.toml"), text).unwrap();
     let args: Vec<&str> =
         quick("quick.toml", &[]).into_iter().filter(|arg| !["--bed", "bed.toml"].contains(arg)).collect();
-    let natmeter = |args: &[&str]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_natmeter"));
-        command.args(args).current_dir(folder.path()).output().unwrap()
-    };
-    reported(folder.path(), &args, natmeter)
+    reported(folder.path(), &args, |args| program::natmeter(folder.path(), args))
 }
 
 /// Arguments of a run over the bed with trials of a few milliseconds.
@@ -336,9 +333,8 @@ fn a_program_that_natmeter_starts_is_measured() {
     );
     let socket = bed.folder.path().join("program.sock");
     std::fs::write(bed.folder.path().join("g.toml"), gateway.replace("SOCKET", socket.to_str().unwrap())).unwrap();
-    let natmeter = env!("CARGO_BIN_EXE_natmeter");
-    let start = format!("{natmeter} gateway --quiet --config g.toml");
-    let clear = format!("{natmeter} gateway clear --socket {}", socket.display());
+    let start = format!("{NATMETER} gateway --quiet --config g.toml");
+    let clear = format!("{NATMETER} gateway clear --socket {}", socket.display());
     let scenario = scenarios().join("kernel-nat44.toml");
     for io in ["", "io = \"tap\""] {
         bed.file("", io, &format!("on = \"namespace\"\nstart = \"{start}\"\nclear = \"{clear}\"\n"));
@@ -503,7 +499,7 @@ fn a_cable_that_is_pulled_invalidates_a_trial() {
     let scenario = scenarios().join("kernel-nat44.toml");
     let set = ["--set", "sweep.connections=2000", "--set", "measure.duration=3 s", "--set", "measure.max-rate=2k"];
     let args = quick(scenario.to_str().unwrap(), &set);
-    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let mut command = bed.tester.command(NATMETER, Sight::NetworkAndSysfs);
     let child = command.current_dir(bed.folder.path()).args(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
     // Phase 2 begins after the first result.
     until(|| {
@@ -551,7 +547,7 @@ fn a_port_is_as_before() {
     let scenario = scenarios().join("kernel-nat44.toml");
     bed.run(&scenario, &["--set", "sweep.connections=2000"]);
     assert_eq!(state(), before);
-    let mut command = bed.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let mut command = bed.tester.command(NATMETER, Sight::NetworkAndSysfs);
     command.current_dir(bed.folder.path()).args([
         "run",
         scenario.to_str().unwrap(),

@@ -1,6 +1,7 @@
 //! DNS through real programs: Knot DNS is the authoritative server; Unbound is the DNS64 server, or the kernel translates.
 
 use super::guests;
+use super::program::NATMETER;
 use record::folder::Outcome;
 use record::store::read_lines;
 use std::path::Path;
@@ -16,7 +17,7 @@ fn run_over(bed: Option<&Path>, text: &str, set: &[&str]) -> (Vec<Outcome>, Stri
     let folder = tempfile::tempdir().unwrap();
     let (file, runs) = (folder.path().join("dns.toml"), folder.path().join("runs"));
     std::fs::write(&file, text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+    let mut command = Command::new(NATMETER);
     command.arg("run").arg(&file).args(["--beside", "--skip-self-test"]).arg("--runs").arg(&runs);
     if let Some(bed) = bed {
         command.arg("--bed").arg(bed);

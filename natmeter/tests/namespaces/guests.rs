@@ -1,8 +1,9 @@
 //! Boxes in guests that natmeter boots. They need a guest of User-Mode Linux, which `natmeter guest build` builds, and those
-//! with `qemu` in their names one of QEMU; `./check` builds both before it runs these tests, and leaves them out where it cannot.
+//! with `qemu` in their names one of QEMU; `./check guests` builds both before it runs these tests, and leaves them out where it cannot.
 
 use super::bed_technologies::technology;
 use super::beds::{has_rates, quick, reported, scenarios, until};
+use super::program::NATMETER;
 use super::{address, bare, cable, config};
 use port::Netns;
 use port::netns::Sight;
@@ -36,7 +37,7 @@ const LEFT_IPV6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 pub(super) fn natmeter(folder: &Path, args: &[&str]) -> Output {
     // The interfaces of a bed must not meet those of another test.
-    let mut command = Netns::new().unwrap().command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let mut command = Netns::new().unwrap().command(NATMETER, Sight::NetworkAndSysfs);
     command.args(args).current_dir(folder).output().unwrap()
 }
 
@@ -214,8 +215,6 @@ fn pe_in_namespace(folder: &Path, technology: &str) {
     fs::write(folder.join("pe.toml"), config("pe", ends[0], ends[1], technology).replace("SOCKET", &socket)).unwrap();
 }
 
-const NATMETER: &str = env!("CARGO_BIN_EXE_natmeter");
-
 /// The provider edge is a program that natmeter starts in a namespace behind the guest.
 #[test]
 #[ignore = "needs root and a guest"]
@@ -315,7 +314,7 @@ impl OverSsh {
             path("known_hosts")
         );
         fs::write(path("ssh_config"), config).unwrap();
-        let mut guest = tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+        let mut guest = tester.command(NATMETER, Sight::NetworkAndSysfs);
         guest.args(["guest", "run", "--left", "g-left", "--right", "g-right", "--control", "g-control"]);
         guest.args(["--address", "10.98.0.2/24", "--ssh-key", &path("user.pub"), "--quiet"]);
         let mut guest = guest.stdout(Stdio::piped()).spawn().unwrap();
@@ -344,7 +343,7 @@ impl OverSsh {
     }
 
     fn natmeter(&self, args: &[&str]) -> Output {
-        let mut command = self.tester.command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+        let mut command = self.tester.command(NATMETER, Sight::NetworkAndSysfs);
         command.args(args).current_dir(self.folder.path()).output().unwrap()
     }
 
@@ -412,7 +411,7 @@ fn a_guest_that_dies_is_named() {
 #[ignore = "needs root and a guest"]
 fn a_guest_that_is_not_built_is_named_with_the_command_that_builds_it() {
     let folder = bed([LEFT, RIGHT], "software = \"nftables\"");
-    let mut command = Netns::new().unwrap().command(env!("CARGO_BIN_EXE_natmeter"), Sight::NetworkAndSysfs);
+    let mut command = Netns::new().unwrap().command(NATMETER, Sight::NetworkAndSysfs);
     let scenario = scenarios().join("kernel-nat44.toml");
     command
         .args(quick(scenario.to_str().unwrap(), &[]))
@@ -427,7 +426,7 @@ fn a_guest_that_is_not_built_is_named_with_the_command_that_builds_it() {
 #[test]
 #[ignore = "needs root and a guest"]
 fn a_killed_natmeter_leaves_no_guest() {
-    let mut shell = Command::new(env!("CARGO_BIN_EXE_natmeter"))
+    let mut shell = Command::new(NATMETER)
         .args(["guest", "shell", "uml"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

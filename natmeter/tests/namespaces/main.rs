@@ -17,6 +17,9 @@ mod guests;
 mod lab;
 mod operation;
 mod profile;
+#[path = "../common/program.rs"]
+#[allow(dead_code, reason = "the other test programs use more of it")]
+mod program;
 mod queues;
 mod routers;
 mod software;
@@ -27,6 +30,7 @@ mod vlan;
 
 use port::Netns;
 use port::netns::Sight;
+use program::NATMETER;
 use record::folder::{Calibration, Over};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
@@ -80,7 +84,7 @@ impl Running {
         let socket = folder.join(format!("{name}.sock"));
         let file = folder.join(format!("{name}.toml"));
         std::fs::write(&file, text.replace("SOCKET", &socket.display().to_string())).unwrap();
-        let mut command = ns.command(env!("CARGO_BIN_EXE_natmeter"), Sight::Network);
+        let mut command = ns.command(NATMETER, Sight::Network);
         command.args(["gateway", "--quiet", "--config"]).arg(&file).stdout(Stdio::null());
         let child = command.stderr(if heard { Stdio::piped() } else { Stdio::inherit() }).spawn().unwrap();
         Running { child, socket }
@@ -94,7 +98,7 @@ impl Running {
     }
 
     fn ask(&self, word: &str) -> std::process::Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
+        let mut command = Command::new(NATMETER);
         command.args(["gateway", word, "--socket"]).arg(&self.socket).output().unwrap()
     }
 

@@ -1,6 +1,7 @@
 //! Operation of a running gateway: a next hop gets another Ethernet address, control clients are slow or many, an interface is
 //! removed, signals stop it; and its privileges.
 
+use super::program::NATMETER;
 use super::{LAN, NAT44, Running, WAN, address, bare, cable, config, plug, round_trip, run};
 use port::Netns;
 use port::netns::Sight;
@@ -202,7 +203,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     let text = config("pe", LAN, WAN, NAT44).replace("SOCKET", &socket.display().to_string());
     std::fs::write(&file, text).unwrap();
     let mut command = street.middle.command("sh", Sight::Network);
-    command.args(["-c", "trap '' HUP; exec \"$0\" gateway --quiet --config \"$1\"", env!("CARGO_BIN_EXE_natmeter")]);
+    command.args(["-c", "trap '' HUP; exec \"$0\" gateway --quiet --config \"$1\"", NATMETER]);
     let mut gateway = Running { child: command.arg(&file).spawn().unwrap(), socket };
     gateway.wait();
     signal(&gateway, "HUP");
@@ -302,7 +303,7 @@ fn the_capabilities_of_the_systemd_unit_are_enough() {
     let folder = street.folder.path();
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let (socket, file, program) = (folder.join("g.sock"), folder.join("g.toml"), folder.join("natmeter"));
-    std::fs::copy(env!("CARGO_BIN_EXE_natmeter"), &program).unwrap();
+    std::fs::copy(NATMETER, &program).unwrap();
     assert_eq!(unit("AmbientCapabilities"), unit("CapabilityBoundingSet"));
     let some: Vec<_> = unit("AmbientCapabilities").split(' ').map(|c| format!(",+{}", c[4..].to_lowercase())).collect();
     // A test may not raise the limit of locked memory, so it uses this capability instead.

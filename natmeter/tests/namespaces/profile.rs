@@ -3,12 +3,12 @@
 use super::beds::Bed;
 use super::guests::{LEFT, RIGHT, SLOW, bed_of};
 use super::lab::Lab;
+use super::program::natmeter;
 use dut::guest::{Cache, Kind};
 use port::netns::Sight;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
 
 const SCENARIO: &str = r#"
 name = "profiled"
@@ -49,10 +49,6 @@ fn not_run(words: &str) {
         let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
         writeln!(file, "{words}").unwrap();
     }
-}
-
-fn natmeter(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_natmeter")).args(args).current_dir(folder).output().unwrap()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A NAT in user space behind TUN devices, which hooks of the bed file start and stop: `testbed/examples/tun-nat.rs`.
 
 use super::guests::{LEFT, RIGHT, bed_of, measured};
+use super::program::NATMETER;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ const LEFT6: (&str, &str) = ("2001:2:0:1800::2", "2001:2:0:1800::1/64");
 
 /// The program, which Cargo puts beside this one.
 fn program() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_natmeter")).with_file_name("examples/tun-nat");
+    let path = Path::new(NATMETER).with_file_name("examples/tun-nat");
     assert!(path.exists(), "build it: cargo build -p natmeter-testbed --example tun-nat");
     path
 }

@@ -1,5 +1,6 @@
 //! Cells of a matrix: their runs together give the report of one run of the whole matrix, and what differs between them is named.
 
+use crate::program::{NATMETER, natmeter, only_run, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,24 +39,20 @@ impl Campaign {
     }
 
     fn natmeter(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-        command.current_dir(self.folder.path()).args(args).output().unwrap()
+        natmeter(self.folder.path(), args)
     }
 
     fn said(&self, args: &[&str]) -> String {
         let output = self.natmeter(args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        stdout(&output)
     }
 
     /// Runs a cell, and returns its folder.
     fn cell(&self, cell: &str) -> PathBuf {
         let runs = format!("runs/{}", cell.replace('/', "-"));
         self.said(&["run", "campaign.toml", "--cell", cell, "--runs", &runs, "--beside", "--quiet", "--continue"]);
-        let mut all = fs::read_dir(self.folder.path().join(&runs)).unwrap();
-        let run = all.next().unwrap().unwrap().path();
-        assert!(all.next().is_none(), "a second run of cell {cell}");
-        run
+        only_run(&self.folder.path().join(&runs)).unwrap()
     }
 
     fn merge(&self, into: &str, runs: &[PathBuf], more: &[&str]) -> Output {
@@ -68,10 +65,6 @@ impl Campaign {
 fn body(report: &str) -> String {
     let results: Vec<&str> = report.lines().skip(1).take_while(|line| !line.starts_with('!')).collect();
     results.join("\n")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -204,7 +197,7 @@ fn a_makefile_measures_all_cells() {
     let campaign = Campaign::new();
     let makefile = campaign.said(&["plan", "campaign.toml", "--cells", "make"]);
     fs::write(campaign.folder.path().join("cells.mk"), makefile.replace("--wait", "--beside")).unwrap();
-    let path = Path::new(env!("CARGO_BIN_EXE_natmeter")).parent().unwrap().display().to_string();
+    let path = Path::new(NATMETER).parent().unwrap().display().to_string();
     let path = format!("{path}:{}", std::env::var("PATH").unwrap_or_default());
     let make = || {
         Command::new("make").current_dir(campaign.folder.path()).env("PATH", &path).args(["-f", "cells.mk"]).output()

@@ -1,7 +1,7 @@
 //! `natmeter compare` and `natmeter trend` over whole runs of simulated devices: output and exit codes.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use crate::program::{natmeter, only_run, stderr, stdout};
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 const SCENARIO: &str = r#"
@@ -18,10 +18,6 @@ duration = "100 ms"
 error = "0.5 %"
 "#;
 
-fn natmeter(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_natmeter")).current_dir(folder).args(args).output().unwrap()
-}
-
 /// Runs of devices with these capacities, in one folder.
 fn runs(capacities: &[&str]) -> (TempDir, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +26,7 @@ fn runs(capacities: &[&str]) -> (TempDir, Vec<String>) {
     for capacity in capacities {
         let set = format!("dut.simulated.capacity={capacity}");
         let run = natmeter(folder.path(), &["run", "scenario.toml", "--beside", "--quiet", "--set", &set]);
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        assert!(run.status.success(), "{}", stderr(&run));
         let folders: Vec<PathBuf> =
             std::fs::read_dir(folder.path().join("runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
         let name = |path: &PathBuf| format!("runs/{}", path.file_name().unwrap().to_str().unwrap());
@@ -41,8 +37,7 @@ fn runs(capacities: &[&str]) -> (TempDir, Vec<String>) {
 
 fn compared(folder: &TempDir, args: &[&str]) -> (i32, String, String) {
     let output = natmeter(folder.path(), &[&["compare"], args].concat());
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    (output.status.code().unwrap(), stdout(&output), stderr(&output))
 }
 
 #[test]
@@ -68,11 +63,11 @@ fn a_slower_device_is_found_and_fails() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["points"][0]["values"][1]["difference"]["finding"], "lower");
     let trend = natmeter(folder.path(), &["trend", "--scenario", "compared"]);
-    let text = String::from_utf8(trend.stdout).unwrap();
+    let text = stdout(&trend);
     assert!(text.contains("compared: 3 runs") && text.contains("too few runs for change points"), "{text}");
     let several = natmeter(folder.path(), &["trend"]);
     assert_eq!(several.status.code(), Some(2));
-    assert!(String::from_utf8(several.stderr).unwrap().contains("2 different scenarios"));
+    assert!(stderr(&several).contains("2 different scenarios"));
 }
 
 /// A tester that is slower than the device leaves "below 2.8 M" undecided, and decides "below 50 k".
@@ -82,7 +77,7 @@ fn a_bound_is_no_verdict() {
     let scenario = SCENARIO.replace("host-noise = \"0\"", "host-noise = \"0\"\ntester-ceiling = \"100k\"");
     std::fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
     natmeter(folder.path(), &["run", "scenario.toml", "--beside", "--quiet"]);
-    let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let run = only_run(&folder.path().join("runs")).unwrap();
     let under = |condition: &str| compared(&folder, &[run.to_str().unwrap(), "--fail-under", condition]);
     let (code, _, errors) = under("throughput < 2.8M");
     assert!(code == 3 && errors.contains("only a bound"), "{code}: {errors}");

@@ -1,7 +1,8 @@
 //! Every kind of damage to a record of this version: truncated, duplicated or edited. natmeter names file and line, and refuses to
 //! resume the run.
 
-use crate::folder_copy::{FolderCopy, stderr, without_times};
+use crate::folder_copy::{FolderCopy, without_times};
+use crate::program::stderr;
 use method::{Rate, ResultKind, StepVerdict, TrialRecord};
 use natmeter::rig::Process;
 use natmeter::run::Run;

@@ -1,9 +1,8 @@
 //! A run with different rates in both directions: each frame of its trials and each rate of its reports is that of its direction.
 
+use crate::program::{measured, only_run, top};
 use method::TrialRecord;
 use record::store::{TRIALS, read_lines};
-use std::path::Path;
-use std::process::Command;
 
 const SET: [&str; 9] = [
     "direction=1:10",
@@ -17,23 +16,16 @@ const SET: [&str; 9] = [
     "settle=10 ms",
 ];
 
-fn natmeter(args: &[&str], path: &Path) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(args).arg(path);
-    let output = command.output().unwrap();
-    // The current speed of this machine decides whether the value is only a bound.
-    assert!([0, 3].contains(&output.status.code().unwrap()), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
-fn a_run_with_a_direction_ratio_reports_both_rates() {
+#[ignore = "slow: run by ./check slow-tests"]
+fn slow_a_run_with_a_direction_ratio_reports_both_rates() {
     let runs = tempfile::tempdir().unwrap();
     let mut args = vec!["run", "scenarios/quickstart.toml", "--beside", "--quiet", "--skip-self-test"];
     args.extend(SET.iter().flat_map(|set| ["--set", set]));
-    args.push("--runs");
-    natmeter(&args, runs.path());
-    let run = std::fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap().path();
+    args.extend(["--runs", runs.path().to_str().unwrap()]);
+    measured(&top(), &args);
+    let run = only_run(runs.path()).unwrap();
+    let report = |options: &[&str]| measured(&top(), &[&["report", run.to_str().unwrap()], options].concat());
     let trials: Vec<TrialRecord> = read_lines(&run.join(TRIALS)).unwrap().values;
     // The probe of a device behind a trial without an answer has the same rate in both directions.
     let with_ratio: Vec<_> = trials.iter().filter(|trial| trial.spec.direction.ratio().is_some()).collect();
@@ -42,7 +34,7 @@ fn a_run_with_a_direction_ratio_reports_both_rates() {
         let [forward, reverse] = [&trial.outcome.forward, &trial.outcome.reverse].map(|leg| leg.planned);
         assert_eq!(forward, reverse / 10, "{trial:?}");
     }
-    let csv = natmeter(&["report", "--format", "csv"], &run);
+    let csv = report(&["--format", "csv"]);
     let rate = |stat: &str, unit: &str| {
         let line = csv.lines().find(|line| line.contains(&format!(",throughput,{stat},\"fps, {unit}\"")));
         let line = line.unwrap_or_else(|| panic!("{stat} {unit}: {csv}"));
@@ -54,7 +46,7 @@ fn a_run_with_a_direction_ratio_reports_both_rates() {
     for (unit, share) in [("left to right", 0.1), ("both directions", 1.1)] {
         assert!((rate("median", unit) / faster - share).abs() < 1e-6, "{unit}: {csv}");
     }
-    let text = natmeter(&["report"], &run);
+    let text = report(&[]);
     for words in ["Throughput, frames/s in the faster direction", "median, left to right", "median, right to left"] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -1,7 +1,8 @@
 //! A copy of a run folder that a test may change.
 
+use crate::program;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// The copy of a run folder.
 pub(crate) struct FolderCopy {
@@ -39,17 +40,9 @@ impl FolderCopy {
     }
 
     pub(crate) fn natmeter(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-        command.arg(arguments[0]).arg(&self.path).args(&arguments[1..]).output().unwrap()
+        let path = self.path.to_str().unwrap();
+        program::natmeter(&program::top(), &[&[arguments[0], path], &arguments[1..]].concat())
     }
-}
-
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-pub(crate) fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Lines of results without the time at which their searches ended, and without their visits: a resumed run visits the point

@@ -85,7 +85,7 @@ impl Listener for Slow {
             Event::Trial { .. } => {
                 self.trials += 1;
                 if self.trials == 3 {
-                    std::thread::sleep(Duration::from_secs(2));
+                    std::thread::sleep(Duration::from_millis(400));
                 }
             }
             Event::LeftOut { measurement } => self.left_out.push(measurement.clone()),
@@ -99,7 +99,7 @@ impl Listener for Slow {
 fn nothing_is_begun_after_twice_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let mut limited = header();
-    limited.scenario.time_limit = Some(Nanos::SECOND);
+    limited.scenario.time_limit = Some(Nanos::from_millis(200));
     let (path, folder) = folder(dir.path(), &limited);
     let mut slow = Slow::default();
     let run = Run::begin(&limited, folder, Process::new(), &mut slow);

@@ -11,6 +11,8 @@ mod known_truth;
 mod left_out;
 mod native;
 mod procedures;
+#[path = "../common/program.rs"]
+mod program;
 mod repeated;
 mod reproduce;
 mod resume;
@@ -18,7 +20,6 @@ mod schemas;
 mod simulated;
 mod simulated_truth;
 mod size;
-mod skipped_self_test;
 mod tcp;
 mod tester_workers;
 mod traffic;

@@ -1,21 +1,20 @@
 //! Native IPv6 beside every technology of the embedded gateway (RFC 8219, section 5.3): all frames of both kinds return.
 
+use crate::program::{natmeter, only_run, stderr, top};
 use crate::tester_workers::trial_of;
-use crate::whole_runs::only_run;
 use method::{NativeFrames, TrialRecord, Trials};
-use natmeter::rig::{Process, Rig};
+use natmeter::rig::cores::Cores;
+use natmeter::rig::{Process, technology};
 use record::plan::Plan;
 use record::store::{TRIALS, read_lines};
 use scenario::{Link, Options, Scenario, parse};
-use std::path::Path;
-use std::process::Command;
 
 /// Connections, and frames of phase 2 in each direction: the rings hold all of them, so that a busy machine loses none.
 const N: u64 = 4096;
 
 /// A shipped scenario with half of its frames native.
 fn mixed(name: &str) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(name).with_extension("toml");
+    let path = top().join("scenarios").join(name).with_extension("toml");
     let set = [
         "foreground=50 %",
         "metrics=throughput",
@@ -41,8 +40,11 @@ fn both_kinds_return_beside_every_technology() {
     for name in stateful.into_iter().chain(stateless) {
         let scenario = mixed(name);
         let point = Plan::new(&scenario).measurements[0].point.clone();
-        let mut rig = Rig::build(&point.of(&scenario), &point, &Process::new()).unwrap();
-        // Other programs can keep a thread of the tester from sending in time.
+        let scenario = point.of(&scenario);
+        let (plays, technology) = scenario.duts[0].technology().unwrap();
+        let one = Cores::one_thread(1);
+        let mut rig = technology::build_on(&scenario, plays, technology, &point, &Process::new(), &one).unwrap();
+        // Other programs can keep the thread from sending in time.
         let sent_all = |o: &method::TrialOutcome| [&o.forward, &o.reverse].iter().all(|leg| leg.sent == N);
         let outcome = (0..100).map(|_| rig.run(&trial_of(&point, N)).unwrap()).find(sent_all);
         let outcome = outcome.unwrap_or_else(|| panic!("{name}: no trial of a hundred sent all frames"));
@@ -67,13 +69,10 @@ fn a_report_has_the_loss_of_each_kind() {
         "settle=10 ms",
         "link.impair.loss=10 %",
     ];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    command
-        .args(["run", "scenarios/map-t-br.toml", "--beside", "--quiet", "--skip-self-test", "--runs"])
-        .arg(dir.path());
-    let output = command.args(set.iter().flat_map(|set| ["--set", set])).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let mut args = vec!["run", "scenarios/map-t-br.toml", "--beside", "--quiet", "--skip-self-test", "--runs"];
+    args.push(dir.path().to_str().unwrap());
+    args.extend(set.iter().flat_map(|set| ["--set", set]));
+    let said = stderr(&natmeter(&top(), &args));
     let run = only_run(dir.path()).expect(&said);
     let page = std::fs::read_to_string(run.join("report.html")).expect(&said);
     for words in

@@ -1,26 +1,17 @@
 //! Runs with TCP connections, through the embedded gateway's NAT44 and, as root, this kernel's.
 
+use crate::program::{measured, only_run, top};
 use method::{Fault, FaultCounts, TrialRecord};
 use record::store::{TRIALS, read_lines};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-fn natmeter(args: &[&str], paths: &[&Path]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_natmeter"));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(args).args(paths);
-    let output = command.output().unwrap();
-    // The current speed of this machine decides whether a value is only a bound.
-    assert!([0, 3].contains(&output.status.code().unwrap()), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 /// Runs a scenario with these values in another folder, and returns the run.
 fn run(scenario: &Path, set: &[&str], runs: &Path) -> PathBuf {
     let mut args = vec!["run", "--beside", "--quiet", "--skip-self-test"];
     args.extend(set.iter().flat_map(|set| ["--set", set]));
-    args.push("--runs");
-    natmeter(&args, &[runs, scenario]);
-    std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path()
+    args.extend(["--runs", runs.to_str().unwrap(), scenario.to_str().unwrap()]);
+    measured(&top(), &args);
+    only_run(runs).unwrap()
 }
 
 fn trials(run: &Path) -> Vec<TrialRecord> {
@@ -61,7 +52,7 @@ fn a_run_with_tcp_connections_reports_their_segments() {
         }
     }
     assert!(complete > 0);
-    let text = natmeter(&["report"], &[&run]);
+    let text = measured(&top(), &["report", run.to_str().unwrap()]);
     for words in ["Maximum TCP connection rate", "Throughput of TCP segments"] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -97,23 +97,27 @@ fn two_workers_and_one_of_a_nat44() {
 }
 
 #[test]
-fn two_workers_and_two_of_a_nat44() {
+#[ignore = "slow: run by ./check slow-tests"]
+fn slow_two_workers_and_two_of_a_nat44() {
     passes(NAT44, PORTS, 2, 2);
 }
 
 /// Frames, connections and rate do not divide evenly by three.
 #[test]
-fn three_workers_and_two_of_a_nat44() {
+#[ignore = "slow: run by ./check slow-tests"]
+fn slow_three_workers_and_two_of_a_nat44() {
     passes(NAT44, PORTS, 3, 2);
 }
 
 #[test]
-fn two_workers_and_two_of_an_aftr() {
+#[ignore = "slow: run by ./check slow-tests"]
+fn slow_two_workers_and_two_of_an_aftr() {
     passes(AFTR, MANY, 2, 2);
 }
 
 #[test]
-fn two_workers_and_one_of_a_map_t_border_relay() {
+#[ignore = "slow: run by ./check slow-tests"]
+fn slow_two_workers_and_one_of_a_map_t_border_relay() {
     passes(MAP_T_BR, MANY, 2, 1);
 }
 

@@ -1,9 +1,9 @@
 //! Runs of the program over a scenario's text, and the values in their reports.
 
+use crate::program::{measured, natmeter, only_run, stderr, stdout};
 use method::TrialRecord;
 use record::store::{TRIALS, read_lines};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A run that has ended, in a folder of its own.
@@ -11,28 +11,18 @@ pub(crate) struct Ended {
     folder: TempDir,
 }
 
-fn natmeter(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_natmeter")).current_dir(folder).args(args).output().unwrap()
-}
-
 impl Ended {
     /// Runs a scenario to its end.
     pub(crate) fn of(scenario: &str) -> Ended {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
-        let run = natmeter(
-            folder.path(),
-            &["run", "scenario.toml", "--beside", "--quiet", "--skip-self-test", "--runs", "runs"],
-        );
-        // With host noise, a value may be a bound.
-        let code = run.status.code().unwrap();
-        assert!([0, 3].contains(&code), "exit code {code}: {}\n{scenario}", String::from_utf8_lossy(&run.stderr));
+        measured(folder.path(), &["run", "scenario.toml", "--beside", "--quiet", "--skip-self-test", "--runs", "runs"]);
         Ended { folder }
     }
 
     /// The folder of the run.
     fn run(&self) -> PathBuf {
-        std::fs::read_dir(self.folder.path().join("runs")).unwrap().next().unwrap().unwrap().path()
+        only_run(&self.folder.path().join("runs")).unwrap()
     }
 
     /// Its trials.
@@ -44,8 +34,8 @@ impl Ended {
     pub(crate) fn report(&self, format: &str) -> String {
         let path = self.run();
         let report = natmeter(self.folder.path(), &["report", "--format", format, path.to_str().unwrap()]);
-        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
-        String::from_utf8(report.stdout).unwrap()
+        assert!(report.status.success(), "{}", stderr(&report));
+        stdout(&report)
     }
 }
 

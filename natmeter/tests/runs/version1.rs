@@ -1,7 +1,8 @@
 //! Folders that natmeter 0.1.0 wrote: an embedded NAT44, MAP-T with both edges, and a simulated device whose run was
 //! killed. They name neither the version of the folder nor that of the rules.
 
-use crate::folder_copy::{FolderCopy, stderr, stdout};
+use crate::folder_copy::FolderCopy;
+use crate::program::{stderr, stdout};
 use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::audit::{Basis, audit};

@@ -2,10 +2,12 @@
 //! cleaned up and resumed. The tests do not check rates: trials are short, and a run may end with any documented exit code.
 //! They also check that the machine's settings are restored.
 
+use crate::program::{NATMETER, only_run, stderr, top};
 use method::ResultKind::Exact;
 use method::TrialRecord;
-use record::folder::{Facts, Outcome};
-use record::store::{FACTS, RESULTS, TRIALS, read_document, read_lines};
+use record::folder::{Facts, Outcome, SELF_TEST_SKIPPED};
+use record::report::Report;
+use record::store::{FACTS, RESULTS, SELF_TEST, TRIALS, read_document, read_lines};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -21,8 +23,7 @@ const SHORT: [&str; 6] =
 /// natmeter, with the default actions of signals: what started this test may ignore some.
 fn natmeter(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_natmeter")]);
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).args(arguments).args(paths);
+    command.args(["--default-signal=HUP,INT,TERM", NATMETER]).current_dir(top()).args(arguments).args(paths);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
@@ -34,22 +35,9 @@ fn short_run(scenario: &Path, runs: &Path) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The only run in a folder of runs.
-pub(crate) fn only_run(runs: &Path) -> Option<PathBuf> {
-    let paths: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let is_draft = |path: &&PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
-    let found: Vec<&PathBuf> = paths.iter().filter(|path| !is_draft(path)).collect();
-    assert!(found.len() <= 1, "{found:?}");
-    found.first().map(|path| (*path).clone())
-}
-
 /// An undisturbed run has a report; each measurement has a result or a reason, and the exit code agrees.
 fn see_that_it_is_complete(output: &Output, run: &Path) {
-    let said = said(output);
+    let said = stderr(output);
     let header = record::read::header(run, tech::ALL).unwrap();
     let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
     let facts: Facts = read_document(&run.join(FACTS)).unwrap().unwrap();
@@ -174,11 +162,22 @@ fn see_that_it_resumes(run: &Path) {
     see_that_it_is_complete(&output, run);
 }
 
+/// With `--skip-self-test` a run has no `selftest.json`, and its reports have a doubt, also after a resumption with a self-test.
 #[test]
 fn the_first_scenario_comes_to_its_report() {
     let dir = tempfile::tempdir().unwrap();
-    let output = short_run(Path::new("scenarios/quickstart.toml"), dir.path()).output().unwrap();
-    see_that_it_is_complete(&output, &only_run(dir.path()).expect("a run folder"));
+    let mut command = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
+    // A rate that every machine reaches, so that the searches end soon.
+    let output = command.args(["--skip-self-test", "--set", "max-rate=100k"]).output().unwrap();
+    let run = only_run(dir.path()).expect("a run folder");
+    see_that_it_is_complete(&output, &run);
+    let has_doubt =
+        || Report::from_folder(&run, tech::ALL).unwrap().doubts.iter().any(|doubt| doubt.contains(SELF_TEST_SKIPPED));
+    assert!(has_doubt() && !run.join(SELF_TEST).exists());
+    // As a run that was killed before its first result.
+    std::fs::write(run.join(RESULTS), "").unwrap();
+    see_that_it_resumes(&run);
+    assert!(has_doubt() && run.join(SELF_TEST).exists());
 }
 
 #[test]
@@ -186,8 +185,8 @@ fn a_device_that_does_not_answer_is_reported_and_has_no_figure() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = short_run(Path::new("scenarios/quickstart.toml"), dir.path());
     let output = run.args(["--skip-self-test", "--set", "link.impair.loss=100 %"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-    assert!(said(&output).contains("the device under test does not answer: Left to Right"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the device under test does not answer: Left to Right"), "{}", stderr(&output));
     let outcomes: Vec<Outcome> = read_lines(&only_run(dir.path()).expect("a run folder").join(RESULTS)).unwrap().values;
     assert_eq!(outcomes.len(), 0);
 }
@@ -205,7 +204,7 @@ fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
     let outcomes: Vec<Outcome> = read_lines(&run.join(RESULTS)).unwrap().values;
     for device in ["linux-forwarding", "nftables", "iptables-legacy", "iptables-nft"] {
         let key = format!("{device}/");
-        let known = outcomes.iter().any(|o| o.measurement.point.dut_name == device) || said(&output).contains(&key);
+        let known = outcomes.iter().any(|o| o.measurement.point.dut_name == device) || stderr(&output).contains(&key);
         assert!(known, "nothing is said of {device}");
     }
 }
@@ -213,7 +212,7 @@ fn a_run_on_the_kernel_leaves_its_report_and_nothing_else() {
 /// Removes what killed runs, of this test or of others before it, left behind.
 fn clean() {
     let cleaned = natmeter(&["clean"], &[]).output().unwrap();
-    assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
+    assert_eq!(cleaned.status.code(), Some(0), "{}", stderr(&cleaned));
 }
 
 /// Ends a run by this signal while it measures nftables, after it has changed the machine. Checks that `restore` and the end of
@@ -241,7 +240,7 @@ fn ended_in_the_middle(signal: Signal, restore: impl Fn(Output)) {
 #[test]
 #[ignore = "needs root: the size of the connection tracking table belongs to the whole machine"]
 fn a_run_on_the_kernel_that_is_interrupted_restores_everything_and_is_resumed() {
-    ended_in_the_middle(Signal::INT, |output| assert_eq!(output.status.code(), Some(5), "{}", said(&output)));
+    ended_in_the_middle(Signal::INT, |output| assert_eq!(output.status.code(), Some(5), "{}", stderr(&output)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const NAT46: &str =
 const NAT66: &str = "plays = \"pe\"\n[technology.nat66]\npool = \"2001:2:0:200::68/125\"";
 
 /// Connections, and frames of phase 2 in each direction.
-const N: u64 = 60_000;
+const N: u64 = 12_000;
 const FRAMES: u64 = 10_000;
 /// One of this many frames is misdirected.
 const EVERY: u64 = 97;

@@ -78,8 +78,10 @@ psid-offset = 0
 ce = 283
 ";
 
-/// Connections of a stateful device.
-const N: u64 = 60_000;
+/// Connections of a stateful device: more than the ports of one customer, and several of each subscriber.
+const N: u64 = 12_000;
+/// Frames of phase 2 in each direction.
+const FRAMES: u64 = 8_000;
 
 fn passes(plays: &str, technology: &str, traffic: &str) {
     passes_with(plays, technology, traffic, 1);
@@ -103,7 +105,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         let table = if traffic.contains("[sweep]") { "" } else { "[sweep]\n" };
         format!("{table}cores = {cores}\n{axes}")
     };
-    let stateful = build(&sweep("connections = 60000\n"), "\"max_conn_est_rate\", \"throughput\"");
+    let stateful = build(&sweep(&format!("connections = {N}\n")), "\"max_conn_est_rate\", \"throughput\"");
     let stateless = |_| build(&sweep(""), "\"throughput\"");
     let loaded = stateful.or_else(stateless).unwrap_or_else(|c| panic!("{}", c.render(false)));
     let point = Plan::new(&loaded.scenario).measurements[0].point.clone();
@@ -117,7 +119,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
     let spec = TrialSpec {
         kind: if stateful { PhaseKind::Established } else { PhaseKind::Stateless },
         rate: Rate(400_000),
-        load: Load::Frames(40_000),
+        load: Load::Frames(FRAMES),
         direction: Direction::Both,
         connections: if stateful { N } else { 0 },
         phase1_rate: stateful.then_some(Rate(400_000)),
@@ -136,7 +138,7 @@ fn passes_with(plays: &str, table: &str, traffic: &str, cores: u32) {
         assert_eq!(store.dut_entries_after, Some(N), "and none but these");
     }
     for leg in [&outcome.forward, &outcome.reverse] {
-        assert_eq!((leg.received, leg.faults.total()), (40_000, 0), "{name}: {outcome:?}");
+        assert_eq!((leg.received, leg.faults.total()), (FRAMES, 0), "{name}: {outcome:?}");
     }
     assert!(rig.teardown().is_empty());
 }
@@ -427,11 +429,11 @@ fn softwires_of_a_file() {
 #[test]
 fn two_workers_are_one_gateway() {
     // With a quota, one worker has all customers of a /64.
-    let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = 60000\n");
-    let counted66 = format!("{NAT66_POOL}session-quota = 60000\n");
+    let counted = format!("{NAT64}mapping = \"address-and-port-dependent\"\nsession-quota = {N}\n");
+    let counted66 = format!("{NAT66_POOL}session-quota = {N}\n");
     // Each address is one subscriber, with its own connections only.
-    let each = counted.replace("60000", "1000\nsubscriber-prefix = 128");
-    let each66 = counted66.replace("60000", "1000\nsubscriber-prefix = 128");
+    let each = counted.replace(&N.to_string(), "1000\nsubscriber-prefix = 128");
+    let each66 = counted66.replace(&N.to_string(), "1000\nsubscriber-prefix = 128");
     for (plays, technology, traffic) in [
         ("pe", counted.as_str(), MANY),
         ("pe", counted66.as_str(), MANY),
