@@ -76,14 +76,24 @@ const HANGING: usize = 4;
 
 /// Breaks a text between words into lines of at most so many columns. Colours take no columns.
 pub fn folded(text: &str, columns: usize) -> String {
-    let mut shown = String::new();
-    for line in text.lines() {
-        if !shown.is_empty() {
+    folded_after("", HANGING, text, columns)
+}
+
+/// A text after a head, folded; its further lines begin below the end of the head.
+pub fn below_head(head: &str, text: &str, columns: usize) -> String {
+    folded_after(head, 0, text, columns.max(head.len() + 20))
+}
+
+/// `hanging`: further columns before the further lines of a line.
+fn folded_after(head: &str, hanging: usize, text: &str, columns: usize) -> String {
+    let mut shown = head.to_owned();
+    for (number, line) in text.lines().enumerate() {
+        if number > 0 {
             shown.push('\n');
         }
         let indentation = line.chars().take_while(|c| *c == ' ').count();
-        let hanging = " ".repeat(indentation + HANGING);
-        let mut used = 0;
+        let hanging = " ".repeat(head.len() + indentation + hanging);
+        let mut used = head.len();
         // Several spaces in a row stay as they are.
         for word in line.split_inclusive(' ') {
             let length = anstream::adapter::strip_str(word.trim_end()).to_string().chars().count();

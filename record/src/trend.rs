@@ -236,7 +236,7 @@ fn block(series: &Series, least_runs: usize) -> String {
         let words = difference_in_words(difference, &series.metric);
         let _ = writeln!(text, "  changed between runs {before} and {after}: {words} (p = {p:.3})");
         for unlike in unlike {
-            let _ = writeln!(text, "    {}", unlike.in_words().replace("; reference: ", "; before: "));
+            let _ = writeln!(text, "    {}", unlike.beside("before"));
         }
         if unlike.is_empty() {
             text.push_str("    no recorded version, key or fact changed there\n");

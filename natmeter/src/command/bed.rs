@@ -179,9 +179,7 @@ fn carry_out(loaded: &Loaded, is_nat44: bool, process: &crate::rig::Process, out
             );
         } else {
             let head = format!("{:<7}  {:<18} ", line.grade.word(), line.name);
-            let room = term::columns().saturating_sub(head.len()).max(20);
-            let words = folded(&line.words, room).replace("\n    ", &format!("\n{}", " ".repeat(head.len())));
-            out(&format!("{head}{words}\n"));
+            out(&format!("{}\n", term::below_head(&head, &line.words, term::columns())));
         }
     };
     if is_nat44 && !output.json && !output.quiet {

@@ -174,12 +174,9 @@ const INDENTATION: &str = "        ";
 /// A finding as lines of at most so many columns. Commands are not folded, so that they can be copied.
 fn in_lines(finding: &Finding, columns: usize) -> String {
     let head = format!("  {:<5} {:<27} ", finding.verdict.word(), finding.name);
-    let room = columns.saturating_sub(head.len()).max(20);
-    let value = folded(&finding.value, room).replace("\n    ", &format!("\n{}", " ".repeat(head.len())));
-    let mut text = format!("{}\n", format!("{head}{value}").trim_end());
+    let mut text = format!("{}\n", term::below_head(&head, &finding.value, columns).trim_end());
     if !finding.why.is_empty() {
-        let why = folded(finding.why, columns - INDENTATION.len()).replace("\n    ", &format!("\n{INDENTATION}"));
-        let _ = writeln!(text, "{INDENTATION}{why}");
+        let _ = writeln!(text, "{}", term::below_head(INDENTATION, finding.why, columns));
     }
     for mend in &finding.mend {
         let when = if finding.at_boot { "kernel command line: " } else { "" };

@@ -138,8 +138,8 @@ impl Live {
 
     fn steps(&self) -> Part {
         let left = self.trying.as_ref().map_or(0, |trying| trying.steps_left);
-        let steps = format!("{} of {}", self.step, (self.step + left).saturating_sub(1));
-        Part::new(5, format!("step {steps}")).or(steps.replace(" of ", "/"))
+        let (step, of) = (self.step, (self.step + left).saturating_sub(1));
+        Part::new(5, format!("step {step} of {of}")).or(format!("{step}/{of}"))
     }
 
     /// The last trial, with table and CPU.

@@ -287,7 +287,8 @@ impl Opened {
         let words = |ports: &Vec<Box<dyn Port>>| {
             let facts = ports[0].facts();
             let queues = if ports.len() == 1 { "1 queue".to_owned() } else { format!("{} queues", ports.len()) };
-            format!("{} {}, {queues}", facts.backend, facts.mode).replace(" ,", ",")
+            let mode = if facts.mode.is_empty() { String::new() } else { format!(" {}", facts.mode) };
+            format!("{}{mode}, {queues}", facts.backend)
         };
         sides.into_iter().map(|(name, ports)| (name.to_owned(), words(ports))).collect()
     }

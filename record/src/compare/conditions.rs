@@ -36,12 +36,17 @@ pub struct Unlike {
 impl Unlike {
     /// Returns it in words.
     pub fn in_words(&self) -> String {
+        self.beside("reference")
+    }
+
+    /// Returns it in words; `other` is what the run is compared with.
+    pub(crate) fn beside(&self, other: &str) -> String {
         if self.reference.is_none() && self.value.is_none() {
             return format!("the {}s differ", self.kind);
         }
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not given".to_owned());
         let name = if self.key.is_empty() { self.kind.clone() } else { format!("{} {}", self.kind, self.key) };
-        format!("{name}: {}; reference: {}", value(&self.value), value(&self.reference))
+        format!("{name}: {}; {other}: {}", value(&self.value), value(&self.reference))
     }
 }
 

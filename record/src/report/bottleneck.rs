@@ -1,10 +1,11 @@
-//! What limits the throughput of each point, in one sentence: the idle times of its cores and its profile, taken together.
+//! What limits the throughput of each point, in one finding: the idle times of its cores and its profile, taken together.
 
 use super::Report;
 use super::facts::device_at;
 use super::number;
 use super::result::PointResult;
 use crate::plan::Measurement;
+use document::Finding;
 use method::ResultKind;
 use method::search::Bottleneck;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
@@ -23,17 +24,19 @@ pub(super) fn profile_of(result: &PointResult) -> Option<&Profile> {
     result.repetitions.iter().rev().find_map(|r| r.observed.profile.as_ref())
 }
 
-/// What limits the throughput at each point with idle times or a profile, in one sentence for each point.
-pub(super) fn sentences(report: &Report) -> Vec<String> {
+/// What limits the throughput at each point with idle times or a profile.
+pub(super) fn findings(report: &Report) -> Vec<Finding> {
     let mut points: Vec<&PointResult> = Vec::new();
     for result in report.results.iter().filter(|r| [CPU_IDLE.key, LOCK_WAIT.key].contains(&r.metric.as_str())) {
         if !points.iter().any(|known| known.is_beside(result)) {
             points.push(result);
         }
     }
-    let sentence =
-        |point: &PointResult| Some(format!("Bottleneck of {}: {}.", device_at(point), in_words(&at(report, point)?)));
-    points.into_iter().filter_map(sentence).collect()
+    let finding = |point: &PointResult| {
+        let found = format!("{}.", in_words(&at(report, point)?));
+        Some(Finding { subject: "Bottleneck", of: device_at(point), found })
+    };
+    points.into_iter().filter_map(finding).collect()
 }
 
 /// What limits the throughput at the point of a result; none if too little was seen.

@@ -1,21 +1,17 @@
 //! The tables of the short text report. Each result is in one table; rows that repeat each other, and rows with one value in
 //! all columns, are joined.
 
-use super::Report;
 use super::number::{self, grouped};
-use super::remarks::{self, short_between};
 use super::result::PointResult;
 use super::table::{
-    Axis, CPU_TIME, Group, Row, Table, bars, column, costs, further, of_each_direction, parameters, repetitions, row,
-    s_cpu_label, strict_row, title, titled, varies,
+    Axis, SCpu, costs, find, further, names, of_each_direction, parameters, repetitions, strict_row, title, titled,
+    varies,
 };
+use super::{Report, table, terms, value};
+use document::{Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::Interval;
-use procedure::metric;
 use scenario::axis::{AXES, AxisValues, in_words};
 use std::collections::BTreeSet;
-
-/// Figures that the short tables leave out.
-const LEFT_OUT: [&str; 1] = ["phase 1 rate"];
 
 /// The short tables: columns are the axis with the most values, and each combination of the others is a table.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
@@ -44,7 +40,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     for result in &all {
         if seen.insert(others(result)) {
             let own: Vec<&PointResult> = all.iter().copied().filter(|c| others(c) == others(result)).collect();
-            tables.push(table(report, axis, &own));
+            tables.push(of_results(report, axis, &own));
         }
     }
     tables
@@ -66,36 +62,15 @@ fn widest(all: &[&PointResult]) -> Axis {
     axes.into_iter().find(|(_, n)| *n == most && most > 1).map_or(Axis::Connections, |(axis, _)| axis)
 }
 
-fn table(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
-    let mut columns: Vec<String> = Vec::new();
-    let mut metrics: Vec<&str> = Vec::new();
-    for result in results {
-        let name = column(axis, result);
-        if !columns.contains(&name) {
-            columns.push(name);
-        }
-        if !metrics.contains(&result.metric.as_str()) {
-            metrics.push(&result.metric);
-        }
-    }
-    let find = |name: &String, metric: Option<&str>| {
-        let is = |c: &&PointResult| column(axis, c) == *name && metric.is_none_or(|metric| c.metric == metric);
-        results.iter().copied().find(is)
+fn of_results(report: &Report, axis: Axis, results: &[&PointResult]) -> Table {
+    let (columns, metrics) = names(axis, results);
+    let own = |metric: Option<&str>| -> Vec<Option<&PointResult>> {
+        columns.iter().map(|name| find(results, axis, name, metric)).collect()
     };
-    let group = |metric: &&str| {
-        let own: Vec<Option<&PointResult>> = columns.iter().map(|name| find(name, Some(metric))).collect();
-        group(report, metric, &own, &columns)
-    };
-    let any: Vec<Option<&PointResult>> = columns.iter().map(|name| find(name, None)).collect();
-    let mut table = Table {
-        title: heading(report, axis, results),
-        axis: axis.heading(),
-        parameters: parameters(report, axis, &any),
-        groups: metrics.iter().map(group).collect(),
-        columns,
-        notes: Vec::new(),
-        same: Vec::new(),
-    };
+    let groups = metrics.iter().map(|metric| group(report, metric, &own(Some(metric)), &columns)).collect();
+    let parameters = parameters(report, axis, &own(None));
+    let table = Table::new(heading(report, axis, results), axis.heading(), columns).rows(parameters);
+    let mut table = Table { groups, ..table };
     let coverage: BTreeSet<String> = results.iter().flat_map(|c| ratios(c)).map(coverage).collect();
     join(&mut table, &metrics);
     if !coverage.is_empty() {
@@ -141,10 +116,10 @@ fn heading(report: &Report, axis: Axis, results: &[&PointResult]) -> String {
 fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], columns: &[String]) -> Group {
     let known = || results.iter().flatten();
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
-        row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
+        row(label, results.iter().map(|c| c.map_or(Cell::Nothing, |c| value::statistic(c, of(c)))))
+            .with(Role::Statistic)
     };
-    let mut rows = vec![row("median", results.iter().map(|c| c.map(remarks::median)))];
-    rows[0].strong = true;
+    let mut rows = vec![row("median", results.iter().map(|c| c.map(value::median))).with(Role::Main)];
     rows.extend(of_each_direction(results));
     let summaries = || known().filter_map(|c| c.summary);
     #[expect(clippy::float_cmp, reason = "a percentile is one of the values")]
@@ -159,17 +134,18 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
         }
     }
     rows.extend(ratio_row("S_C", results, |c| c.s_c, |c| c.s_c_interval));
-    let s_cpu = s_cpu_label(results.iter().copied().flatten());
+    let s_cpu = SCpu::of(results.iter().copied().flatten()).label();
     rows.extend(ratio_row(s_cpu, results, |c| c.s_cpu, |c| c.s_cpu_interval));
     let share = |c: &PointResult| c.forwarding_percent.map(|percent| percent / 100.0);
     rows.extend(ratio_row("of plain forwarding", results, share, |c| c.forwarding_interval));
     rows.extend(strict_row(results));
     // On one thread nothing crosses cores, so that figure says more.
     let has_one_thread = known().any(|c| c.cost.as_ref().is_some_and(|cost| cost.one_thread_ns_per_frame.is_some()));
-    rows.extend(costs(results).into_iter().filter(|row| !(has_one_thread && row.label == CPU_TIME)));
-    rows.extend(further(results).into_iter().filter(|row| !LEFT_OUT.contains(&row.label.as_str())));
-    rows.push(row("repetitions", results.iter().map(|c| c.map(repetitions))));
-    let mut bars = bars(metric::by_key(metric), results, columns, short_between);
+    let is_shown =
+        |row: &Row| row.term != Some(&terms::PHASE1_RATE) && !(has_one_thread && row.term == Some(&terms::CPU_TIME));
+    rows.extend(costs(results).into_iter().chain(further(results)).filter(is_shown));
+    rows.push(row("repetitions", results.iter().map(|c| c.map(repetitions))).with(Role::Repetitions));
+    let mut bars = table::bars(results, columns, value::of_bar);
     if bars.iter().filter(|bar| bar.share.is_some()).count() < 2 {
         bars.clear();
     }
@@ -185,23 +161,17 @@ fn ratio_row(
 ) -> Option<Row> {
     results.iter().flatten().find_map(|c| interval(c))?;
     let cell = |c: &PointResult| {
-        let ratio = number::significant(ratio(c)?, 3);
-        let Some(interval) = interval(c) else { return Some(ratio) };
-        Some(format!("{ratio} ({})", number::ends(interval.low, interval.high, 3)))
+        let ratio = Quantity::new(ratio(c)?, Form::Digits(3, ""));
+        Some(interval(c).map_or(ratio, |interval| ratio.between(interval.low, interval.high)))
     };
     Some(row(label, results.iter().map(|c| c.and_then(cell))))
 }
 
-/// Whether a row has a statistic of the repetitions, which stays even if it is the same everywhere.
-fn is_statistic(row: &Row) -> bool {
-    row.strong || ["min", "max", "1st", "99th"].iter().any(|start| row.label.starts_with(start))
-}
-
 /// The one value of a row, if it is the same in all columns that have a value.
-fn same_everywhere(row: &Row) -> Option<&str> {
-    let mut values = row.cells.iter().filter(|cell| *cell != "–");
+fn same_everywhere(row: &Row) -> Option<&Cell> {
+    let mut values = row.cells.iter().filter(|cell| !cell.is_nothing());
     let first = values.next()?;
-    values.all(|cell| cell == first).then_some(first)
+    values.all(|cell| cell.to_string() == first.to_string()).then_some(first)
 }
 
 /// Moves rows with one value to the line about all points, and removes rows without a value.
@@ -211,19 +181,20 @@ fn join(table: &mut Table, metrics: &[&str]) {
     for row in std::mem::take(&mut table.parameters) {
         match same_everywhere(&row) {
             // The title has them.
-            Some(_) if ["connections", "cores of the device"].contains(&row.label.as_str()) => {}
+            Some(_) if row.role == Role::Titled => {}
             Some(value) => same.push((None, format!("{} {value}", row.label))),
             None => table.parameters.push(row),
         }
     }
     for (group, metric) in table.groups.iter_mut().zip(metrics) {
         for row in std::mem::take(&mut group.rows) {
-            let everywhere = same_everywhere(&row).filter(|_| several && !is_statistic(&row));
+            let is_statistic = matches!(row.role, Role::Main | Role::Statistic);
+            let everywhere = same_everywhere(&row).filter(|_| several && !is_statistic);
             // A figure that only one column can have is none of all points.
-            let counts = row.label == "repetitions";
-            match everywhere.filter(|_| counts || row.cells.iter().all(|cell| cell != "–")) {
+            let is_everywhere = row.role == Role::Repetitions || !row.cells.contains(&Cell::Nothing);
+            match everywhere.filter(|_| is_everywhere) {
                 Some(value) => same.push((Some(metric), format!("{} {value}", row.label))),
-                None if row.cells.iter().all(|cell| cell == "–") && !row.strong => {}
+                None if !row.has_value() && !row.is_strong() => {}
                 None => group.rows.push(row),
             }
         }

@@ -2,17 +2,17 @@
 //! only a measured value has.
 
 use super::facts::{ceiling, technology};
-use super::result::{PointResult, Repetition};
-use super::{Format, Report, number, published};
+use super::result::{PHASE1_RATE, PointResult, Repetition};
+use super::{Format, Report, number};
 use crate::audit::Basis;
 use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Spread, TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY};
+use document::csv::{self, Field};
 use method::stats::Interval;
 use method::{Direction, ResultKind};
 use procedure::metric::{self, Unit};
 use scenario::Dut;
 use scenario::Plays;
 use scenario::axis::{AXES, in_order};
-use std::fmt::Write;
 
 /// Comma-separated values (RFC 4180).
 pub(super) const FORMAT: Format =
@@ -30,9 +30,7 @@ after_s,tester_ceiling,null_before,null_after,cpu_ns_per_frame,cpu_ns_per_frame_
 paired_ratio_low,paired_ratio_high";
 
 fn render(report: &Report) -> String {
-    let swept = AXES.iter().map(|axis| axis.name().replace('-', "_"));
-    let columns = [COLUMNS.to_owned()].into_iter().chain(swept).chain([LAST_COLUMNS.to_owned()]);
-    let mut out = columns.collect::<Vec<_>>().join(",") + "\n";
+    let mut out = head(COLUMNS, LAST_COLUMNS);
     for result in &report.results {
         let by_cores = report.results.iter().any(|c| c.dut == result.dut && c.cores != result.cores)
             && report.results.iter().all(|c| c.dut != result.dut || c.connections == result.connections);
@@ -149,69 +147,76 @@ impl Line<'_> {
         let scenario = &report.header.scenario;
         let here = scenario.at(result.dut, result.connections, &result.axes);
         let traffic = &here.traffic;
-        let ports = |key: &str, whole: u32| result.extra.get(key).map_or(whole, |&n| n as u32).to_string();
-        let extra = |key: &str| result.extra.get(key).map_or_else(String::new, f64::to_string);
+        let ports = |key: &str, whole: u32| Field::number(result.extra.get(key).map_or(whole, |&n| n as u32));
+        let extra = |key: &str| Field::optional(result.extra.get(key));
         let whole = repetition;
         let (repetition, bound, error) = match repetition {
-            Some(r) => (r.repetition.to_string(), r.bound, r.error),
-            None => (String::new(), result.bound, result.error),
+            Some(r) => (Some(r.repetition), r.bound, r.error),
+            None => (None, result.bound, result.error),
         };
         let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
-        let acceptance = if result.metric.starts_with("max_conn_est_rate") {
+        let acceptance = if metric::is_establishment(&result.metric) {
             scenario.measure.phase1_acceptance_ppm
         } else {
             scenario.measure.acceptance_ppm
         };
-        let fields = [
-            report.run_name(),
-            format!("natmeter {}", report.header.version),
-            result.dut_name.clone(),
-            scenario.duts.get(result.dut).map_or("", technology).to_owned(),
-            report.facts.duts.get(&result.dut_name).and_then(|f| f.get("software")).cloned().unwrap_or_default(),
-            setup(scenario.duts.get(result.dut)).to_owned(),
-            result.metric.clone(),
-            stat.to_owned(),
-            unit.to_owned(),
-            self.axis.0.to_owned(),
-            self.axis.1.clone(),
-            value.map_or_else(String::new, |v| v.to_string()),
-            value.map_or_else(String::new, exact),
-            result.connections.to_string(),
+        let dut = scenario.duts.get(result.dut);
+        let software = report.facts.duts.get(&result.dut_name).and_then(|facts| facts.get("software"));
+        let table_size = dut.and_then(Dut::table_size);
+        let fields: [Field; 26] = [
+            report.run_name().into(),
+            format!("natmeter {}", report.header.version).into(),
+            result.dut_name.clone().into(),
+            dut.map_or("", technology).into(),
+            software.cloned().unwrap_or_default().into(),
+            setup(dut).into(),
+            result.metric.clone().into(),
+            stat.into(),
+            unit.into(),
+            self.axis.0.into(),
+            self.axis.1.clone().into(),
+            Field::optional(value),
+            Field::optional(value.map(exact)),
+            Field::number(result.connections),
             ports("source_ports", traffic.flows.source_ports.count()),
             ports("destination_ports", traffic.flows.destination_ports.count()),
-            result.known_cores.map_or_else(String::new, |cores| cores.to_string()),
+            Field::optional(result.known_cores),
             extra(HASH_TABLE_SIZE),
-            scenario
-                .duts
-                .get(result.dut)
-                .and_then(Dut::table_size)
-                .map_or_else(|| extra(CONNTRACK_TABLE_SIZE), |n| n.to_string()),
-            result.repetitions.len().to_string(),
-            error.map_or_else(String::new, |error| error.0.to_string()),
+            table_size.map_or_else(|| extra(CONNTRACK_TABLE_SIZE), Field::number),
+            Field::number(result.repetitions.len()),
+            Field::optional(error.map(|error| error.0)),
             // In integers, because 1 - 0.9999 is not 0.0001 in floating point.
-            (f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6).to_string(),
-            traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), ToString::to_string),
-            bound.name().to_owned(),
-            repetition,
-            report.conformance.label.clone(),
+            Field::number(f64::from(1_000_000u32.saturating_sub(acceptance)) / 1e6),
+            traffic.frame_sizes.as_ref().map_or_else(|| traffic.frame_size.to_string(), ToString::to_string).into(),
+            bound.name().into(),
+            Field::optional(repetition),
+            report.conformance.label.clone().into(),
         ];
-        let swept = AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, |&n| axis.plain(n)));
-        let table = [TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra);
-        let all: Vec<String> = fields
+        let build = report.facts.build().unwrap_or_default();
+        let all = fields
             .into_iter()
-            .chain(swept)
-            .chain(table)
-            .chain([report.facts.build().unwrap_or_default().to_owned(), verdicts(report).to_owned()])
-            .chain(self.beside(stat, unit, whole))
-            .map(published::quoted)
-            .collect();
-        let _ = writeln!(out, "{}", all.join(","));
+            .chain(swept(result))
+            .chain([TABLE_ENTRIES, TABLE_LOAD_TIME, TABLE_MEMORY].map(extra))
+            .chain([build.into(), verdicts(report).into()])
+            .chain(self.beside(stat, unit, whole));
+        out.push_str(&csv::line(all));
     }
+}
+
+/// The values of the further axes.
+pub(super) fn swept(result: &PointResult) -> impl Iterator<Item = Field> {
+    AXES.iter().map(|axis| result.axes.get(axis.name()).map_or_else(String::new, |&n| axis.plain(n)).into())
+}
+
+/// The names of columns, with those of the further axes between the first and the last ones.
+pub(super) fn head(first: &str, last: &str) -> String {
+    let swept: String = AXES.iter().map(|axis| axis.name().replace('-', "_") + ",").collect();
+    format!("{first},{swept}{last}\n")
 }
 
 impl Line<'_> {
     /// The last columns: the interval of a median or a ratio, and the figures of the result or of one repetition.
-    fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<String> {
+    fn beside(&self, stat: &str, unit: &str, repetition: Option<&Repetition>) -> Vec<Field> {
         let (report, result) = (self.report, self.result);
         let (interval, scale) = match stat {
             "median" => (interval(result), factor(result, unit)),
@@ -236,25 +241,25 @@ impl Line<'_> {
             [of(|s| s.median), of(|s| s.low), of(|s| s.high)]
         };
         // Counts of repetitions for a result; 0 or 1 for a repetition where that is known.
-        let of_result = |n: usize| if repetition.is_none() { n.to_string() } else { String::new() };
-        let decimal = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
-        let mut columns: Vec<String> =
-            [interval.map(|i| i.low), interval.map(|i| i.high), interval.map(|i| i.coverage)].map(decimal).into();
+        let of_result = |n: usize| Field::optional(repetition.is_none().then_some(n));
+        let mut columns: Vec<Field> = [interval.map(|i| i.low), interval.map(|i| i.high), interval.map(|i| i.coverage)]
+            .map(Field::optional)
+            .into();
         columns.extend([
-            trials.to_string(),
-            invalid.to_string(),
-            one_sided.to_string(),
+            Field::number(trials),
+            Field::number(invalid),
+            Field::number(one_sided),
             of_result(result.closed_loop),
             of_result(result.validation_failed),
-            result.shares_core.to_string(),
-            decimal(result.extra.get("phase 1 rate").copied()),
-            result.phase1_lost.to_string(),
-            result.queued.map_or_else(String::new, |n| n.to_string()),
-            decimal(repetition.and_then(|r| r.after_s)),
-            decimal(ceiling(report, result)),
+            Field::number(result.shares_core),
+            Field::optional(result.extra.get(PHASE1_RATE)),
+            Field::number(result.phase1_lost),
+            Field::optional(result.queued),
+            Field::optional(repetition.and_then(|r| r.after_s)),
+            Field::optional(ceiling(report, result)),
         ]);
-        columns.extend([null(true), null(false)].map(decimal));
-        columns.extend(spread(cost.cpu_ns_per_frame).into_iter().chain(spread(cost.paired_ratio)).map(decimal));
+        columns.extend([null(true), null(false)].map(Field::optional));
+        columns.extend(spread(cost.cpu_ns_per_frame).into_iter().chain(spread(cost.paired_ratio)).map(Field::optional));
         columns
     }
 }

@@ -7,6 +7,7 @@ use super::result::PointResult;
 use super::{Report, limits};
 use crate::folder::SELF_TEST_SKIPPED;
 use crate::visit::{CHANGE, largest_factor};
+use document::Bound;
 use method::ResultKind;
 use method::stats::{self, Interval};
 use scenario::{Dut, Link};
@@ -112,7 +113,7 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
         sentences.push(format!(
             "The device was the limit{}: the null device reaches at least {} times each rate.",
             limits::places(&device, all),
-            number::significant(number::bound("≥", least, 2), 2)
+            number::significant(Bound::AtLeast.rounded(least, 2), 2)
         ));
     }
     let host = with(|limit| matches!(limit, Limit::Host(_)));

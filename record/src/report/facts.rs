@@ -6,6 +6,7 @@ use super::named;
 use super::number::{self, grouped, si};
 use crate::folder::{Calibration, Ceiling, Header, Over};
 use crate::search::is_upper_end_the_testers;
+use document::Pairs;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
@@ -177,8 +178,8 @@ fn longest(scenario: &Scenario) -> String {
     }
 }
 
-/// The conditions of the run as pairs of name and value.
-pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
+/// The conditions of the run.
+pub(super) fn conditions(report: &Report) -> Pairs {
     let scenario = &report.header.scenario;
     let (t, m) = (&scenario.traffic, &scenario.measure);
     let direction = scenario.directions_in_words();
@@ -241,7 +242,7 @@ pub(super) fn conditions(report: &Report) -> Vec<(&'static str, String)> {
         conditions.push(("Popularity", format!("{}{most}", t.popularity)));
     }
     conditions.push(("Seed", t.seed.to_string()));
-    conditions
+    Pairs::new("Conditions", ["condition", "value"], conditions)
 }
 
 fn link(scenario: &Scenario) -> String {
@@ -280,9 +281,9 @@ pub(crate) fn technology(dut: &Dut) -> &'static str {
     }
 }
 
-/// The tester's limits as pairs of name and value.
-pub(super) fn limits(report: &Report) -> Vec<(&'static str, String)> {
-    let Some(c) = &report.calibration else { return Vec::new() };
+/// The tester's limits.
+pub(super) fn limits(report: &Report) -> Pairs {
+    let Some(c) = &report.calibration else { return Pairs::default() };
     let scenario = &report.header.scenario;
     let shared = report.results.iter().filter(|c| c.shares_core).count();
     let sharing = match shared {
@@ -302,7 +303,7 @@ pub(super) fn limits(report: &Report) -> Vec<(&'static str, String)> {
         ("Clock", format!("{}, {} a reading", c.clock, nanoseconds(c.clock_read_ps))),
         ("Shares a core with the device", sharing),
     ]);
-    rows
+    Pairs::new("Tester, calibrated before the run", ["limit", "value"], rows)
 }
 
 /// The tester's own part of a delay: over the in-process link, and over a cable like those of the device.

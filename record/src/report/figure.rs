@@ -11,21 +11,12 @@ mod side_by_side;
 mod time_line;
 
 use super::result::{PointResult, Repetition};
-use super::svg::Dot;
-use super::{Report, facts, remarks};
+use super::{Report, facts, value};
 pub(super) use cpu_idle::figure as cpu_idle;
 pub(super) use delays::{Distribution, figures as delays};
+use document::svg::{Dot, Plot};
+use document::{Bound, Drawing, Figure};
 use procedure::metric::{self, Unit};
-
-/// A figure with its caption.
-pub(super) struct Figure {
-    /// What it shows and how to read it.
-    pub caption: String,
-    /// The drawing.
-    pub svg: String,
-    /// Whether it needs the whole width of the page.
-    pub wide: bool,
-}
 
 /// A kind of figure.
 pub(super) struct Kind {
@@ -41,23 +32,23 @@ pub(super) struct Kind {
 pub(super) const COMPARISONS: &[Kind] = &[
     Kind {
         heading: "Scale-up over cores",
-        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: lower bound. \
+        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound. \
                 Dashed: the rate on one core times the number of cores.",
         draw: lines::over_cores,
     },
     Kind {
         heading: "Rate against connections",
-        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: lower bound.",
+        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
         draw: lines::over_connections,
     },
     Kind {
         heading: "Further axes",
-        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: lower bound.",
+        about: "Marks: medians; bars: minimum to maximum; dots: the repetitions; hollow mark with an arrow: bound.",
         draw: lines::over_axes,
     },
     Kind {
         heading: "Rates of the devices",
-        about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions; hollow bar: lower bound.",
+        about: "Bars: medians; whiskers: minimum to maximum; dots: the repetitions; hollow bar: bound.",
         draw: side_by_side::figures,
     },
 ];
@@ -66,7 +57,7 @@ pub(super) const COMPARISONS: &[Kind] = &[
 pub(super) const DETAILS: &[Kind] = &[
     Kind {
         heading: "Rates over the time of the run",
-        about: "Marks: the repetitions, each at the end of its search; hollow: lower bound.",
+        about: "Marks: the repetitions, each at the end of its search; hollow: bound.",
         draw: time_line::figures,
     },
     Kind {
@@ -162,21 +153,31 @@ impl Shown {
         if self.unit == "%" && (100.0..=120.0).contains(&wanted) { 100.0 } else { wanted }
     }
 
-    /// The name of its axis: title and unit.
-    fn axis(&self) -> String {
-        if self.unit.is_empty() { self.title.clone() } else { format!("{}, {}", self.title, self.unit) }
+    /// What its axis shows: title and unit.
+    fn axis(&self) -> (&str, &str) {
+        (&self.title, self.unit)
     }
 }
 
 /// The value in words, for screen readers.
 fn spoken(result: &PointResult) -> String {
-    let value = remarks::value(result, result.median());
-    format!("{}: {value}", facts::place(result))
+    format!("{}: {}", facts::place(result), value::median(result))
 }
 
 /// The repetitions that have a rate; none of a single one, which is the median.
 fn dots(result: &PointResult, factor: f64) -> Vec<Dot> {
     let with_rate: Vec<_> = result.repetitions.iter().filter(|r| r.bound.has_rate()).collect();
-    let dot = |r: &&Repetition| Dot { value: r.value as f64 * factor, at_least: r.bound.at_least() };
+    let dot = |r: &&Repetition| Dot { value: r.value as f64 * factor, bound: bound(r) };
     if with_rate.len() > 1 { with_rate.iter().map(dot).collect() } else { Vec::new() }
+}
+
+/// What bounds the rate of a repetition.
+fn bound(repetition: &Repetition) -> Bound {
+    if repetition.bound.at_least() { Bound::AtLeast } else { Bound::Exact }
+}
+
+/// A figure of series.
+fn plotted(caption: String, plot: Plot) -> Figure {
+    let wide = plot.size.0 == WIDE;
+    Figure { caption, drawing: Drawing::Plot(plot), wide }
 }

@@ -10,13 +10,12 @@
 //!
 //! The names of elements and attributes are those that Ant, Jenkins and GitLab read.
 
-use super::remarks::{remarks, short};
+use super::remarks::remarks;
 use super::result::PointResult;
-use super::xml::escaped as e;
-use super::{Format, Report, facts};
+use super::{Format, Report, facts, value};
 use crate::folder::SelfTestCheck;
+use document::xml::escaped as e;
 use method::ResultKind;
-use procedure::metric;
 use std::fmt::Write;
 
 /// JUnit XML.
@@ -139,7 +138,7 @@ fn of_results(report: &Report) -> Suite {
         let mut out: Vec<String> = result
             .median()
             .filter(|_| !result.nothing_passed())
-            .map(|median| format!("median: {}", short(metric::by_key(&result.metric), result, median)))
+            .map(|median| format!("median: {}", value::short(result, median, 3)))
             .into_iter()
             .collect();
         out.extend(remarks(report, result));

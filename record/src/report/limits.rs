@@ -5,7 +5,7 @@ use super::result::PointResult;
 use super::{Report, facts, saved};
 use method::ResultKind;
 use procedure::metric;
-use scenario::axis::more_in_words;
+use scenario::axis::in_words;
 
 /// A sentence about the results with this bound: `subject`, their places, and `rest`.
 struct Sentence {
@@ -128,17 +128,17 @@ impl Varies {
     /// A result in words, or its point if `whole`.
     fn place(&self, result: &PointResult, whole: bool) -> String {
         let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
-        let device = if self.device { format!("{}, ", result.dut_name) } else { String::new() };
-        let cores = if self.cores { format!(" on {}", result.cores_in_words()) } else { String::new() };
-        let further = more_in_words(&result.axes);
-        match (result.connections, whole) {
-            (0, true) if self.device || self.cores || !further.is_empty() => {
-                let name = if self.device { result.dut_name.as_str() } else { "" };
-                format!("{name}{cores}{further}").trim_start_matches([' ', ',']).to_owned()
-            }
-            (0, _) => format!("{device}{metric}{cores}{further}"),
-            (n, true) => format!("{device}at {} connections{cores}{further}", si(n as f64, 3)),
-            (n, false) => format!("{device}{metric} at {}{cores}{further}", si(n as f64, 3)),
-        }
+        let device = self.device.then(|| result.dut_name.clone());
+        let cores = self.cores.then(|| format!("on {}", result.cores_in_words()));
+        let swept = (!result.axes.is_empty()).then(|| in_words(&result.axes));
+        let named = device.as_ref().map(|name| format!("{name},"));
+        let head = match (result.connections, whole) {
+            (0, true) if self.device || self.cores || swept.is_some() => [device, None],
+            (0, _) => [named, Some(metric)],
+            (n, true) => [named, Some(format!("at {} connections", si(n as f64, 3)))],
+            (n, false) => [named, Some(format!("{metric} at {}", si(n as f64, 3)))],
+        };
+        let point = head.into_iter().chain([cores]).flatten().collect::<Vec<_>>().join(" ");
+        [Some(point).filter(|point| !point.is_empty()), swept].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,45 +1,36 @@
 //! The report of a run: a model derived from the run folder alone, and the formats that print it. The same folder gives the
 //! same bytes: nothing here reads a clock, the environment or anything outside the folder.
 
-mod ascii;
 mod bottleneck;
 mod brief;
 mod conformance;
 mod csv;
 mod csv_long;
-mod document;
 mod doubts;
 mod evidence;
 mod facts;
 mod figure;
-mod flame;
 mod html;
 mod json;
 mod junit;
-mod latex;
 mod limits;
-mod markdown;
 pub mod model;
 mod named;
-pub mod number;
 mod openmetrics;
+mod paper;
 mod parts;
 mod plain;
 pub mod published;
 mod remarks;
 pub mod result;
-mod rfc_text;
 mod saved;
-mod scale;
 mod section;
 mod sentences;
 pub mod sizing;
-mod svg;
 mod table;
 mod terms;
 mod text;
-mod xml;
-mod xml2rfc;
+mod value;
 
 use crate::audit::{Audit, audit};
 use crate::enough::Enough;
@@ -50,24 +41,29 @@ use crate::printable::printable;
 use crate::read::{Record, RecordError};
 use crate::visit;
 pub use conformance::Conformance;
+pub use document::number;
 pub use facts::fault_name;
 pub(crate) use facts::{place, technology};
 use published::Beside;
-pub use remarks::median as table_value;
 use result::PointResult;
 use scenario::Technologies;
 use schemars::JsonSchema;
+use sentences::Sentences;
 use serde::Serialize;
 use std::path::Path;
 pub use text::Screen;
 
 /// The median of a result with its bound and its interval or range, in words.
 pub(crate) fn in_short(result: &PointResult) -> String {
-    let unit = procedure::metric::by_key(&result.metric).map(|metric| metric.unit);
     match result.median().filter(|_| !result.nothing_passed()) {
-        Some(median) => format!("{}{}", result.sign(median), sentences::between(unit, median, result)),
+        Some(median) => value::between(result, median, 2).to_string(),
         None => table_value(result),
     }
+}
+
+/// The median of a result as tables print it.
+pub fn table_value(result: &PointResult) -> String {
+    value::median(result).to_string()
 }
 
 /// Whether a metric is searched, so that the error of a search is one of its value; not a part of another metric.
@@ -94,11 +90,36 @@ pub const KNOWN: &[Format] = &[
     csv_long::FORMAT,
     json::FORMAT,
     html::FORMAT,
-    markdown::FORMAT,
-    latex::FORMAT,
-    xml2rfc::DRAFT,
-    xml2rfc::SECTION,
-    rfc_text::FORMAT,
+    Format {
+        name: "markdown",
+        extension: "md",
+        about: "tables for an issue, a wiki or a pull request",
+        render: |report| document::markdown::render(&paper::document(report)),
+    },
+    Format {
+        name: "latex",
+        extension: "tex",
+        about: "a LaTeX document with booktabs tables, for a paper",
+        render: |report| document::latex::render(&paper::document(report)),
+    },
+    Format {
+        name: "xml2rfc",
+        extension: "xml",
+        about: "an Internet-Draft in XML, which xml2rfc renders",
+        render: |report| document::xml2rfc::draft(&paper::document(report)),
+    },
+    Format {
+        name: "xml2rfc-section",
+        extension: "xml",
+        about: "a section in XML, to paste into an Internet-Draft",
+        render: |report| document::xml2rfc::section(&paper::document(report)),
+    },
+    Format {
+        name: "rfc-text",
+        extension: "txt",
+        about: "plain-text tables of 72 columns in ASCII, for an RFC or a mail",
+        render: |report| document::rfc_text::render(&paper::document(report)),
+    },
     junit::FORMAT,
     openmetrics::FORMAT,
 ];
@@ -137,9 +158,9 @@ pub struct Report {
     pub repeated_points: usize,
     /// The results in sentences.
     pub sentences: Vec<String>,
-    /// Those that a short report prints.
+    /// The same, by what they are about.
     #[serde(skip)]
-    short: Vec<String>,
+    said: Sentences,
     /// The results.
     pub results: Vec<PointResult>,
     /// Models of the series of results over cores and over connections.
@@ -211,7 +232,7 @@ impl Report {
             planned: header.plan.measurements.iter().filter(|m| !enough.is_enough(m)).count(),
             repeated_points,
             sentences: Vec::new(),
-            short: Vec::new(),
+            said: Sentences::default(),
             models: model::Model::all(&results),
             results,
             beside: Vec::new(),
@@ -226,9 +247,8 @@ impl Report {
         };
         report.beside = published::beside(&report);
         report.doubts = doubts::of(&report, &torn, &missing);
-        let sentences = sentences::of(&report);
-        report.short = sentences.short();
-        report.sentences = sentences.all();
+        report.said = sentences::of(&report);
+        report.sentences = report.said.all();
         report
     }
 

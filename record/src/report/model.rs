@@ -2,6 +2,7 @@
 
 use super::parts;
 use super::result::PointResult;
+use document::Bound;
 use method::model::cores::CoreModel;
 use method::model::sessions::SessionModel;
 use method::model::{Refusal, Series};
@@ -132,7 +133,7 @@ impl Along {
         } else if self == Along::Cores && result.shares_core {
             Some(Unusable::SharesCore)
         } else {
-            let is_exact = result.bound == ResultKind::Exact && result.sign(median).is_empty();
+            let is_exact = result.bound == ResultKind::Exact && result.bound_of(median) == Bound::Exact;
             (!is_exact).then_some(Unusable::Bound)
         }
     }

@@ -2,10 +2,11 @@
 //! rules for reading the table are here: totals of both directions, loss tolerance, errata.
 
 use super::Report;
-use super::number::{self, grouped, grouped_f64};
+use super::number::{self, grouped};
 use super::result::PointResult;
 use crate::folder::HASH_TABLE_SIZE;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
+use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
 use procedure::metric::{self, Unit};
 use scenario::axis;
@@ -124,7 +125,9 @@ pub fn beside(report: &Report) -> Vec<Beside> {
 
 fn compare(scenario: &Scenario, result: &PointResult, published: &Published) -> Option<Beside> {
     // An upper bound cannot be compared with a value.
-    let measured = result.median().filter(|&median| result.sign(median) != "< " && published.compares_with(result))?;
+    let measured = result
+        .median()
+        .filter(|&median| result.bound_of(median) != Bound::LessThan && published.compares_with(result))?;
     let mut conditions = vec![result.cores_in_words()];
     if result.connections > 0 {
         conditions.push(format!("{} connections", number::si(result.connections as f64, 4)));
@@ -296,62 +299,50 @@ impl Published {
 }
 
 /// A value with its unit in full.
-pub fn with_unit(metric: &str, value: f64) -> String {
-    let rounded = grouped_f64(value);
-    match metric::by_key(metric).map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{rounded} frames/s per direction"),
-        Some(unit) => format!("{rounded} {}", unit.symbol()),
-        None => rounded,
-    }
+pub fn with_unit(metric: &str, value: f64) -> Quantity {
+    Quantity::new(value, Form::Whole(metric::by_key(metric).map_or("", |metric| metric.unit.symbol())))
 }
 
 /// A published value with the measured values compared with it.
 pub struct Compared<'a> {
-    /// Title of the metric.
-    pub title: &'static str,
+    /// The measured values: device, value, ratio, conditions.
+    pub table: Table,
     /// The published value and its conditions.
     pub published: String,
     /// Document and table.
     pub source: String,
     /// Notes.
     pub notes: Vec<&'a str>,
-    /// Device, value, ratio, conditions.
-    pub measured: Vec<[String; 4]>,
 }
 
 /// Comparisons by published value.
 pub fn compared(beside: &[Beside]) -> Vec<Compared<'_>> {
     let mut all: Vec<(&Published, Compared)> = Vec::new();
     for b in beside {
-        let bound = if b.at_least { "≥ " } else { "" };
-        let measured = [
-            b.dut.clone(),
-            format!("{bound}{}", with_unit(&b.metric, b.measured)),
-            format!("{bound}{} ×", ratio(b.ratio)),
-            b.conditions.clone(),
-        ];
-        if let Some((_, same)) = all.iter_mut().find(|(p, _)| **p == b.published) {
-            same.measured.push(measured);
-            let new: Vec<&str> = b.notes.iter().map(String::as_str).filter(|note| !same.notes.contains(note)).collect();
-            same.notes.extend(new);
-            continue;
-        }
         let p = &b.published;
-        let compared = Compared {
-            title: metric::by_key(&b.metric).map_or("", |m| m.title),
-            published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
-            source: format!("{}, {}", p.source().cite, p.under.label),
-            notes: b.notes.iter().map(String::as_str).collect(),
-            measured: vec![measured],
-        };
-        all.push((p, compared));
+        let bound = if b.at_least { Bound::AtLeast } else { Bound::Exact };
+        let form = if b.ratio < 9.995 { Form::Decimals(2, " ×") } else { Form::Digits(3, " ×") };
+        let [measured, ratio] =
+            [with_unit(&b.metric, b.measured), Quantity::new(b.ratio, form)].map(|quantity| quantity.bounded(bound));
+        let row = row(&b.dut, [Cell::from(measured), ratio.into(), b.conditions.as_str().into()]);
+        let at = all.iter().position(|(known, _)| *known == p).unwrap_or_else(|| {
+            let title = metric::by_key(&b.metric).map_or("", |metric| metric.title);
+            let columns = ["measured", "measured / published"].map(Column::from).into_iter();
+            let compared = Compared {
+                table: Table::new(title, "device", columns.chain([Column::of_words("conditions")])),
+                published: format!("{}: {}", with_unit(&b.metric, p.value), p.conditions()),
+                source: format!("{}, {}", p.source().cite, p.under.label),
+                notes: Vec::new(),
+            };
+            all.push((p, compared));
+            all.len() - 1
+        });
+        let compared = &mut all[at].1;
+        compared.table.parameters.push(row);
+        let new: Vec<&str> = b.notes.iter().map(String::as_str).filter(|note| !compared.notes.contains(note)).collect();
+        compared.notes.extend(new);
     }
     all.into_iter().map(|(_, compared)| compared).collect()
-}
-
-/// A ratio with two decimals below ten.
-fn ratio(value: f64) -> String {
-    if value < 9.995 { format!("{value:.2}") } else { number::significant(value, 3) }
 }
 
 /// The conditions common to all measured values of a report.
@@ -404,11 +395,6 @@ pub(super) fn median(value: &Value) -> Published {
     }
 }
 
-/// A field of a CSV line, quoted where it must be.
-pub fn quoted(field: String) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,7 +418,7 @@ mod tests {
         let one = nearest("max_conn_est_rate", &device(QUICKSTART, "embedded"), 1_000_000, 1).unwrap();
         assert_eq!((one.value, one.software(), one.under.label.as_str()), (223_500.0, "iptables", "Figure 2"));
         let throughput = nearest("throughput", &device(KERNEL, "iptables-legacy"), 4_000_000, 1).unwrap();
-        assert_eq!(with_unit("throughput", throughput.value), "207,450 frames/s per direction");
+        assert_eq!(with_unit("throughput", throughput.value).to_string(), "207,450 frames/s per direction");
         let forwarding = nearest("throughput", &device(KERNEL, "linux-forwarding"), 0, 1).unwrap();
         assert_eq!((forwarding.value, forwarding.metric.as_str()), (910_900.0 / 2.0, "ipv4_forwarding_throughput"));
     }

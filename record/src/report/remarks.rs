@@ -1,65 +1,13 @@
-//! The value of a result with its bound, and the remarks on it; for tables and figures.
+//! The remarks on a result; for tables and figures.
 
 use super::Report;
-use super::number::{self, grouped, grouped_f64};
+use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{evidence, facts, saved};
 use crate::enough::LOST_COVERAGE;
 use method::ResultKind;
 use method::stats::Interval;
-use method::trial::of_rate;
-use procedure::metric::{self, Metric, Unit};
-
-/// The median of a result as printed in tables.
-pub fn median(result: &PointResult) -> String {
-    value(result, result.median())
-}
-
-/// A statistic as printed, with its bound.
-pub(super) fn value(result: &PointResult, value: Option<f64>) -> String {
-    match (value, result.upper()) {
-        (None, _) if result.nothing_measured() => "not measured".to_owned(),
-        (None, Some(failed)) => format!("< {}", grouped(failed.0)),
-        (None, None) => "–".to_owned(),
-        (Some(_), Some(failed)) if result.nothing_passed() => format!("< {}", grouped(failed.0)),
-        (Some(_), None) if result.nothing_passed() => "none passed".to_owned(),
-        (Some(v), _) => format!("{}{}", result.sign(v), grouped_f64(v)),
-    }
-}
-
-/// A statistic other than the median as printed; `None` for a result without a rate.
-pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Option<String> {
-    (of.is_some() || result.nothing_measured()).then(|| value(result, of))
-}
-
-/// A value in a few characters: `≥ 7.4 Mfps per direction`.
-pub(super) fn short(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
-    let bound = result.sign(value);
-    let value = number::bound(bound, value, 3);
-    match metric.map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => {
-            format!("{bound}{} {}", number::si_unit(value, 3, "fps"), of_rate(result.direction_ratio))
-        }
-        Some(Unit::Nanoseconds) => format!("{bound}{}", number::signed_duration(value)),
-        Some(unit) => format!("{bound}{} {}", number::si(value, 3), unit.symbol()).trim_end().to_owned(),
-        None => format!("{bound}{}", number::si(value, 3)),
-    }
-}
-
-/// A value in a few characters, with the interval or range of the repetitions: `7.4 (7.3–7.6) Mfps`.
-pub(super) fn short_between(metric: Option<&Metric>, result: &PointResult, value: f64) -> String {
-    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
-        return short(metric, result, value);
-    };
-    let bound = result.sign(value);
-    let [value, low, high] = [value, interval.low, interval.high].map(|v| number::bound(bound, v, 3));
-    let unit = match metric.map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => "fps",
-        Some(Unit::ConnectionsPerSecond) => "cps",
-        _ => "",
-    };
-    format!("{bound}{}", number::si_between(value, (low, high), 3, "", unit))
-}
+use procedure::metric;
 
 /// The remarks on a result.
 pub(super) fn remarks(report: &Report, result: &PointResult) -> Vec<String> {

@@ -9,6 +9,7 @@ use relate::relate;
 use crate::folder::{Cost, NullDevice, Outcome};
 use crate::plan::{Measurement, Plan, without_attempt};
 use crate::report::{number, parts};
+use document::Bound;
 use method::search::{CapacityRates, Evidence, GoalResult};
 use method::stats::{self, Interval, Summary};
 use method::trial::{Leg, Observed, TrialOutcome};
@@ -281,12 +282,13 @@ impl PointResult {
         self.bound.at_least()
     }
 
-    /// Returns the sign of the bound, printed before a value.
-    pub fn sign(&self, value: f64) -> &'static str {
+    /// Returns what bounds a value of it.
+    pub fn bound_of(&self, value: f64) -> Bound {
         match self.less_below {
-            Some(rate) if value < rate.0 as f64 => "< ",
-            _ if self.at_least() => "≥ ",
-            _ => "",
+            Some(rate) if value < rate.0 as f64 => Bound::LessThan,
+            _ if self.at_least() => Bound::AtLeast,
+            _ if self.bound == ResultKind::Strict => Bound::Strict,
+            _ => Bound::Exact,
         }
     }
 
@@ -569,9 +571,12 @@ fn fill(result: &mut PointResult, outcomes: &[&Outcome]) {
     result.strict = Summary::of(&strict);
 }
 
+/// Name of the further figure that is the rate of phase 1.
+pub(crate) const PHASE1_RATE: &str = "phase 1 rate";
+
 /// Further figures of a result, by name.
 fn further(result: &SearchResult) -> impl Iterator<Item = (&'static str, f64)> {
-    let phase1 = result.phase1_rate.map(|rate| ("phase 1 rate", rate.0 as f64));
+    let phase1 = result.phase1_rate.map(|rate| (PHASE1_RATE, rate.0 as f64));
     let changes = result.table_changes;
     let changed = (changes > 0).then_some(("trials after which the table had changed", changes as f64));
     phase1.into_iter().chain(changed)

@@ -2,7 +2,7 @@
 //! it.
 
 use super::number::{self, grouped, plural};
-use super::result::PointResult;
+use super::result::{PHASE1_RATE, PointResult};
 use method::search::{KeptTable, ValidationCap};
 use method::trial::Warmed;
 use method::{Invalid, Rate, ResultKind};
@@ -87,7 +87,7 @@ fn table(result: &PointResult, kept: &[KeptTable]) -> Option<String> {
             plural(kept.len() as u64, "repetition")
         ),
     };
-    let rate = result.extra.get("phase 1 rate").map(|rate| Rate(*rate as u64)).filter(|rate| rate.0 > 0);
+    let rate = result.extra.get(PHASE1_RATE).map(|rate| Rate(*rate as u64)).filter(|rate| rate.0 > 0);
     let saved =
         rate.map(|rate| rate.time_for(result.connections).0.saturating_mul(result.trials.saturating_sub(phases1)));
     let saved = saved.map_or(String::new(), |time| format!(", which took {} less", number::duration(time)));

@@ -1,23 +1,27 @@
 //! The results in sentences, at the end of a report. Each sentence must be true in every case: tester limit, no rate passed,
 //! closed loop, unfinished run.
 
-use super::number::{self, grouped_f64, percent, plural, si};
+use super::number::{self, percent, plural, si};
 use super::result::PointResult;
-use super::{Report, bottleneck, evidence, facts, limits, parts, section};
+use super::{Report, bottleneck, evidence, facts, limits, parts, published, section, value};
 use crate::visit::CHANGE;
-use method::ResultKind;
+use document::{Bound, Finding, Form, Quantity};
 use method::stats::Interval;
-use method::trial::of_rate;
+use method::{Rate, ResultKind};
 use procedure::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
 use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
 /// The results in sentences.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sentences {
     /// For each device its rates and their bounds; then what limited them.
     pub found: Vec<String>,
+    /// What was found at single points.
+    pub findings: Vec<Finding>,
+    /// The models.
+    pub models: Vec<String>,
     /// The comparison with the nearest published value.
     pub comparison: Option<String>,
     /// How many points were repeated, if any.
@@ -28,14 +32,21 @@ pub(super) struct Sentences {
 
 impl Sentences {
     /// All of them, in order.
-    pub(super) fn all(self) -> Vec<String> {
-        let Sentences { found, comparison, repeated, kind } = self;
-        found.into_iter().chain(comparison).chain(repeated).chain([kind]).collect()
+    pub(super) fn all(&self) -> Vec<String> {
+        self.without(&[])
+    }
+
+    /// Those that say nothing else than these findings.
+    pub(super) fn without(&self, elsewhere: &[&Finding]) -> Vec<String> {
+        let findings = self.findings.iter().filter(|finding| !elsewhere.contains(finding)).map(Finding::to_string);
+        let rest = self.comparison.iter().chain(&self.repeated).chain([&self.kind]).cloned();
+        self.found.iter().cloned().chain(findings).chain(self.models.iter().cloned()).chain(rest).collect()
     }
 
     /// Those of a short report.
     pub(super) fn short(&self) -> Vec<String> {
-        self.found.iter().chain([&self.kind]).cloned().collect()
+        let findings = self.findings.iter().map(Finding::to_string);
+        self.found.iter().cloned().chain(findings).chain(self.models.iter().chain([&self.kind]).cloned()).collect()
     }
 }
 
@@ -43,6 +54,8 @@ impl Sentences {
 pub(super) fn of(report: &Report) -> Sentences {
     Sentences {
         found: all_found(report),
+        findings: section::of_profiles(report).into_iter().chain(bottleneck::findings(report)).collect(),
+        models: section::of_models(report),
         comparison: comparison(report),
         repeated: repeated(report.repeated_points),
         kind: what_it_was(report),
@@ -115,9 +128,6 @@ fn all_found(report: &Report) -> Vec<String> {
             _ => sentences.push(limit),
         }
     }
-    sentences.extend(section::of_profiles(report));
-    sentences.extend(bottleneck::sentences(report));
-    sentences.extend(section::of_models(report));
     sentences
 }
 
@@ -197,7 +207,7 @@ fn delays(results: &[&PointResult]) -> Vec<String> {
         let ways = [("forward", "left to right"), ("reverse", "right to left")].into_iter();
         let said = ways.filter_map(|(way, words)| {
             let result = at_headline(results, &format!("{key}_{way}"))?;
-            Some(format!("{} {words}", between(Some(Unit::Nanoseconds), result.median()?, result)))
+            Some(format!("{} {words}", value::between(result, result.median()?, 2).unsigned()))
         });
         let said: Vec<String> = said.collect();
         (!said.is_empty()).then(|| format!("{what} {}", said.join(" and ")))
@@ -254,88 +264,45 @@ fn compared(ratio: &str, interval: Interval, unit: &str, other: &str) -> String 
 /// The rate of a result in words.
 fn rate(result: &PointResult) -> String {
     let known = metric::by_key(&result.metric);
-    let unit = known.map(|m| m.unit);
     let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
     match result.median() {
         Some(median) if !result.nothing_passed() => {
-            let sign = result.sign(median);
-            let bound = match sign {
-                "≥ " => "at least ",
-                "< " => "less than ",
-                _ => "",
-            };
-            let value = format!("{bound}{}", between(unit, median, result));
+            let quantity = validated(value::between(result, median, 2), &result.metric);
+            let value = format!("{}{}", quantity.bound.in_words(), quantity.unsigned());
             // Rates and connections say what they are by their units.
-            match unit {
+            match known.map(|m| m.unit) {
                 Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::Connections) if !is_other(result) => {
-                    validated(&result.metric, &value)
+                    value
                 }
                 _ => format!("{what} {value}"),
             }
         }
-        _ => match (result.failing(), result.upper()) {
-            (Some(failing), Some(upper)) if failing.most > 0.0 => {
-                let below = per_second(unit, result, upper.0 as f64);
-                format!("the device loses {}; {what} < {below}", failing.in_words())
+        _ => {
+            let below = |rate: Rate| Quantity { bound: Bound::LessThan, ..value::short(result, rate.0 as f64, 2) };
+            match (result.failing(), result.upper()) {
+                (Some(failing), Some(upper)) if failing.most > 0.0 => {
+                    format!("the device loses {}; {what} {}", failing.in_words(), below(upper))
+                }
+                (_, Some(upper)) => format!("the {what} is less than {}", below(upper).unsigned()),
+                (_, None) => format!("the {what} could not be measured"),
             }
-            (_, Some(upper)) => format!("the {what} is less than {}", per_second(unit, result, upper.0 as f64)),
-            (_, None) => format!("the {what} could not be measured"),
-        },
+        }
     }
 }
 
 /// A rate of connections that were validated says so: it stands beside that of connections that were not.
-fn validated(metric: &str, value: &str) -> String {
-    let is_validated = metric == MAX_CONN_EST_RATE_VALIDATED.key;
-    if is_validated { value.replace("connections/s", "validated connections/s") } else { value.to_owned() }
+fn validated(rate: Quantity, metric: &str) -> Quantity {
+    match rate.form {
+        Form::Si(digits, unit, _) if metric == MAX_CONN_EST_RATE_VALIDATED.key => {
+            Quantity { form: Form::Si(digits, unit, "validated connections/s"), ..rate }
+        }
+        _ => rate,
+    }
 }
 
 /// Whether it is a rate beside throughputs and establishment rates.
 fn is_other(result: &PointResult) -> bool {
     !metric::is_throughput(&result.metric) && !metric::is_establishment(&result.metric) && !is_capacity(result)
-}
-
-/// The median, with the interval or range of the repetitions if there are several: `3.8 (3.8–9.7) Mfps per direction`.
-pub(super) fn between(unit: Option<Unit>, median: f64, result: &PointResult) -> String {
-    let sign = result.sign(median);
-    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else {
-        return per_second(unit, result, number::bound(sign, median, 2));
-    };
-    let word = if result.has_interval() { "" } else { "range " };
-    if unit == Some(Unit::Nanoseconds) {
-        let [median, low, high] = [median, interval.low, interval.high].map(number::signed_duration);
-        return format!("{median} ({word}{low} to {high})");
-    }
-    if unit == Some(Unit::PartsPerMillion) {
-        let percent = |value: f64| number::significant(value / 10_000.0, 3);
-        return format!("{} ({word}{}–{}) %", percent(median), percent(interval.low), percent(interval.high));
-    }
-    let (symbol, rest) = match unit {
-        Some(Unit::FramesPerSecond) => ("fps", of_rate(result.direction_ratio)),
-        Some(unit) => ("", unit.symbol()),
-        None => ("", ""),
-    };
-    // A third digit if two cannot tell the ends apart.
-    let text = |digits: i32| {
-        let [median, low, high] = [median, interval.low, interval.high].map(|v| number::bound(sign, v, digits));
-        let digits = digits.unsigned_abs() as usize;
-        let same = si(low, digits) == si(high, digits);
-        (number::si_between(median, (low, high), digits, word, symbol), same)
-    };
-    let (short, same) = text(2);
-    format!("{} {rest}", if same { text(3).0 } else { short }).trim_end().to_owned()
-}
-
-fn per_second(unit: Option<Unit>, result: &PointResult, value: f64) -> String {
-    match unit {
-        Some(Unit::FramesPerSecond) => {
-            format!("{} {}", number::si_unit(value, 2, "fps"), of_rate(result.direction_ratio))
-        }
-        Some(Unit::Nanoseconds) => number::signed_duration(value),
-        Some(Unit::PartsPerMillion) => format!("{} %", number::significant(value / 10_000.0, 3)),
-        Some(unit) => format!("{} {}", si(value, 2), unit.symbol()).trim_end().to_owned(),
-        None => si(value, 2),
-    }
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."
@@ -350,11 +317,7 @@ fn comparison(report: &Report) -> Option<String> {
         None => String::new(),
     };
     let at = p.under.connections.map_or_else(String::new, |n| format!(" at {} connections", si(n as f64, 3)));
-    let value = match metric::by_key(&p.metric).map(|m| m.unit) {
-        Some(Unit::FramesPerSecond) => format!("{} frames/s per direction", grouped_f64(p.value)),
-        Some(unit) => format!("{} {}", grouped_f64(p.value), unit.symbol()),
-        None => grouped_f64(p.value),
-    };
+    let value = published::with_unit(&p.metric, p.value);
     let tolerance = match p.under.tolerance {
         Some(t) if t > 0.0 => format!(", acceptance {} %", number::significant((1.0 - t) * 100.0, 6)),
         _ => String::new(),

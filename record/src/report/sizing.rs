@@ -2,11 +2,10 @@
 //! measured with several numbers of cores.
 
 use super::number::{self, grouped, percent, plural, si};
-use super::table::{Group, Row, Table, row};
-use super::{html, text};
 use crate::printable::{escaped_json, printable};
 use crate::size::{Choice, Kind, Limit, Measured, Sized, Sizing};
 use crate::versioned::Versioned;
+use document::{Bound, Cell, Form, Group, Quantity, Role, Row, Table, html, row, text};
 use scenario::axis::{in_words, more_in_words};
 
 /// A format of a sizing.
@@ -123,53 +122,45 @@ fn in_words_of(kinds: &[Kind]) -> Option<String> {
 }
 
 fn table(title: String, axis: &'static str, columns: &[Column], notes: Vec<String>) -> Table {
-    let line = |label: &str, of: &dyn Fn(&Choice) -> Option<String>| {
-        row(label, columns.iter().map(|column| of(&column.choice)))
-    };
+    let line =
+        |label: &str, of: &dyn Fn(&Choice) -> Option<Cell>| row(label, columns.iter().map(|column| of(&column.choice)));
     let about = ["technology", "with", "note"].into_iter().enumerate();
     let about = about.map(|(at, label)| row(label, columns.iter().map(|column| column.about[at].clone())));
     let needed = vec![
-        Row { strong: true, ..line("devices", &|choice| Some(grouped(choice.devices))) },
-        Row { strong: true, ..line("cores of each", &|choice| Some(cores(choice))) },
-        line("memory of its table", &|choice| choice.memory.map(octets)),
-        line("binding limit", &|choice| choice.binding.map(|kind| kind.in_words().to_owned())),
-        line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0))),
-        line("not measured", &|choice| in_words_of(&choice.missing)),
+        line("devices", &|choice| Some(Quantity::count(choice.devices).into())).with(Role::Main),
+        line("cores of each", &|choice| Some(cores(choice).into())).with(Role::Main),
+        line("memory of its table", &|choice| choice.memory.map(|memory| octets(memory).into())),
+        line("binding limit", &|choice| choice.binding.map(|kind| kind.in_words().into())),
+        line("headroom", &|choice| choice.headroom.map(|share| percent(share * 100.0).into())),
+        line("not measured", &|choice| in_words_of(&choice.missing).map(Cell::from)),
     ];
-    let mut limits = vec![line("at", &|choice| Some(place(choice))), line("repetitions", &repetitions)];
+    let mut limits = vec![line("at", &|choice| Some(place(choice).into())), line("repetitions", &repetitions)];
     for kind in [Kind::Throughput, Kind::SetUpRate, Kind::Both, Kind::Table, Kind::Subscribers] {
         let limit = move |choice: &Choice| choice.limits.iter().find(|limit| limit.kind == kind).cloned();
         let name = kind.in_words();
         if kind != Kind::Both {
-            limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit))));
+            limits.push(line(name, &|choice| limit(choice).map(|limit| measured(&limit).into())));
         }
-        limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0))));
+        limits.push(line(&format!("{name}, load"), &|choice| limit(choice).map(|l| percent(l.load * 100.0).into())));
     }
     let restart = vec![
-        line("sessions lost", &|choice| choice.restart.map(|restart| si(restart.sessions, 3))),
-        line("set up again after", &|choice| choice.restart.and_then(|restart| restart.seconds).map(seconds)),
+        line("sessions lost", &|choice| choice.restart.map(|restart| si(restart.sessions, 3).into())),
+        line("set up again after", &|choice| choice.restart?.seconds.map(|measured| seconds(measured).into())),
     ];
-    let is_said = |row: &Row| row.cells.iter().any(|cell| cell != "–");
     let group = |(title, rows): (&str, Vec<Row>)| {
-        let rows: Vec<Row> = rows.into_iter().filter(is_said).collect();
+        let rows: Vec<Row> = rows.into_iter().filter(Row::has_value).collect();
         (!rows.is_empty()).then(|| Group { title: title.to_owned(), rows, bars: Vec::new() })
     };
     let groups = [("Needed", needed), ("Measured, and load of one device", limits), ("Restart of one device", restart)];
-    Table {
-        title,
-        axis,
-        columns: columns.iter().map(|column| column.heading.clone()).collect(),
-        parameters: about.filter(is_said).collect(),
-        groups: groups.into_iter().filter_map(group).collect(),
-        notes,
-        same: Vec::new(),
-    }
+    let groups = groups.into_iter().filter_map(group).collect();
+    let table = Table::new(title, axis, columns.iter().map(|column| column.heading.as_str()));
+    Table { groups, notes, ..table.rows(about.filter(Row::has_value)) }
 }
 
 /// The fewest repetitions of a limit.
-fn repetitions(choice: &Choice) -> Option<String> {
+fn repetitions(choice: &Choice) -> Option<Cell> {
     let measured = choice.limits.iter().map(|limit| limit.measured.repetitions).filter(|&n| n > 0);
-    measured.min().map(|n| n.to_string())
+    measured.min().map(|n| n.to_string().into())
 }
 
 fn cores(choice: &Choice) -> String {
@@ -184,41 +175,29 @@ fn place(choice: &Choice) -> String {
 }
 
 /// "6.7 (6.6–6.8) Mfps"; a setting, and repetitions with one value, are a single number.
-fn measured(limit: &Limit) -> String {
+fn measured(limit: &Limit) -> Quantity {
     let unit = match limit.kind {
         Kind::Throughput => "fps",
         Kind::SetUpRate => "/s",
         _ => "",
     };
-    let Measured { value, low, high, at_least, .. } = limit.measured;
-    let sign = if at_least { "≥ " } else { "" };
-    let single = |value: f64| number::si_unit(number::bound(sign, value, 3), 3, unit).trim_end().to_owned();
-    if single(low) == single(high) {
-        format!("{sign}{}", single(value))
-    } else {
-        format!("{sign}{}", number::si_between(value, (low, high), 3, "", unit))
-    }
+    let bound = if limit.measured.at_least { Bound::AtLeast } else { Bound::Exact };
+    ranged(limit.measured, 1.0, Form::Si(3, unit, "")).bounded(bound)
 }
 
-fn octets(measured: Measured) -> String {
-    let Measured { value, low, high, .. } = measured;
-    let (factor, unit) =
-        [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")].into_iter().find(|(f, _)| value >= *f).unwrap_or((1.0, "B"));
-    ranged([value, low, high].map(|v| v / factor), unit)
+fn octets(measured: Measured) -> Quantity {
+    let units = [(1e9, " GB"), (1e6, " MB"), (1e3, " kB")];
+    let (factor, unit) = units.into_iter().find(|(f, _)| measured.value >= *f).unwrap_or((1.0, " B"));
+    ranged(measured, factor, Form::Digits(3, unit))
 }
 
-fn seconds(measured: Measured) -> String {
-    let Measured { value, low, high, at_least, .. } = measured;
+fn seconds(measured: Measured) -> Quantity {
     // A set-up rate that may be higher is a time that may be shorter.
-    let sign = if at_least { "≤ " } else { "" };
-    format!("{sign}{}", ranged([value, low, high], "s"))
+    let bound = if measured.at_least { Bound::AtMost } else { Bound::Exact };
+    ranged(measured, 1.0, Form::Digits(3, " s")).bounded(bound)
 }
 
-fn ranged([value, low, high]: [f64; 3], unit: &str) -> String {
-    let text = |value: f64| number::significant(value, 3);
-    if low == high {
-        format!("{} {unit}", text(value))
-    } else {
-        format!("{} ({}–{}) {unit}", text(value), text(low), text(high))
-    }
+fn ranged(Measured { value, low, high, .. }: Measured, factor: f64, form: Form) -> Quantity {
+    let value = Quantity::new(value / factor, form);
+    if low == high { value } else { value.between(low / factor, high / factor) }
 }

@@ -1,12 +1,13 @@
-//! The tables of a report as rows and columns of text, in the form of RFC 9693, section 6: columns are numbers of
-//! connections, cores or values of a further axis; rows are parameters, then statistics. Text and HTML print the same tables.
+//! The tables of a report, in the form of RFC 9693, section 6: columns are numbers of connections, cores or values of a further
+//! axis; rows are parameters, then statistics. All formats print the same tables.
 
-use super::Report;
 use super::facts::technology;
-use super::number::{self, grouped, grouped_f64, ratio};
-use super::remarks::{self, median, remarks, short};
-use super::result::PointResult;
+use super::number::{self, grouped};
+use super::remarks::remarks;
+use super::result::{PHASE1_RATE, PointResult};
+use super::{Report, terms, value};
 use crate::folder::{Cost, Spread};
+use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
 use procedure::metric::{self, Metric};
@@ -40,60 +41,6 @@ impl Axis {
             Axis::Device => "device",
         }
     }
-}
-
-/// One table.
-#[derive(Clone, Debug)]
-pub(super) struct Table {
-    /// What it is about.
-    pub title: String,
-    /// First line: name of the axis.
-    pub axis: &'static str,
-    /// Its values.
-    pub columns: Vec<String>,
-    /// The rows above the first metric.
-    pub parameters: Vec<Row>,
-    /// One group a metric.
-    pub groups: Vec<Group>,
-    /// What `[1]`, `[2]`, … in `remarks` rows mean.
-    pub notes: Vec<String>,
-    /// Rows of a short table that have one value in all columns, as "name value".
-    pub same: Vec<String>,
-}
-
-/// The rows of one metric.
-#[derive(Clone, Debug)]
-pub(super) struct Group {
-    /// Metric and unit.
-    pub title: String,
-    /// Its rows.
-    pub rows: Vec<Row>,
-    /// One bar a column: label, length between 0 and 1, value. No bar where there is no value.
-    pub bars: Vec<Bar>,
-}
-
-/// One bar.
-#[derive(Clone, Debug)]
-pub(super) struct Bar {
-    /// Name of the column.
-    pub label: String,
-    /// Its value; 0 if there is none.
-    pub length: f64,
-    /// Share of the longest bar; `None` without a value.
-    pub share: Option<f64>,
-    /// Value with unit.
-    pub value: String,
-}
-
-/// A row.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    /// Its name.
-    pub label: String,
-    /// One text a column.
-    pub cells: Vec<String>,
-    /// The row that most readers look for.
-    pub strong: bool,
 }
 
 /// All tables of a report: devices side by side, then each device over further axes, connections and cores.
@@ -210,46 +157,60 @@ fn scale_up(name: &str, results: &[&PointResult], cores: &BTreeSet<u32>, connect
     let line = |metric: &str, n: u64| {
         let at = |&cores: &u32| {
             let result = results.iter().find(|c| c.metric == metric && c.connections == n && c.cores == cores)?;
-            let s_cpu = s_cpu(result, s_cpu_label(of(results, metric)));
-            Some(s_cpu.map_or_else(|| median(result), |s| format!("{} ({s})", median(result))))
+            let median = value::median(result);
+            Some(match s_cpu(result, SCpu::of(of(results, metric))) {
+                Some(s_cpu) => Cell::Words(format!("{median} ({s_cpu})")),
+                None => median,
+            })
         };
-        row(&format!("{} connections", grouped(n)), cores.iter().map(at))
+        row(format!("{} connections", grouped(n)), cores.iter().map(at))
     };
     let group = |metric: &&str| Group {
-        title: format!("{}: median ({})", titled(metric, of(results, metric)), s_cpu_label(of(results, metric))),
+        title: format!("{}: median ({})", titled(metric, of(results, metric)), SCpu::of(of(results, metric)).label()),
         rows: connections.iter().map(|&n| line(metric, n)).collect(),
         bars: Vec::new(),
     };
-    Table {
-        title: format!("{name} · scale-up over cores"),
-        axis: "cores of the device",
-        columns: cores.iter().map(u32::to_string).collect(),
-        parameters: Vec::new(),
-        groups: metrics.iter().map(group).collect(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let table =
+        Table::new(format!("{name} · scale-up over cores"), "cores of the device", cores.iter().map(u32::to_string));
+    Table { groups: metrics.iter().map(group).collect(), ..table }
 }
 
 fn of<'c>(results: &'c [&'c PointResult], metric: &'c str) -> impl Iterator<Item = &'c PointResult> {
     results.iter().copied().filter(move |c| c.metric == metric)
 }
 
-/// The label of S_CPU, which is not a scaling result if tester and device share a core.
-pub(super) fn s_cpu_label<'c>(results: impl Iterator<Item = &'c PointResult>) -> &'static str {
-    let (shared, apart): (Vec<&PointResult>, Vec<&PointResult>) =
-        results.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
-    match (shared.is_empty(), apart.is_empty()) {
-        (true, _) => "S_CPU",
-        (false, true) => "S_CPU (not a scaling result)",
-        (false, false) => "S_CPU (*: not a scaling result)",
+/// Whether the values of S_CPU of some results are scaling results: they are none if tester and device share a core.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SCpu {
+    All,
+    Some,
+    None,
+}
+
+impl SCpu {
+    pub(super) fn of<'c>(results: impl Iterator<Item = &'c PointResult>) -> SCpu {
+        let (shared, apart): (Vec<&PointResult>, Vec<&PointResult>) =
+            results.filter(|c| c.s_cpu.is_some()).partition(|c| c.shares_core);
+        match (shared.is_empty(), apart.is_empty()) {
+            (true, _) => SCpu::All,
+            (false, true) => SCpu::None,
+            (false, false) => SCpu::Some,
+        }
+    }
+
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            SCpu::All => "S_CPU",
+            SCpu::None => "S_CPU (not a scaling result)",
+            SCpu::Some => "S_CPU (*: not a scaling result)",
+        }
     }
 }
 
 /// The value of S_CPU, marked if it is not a scaling result but other values of its row are.
-fn s_cpu(result: &PointResult, label: &str) -> Option<String> {
-    let mark = if result.shares_core && label.contains('*') { "*" } else { "" };
-    result.s_cpu.map(|s| format!("{}{mark}", ratio(s)))
+fn s_cpu(result: &PointResult, all: SCpu) -> Option<Quantity> {
+    let mark = if result.shares_core && all == SCpu::Some { "*" } else { "" };
+    result.s_cpu.map(|s| Quantity::new(s, Form::Decimals(3, mark)))
 }
 
 /// Title and unit of a metric with these results.
@@ -276,10 +237,13 @@ pub(super) fn of_each_direction(results: &[Option<&PointResult>]) -> Vec<Row> {
         Direction::Forward | Direction::Reverse => None,
     };
     let median = |forward: bool| {
-        let value = move |c: &PointResult| remarks::statistic(c, c.median().and_then(|m| rate(c, forward, m)));
-        results.iter().map(move |c| c.and_then(value))
+        let value = move |c: &PointResult| value::statistic(c, c.median().and_then(|m| rate(c, forward, m)));
+        results.iter().map(move |c| c.map_or(Cell::Nothing, value))
     };
-    vec![row("median, left to right", median(true)), row("median, right to left", median(false))]
+    vec![
+        row("median, left to right", median(true)).explained(&terms::LEFT_TO_RIGHT),
+        row("median, right to left", median(false)),
+    ]
 }
 
 /// A device in words.
@@ -302,34 +266,46 @@ pub(super) fn column(axis: Axis, result: &PointResult) -> String {
 }
 
 fn table(report: &Report, axis: Axis, title: String, results: &[&PointResult]) -> Table {
-    let mut columns: Vec<String> = Vec::new();
-    // Results are in the order of the matrix, so columns are in the order of the axis.
-    for result in results {
-        let name = column(axis, result);
-        if !columns.contains(&name) {
-            columns.push(name);
-        }
-    }
-    let mut metrics: Vec<&str> = Vec::new();
-    for result in results {
-        if !metrics.contains(&result.metric.as_str()) {
-            metrics.push(&result.metric);
-        }
-    }
+    let (columns, metrics) = names(axis, results);
     let mut notes = Vec::new();
     let by_column = |metric: &str| -> Vec<Option<&PointResult>> {
-        let find = |name: &String| results.iter().copied().find(|c| c.metric == metric && column(axis, c) == *name);
-        columns.iter().map(find).collect()
+        columns.iter().map(|name| find(results, axis, name, Some(metric))).collect()
     };
     let mut groups: Vec<Group> =
         metrics.iter().map(|metric| group(report, axis, metric, &by_column(metric), &columns, &mut notes)).collect();
     if matches!(axis, Axis::Device) {
         baseline_into_throughput(&metrics, &mut groups);
     }
-    let any: Vec<Option<&PointResult>> =
-        columns.iter().map(|name| results.iter().copied().find(|c| column(axis, c) == *name)).collect();
-    let same = Vec::new();
-    Table { title, axis: axis.heading(), parameters: parameters(report, axis, &any), columns, groups, notes, same }
+    let any: Vec<Option<&PointResult>> = columns.iter().map(|name| find(results, axis, name, None)).collect();
+    let table = Table::new(title, axis.heading(), columns).rows(parameters(report, axis, &any));
+    Table { groups, notes, ..table }
+}
+
+/// The columns and the metrics of results, each once. Results are in the order of the matrix, so columns are in the order of
+/// the axis.
+pub(super) fn names<'c>(axis: Axis, results: &[&'c PointResult]) -> (Vec<String>, Vec<&'c str>) {
+    let (mut columns, mut metrics): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for result in results {
+        let name = column(axis, result);
+        if !columns.contains(&name) {
+            columns.push(name);
+        }
+        if !metrics.contains(&result.metric.as_str()) {
+            metrics.push(&result.metric);
+        }
+    }
+    (columns, metrics)
+}
+
+/// The result of a metric, or of any, in a column.
+pub(super) fn find<'c>(
+    results: &[&'c PointResult],
+    axis: Axis,
+    name: &str,
+    metric: Option<&str>,
+) -> Option<&'c PointResult> {
+    let is = |c: &&PointResult| column(axis, c) == name && metric.is_none_or(|metric| c.metric == metric);
+    results.iter().copied().find(is)
 }
 
 /// Moves the bars of plain forwarding into the chart of throughput, whose baseline it is.
@@ -348,29 +324,25 @@ fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
 /// How much of a range a scenario has.
 type Whole = fn(&Traffic) -> u64;
 
-/// A row of texts; `None` prints as a dash.
-pub(super) fn row(label: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
-    let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".to_owned())).collect();
-    Row { label: label.to_owned(), cells, strong: false }
-}
-
 pub(super) fn parameters(report: &Report, axis: Axis, results: &[Option<&PointResult>]) -> Vec<Row> {
     let mut rows = Vec::new();
     let stateful = |c: &&PointResult| c.connections > 0;
     if !matches!(axis, Axis::Connections) && results.iter().flatten().any(stateful) {
-        rows.push(row("connections", results.iter().map(|c| c.filter(stateful).map(|c| grouped(c.connections)))));
+        let connections = results.iter().map(|c| c.filter(stateful).map(|c| Quantity::count(c.connections)));
+        rows.push(row("connections", connections).with(Role::Titled));
     }
     // "N of M": RFC 9693, section 4.4, enumerates all flows of the ranges.
     let subset = |c: &PointResult| {
         let all = report.header.scenario.at(c.dut, c.connections, &c.axes).traffic.flows.count();
         let fewer = c.connections > 0 && u128::from(c.connections) < all;
-        fewer.then(|| grouped(u64::try_from(all).unwrap_or(u64::MAX)))
+        fewer.then(|| Quantity::count(u64::try_from(all).unwrap_or(u64::MAX)))
     };
     if results.iter().flatten().any(|c| subset(c).is_some()) {
         rows.push(row("of flows", results.iter().map(|c| c.and_then(subset))));
     }
     if matches!(axis, Axis::Device) {
-        rows.push(row("cores of the device", results.iter().map(|c| c.map(|c| c.cores.to_string()))));
+        let cores = results.iter().map(|c| c.map(|c| c.cores.to_string()));
+        rows.push(row("cores of the device", cores).with(Role::Titled));
     }
     let is_column = |other: &axis::Axis| matches!(axis, Axis::Swept(axis) if axis.name() == other.name());
     for other in AXES.iter().filter(|other| !is_column(other)) {
@@ -380,17 +352,17 @@ pub(super) fn parameters(report: &Report, axis: Axis, results: &[Option<&PointRe
         }
     }
     // A point may use only a part of the scenario's ranges; the run then records how much.
-    let ranges: [(&str, &str, Whole); 4] = [
-        ("source addresses", "source_addresses", |t| t.flows.inside.count.into()),
-        ("source ports", "source_ports", |t| t.flows.source_ports.count().into()),
-        ("destination addresses", "destination_addresses", |t| t.flows.remote.count.into()),
-        ("destination ports", "destination_ports", |t| t.flows.destination_ports.count().into()),
+    let ranges: [(&str, bool, Whole); 4] = [
+        ("source addresses", false, |t| t.flows.inside.count.into()),
+        ("source ports", true, |t| t.flows.source_ports.count().into()),
+        ("destination addresses", false, |t| t.flows.remote.count.into()),
+        ("destination ports", true, |t| t.flows.destination_ports.count().into()),
     ];
-    for (label, key, whole) in ranges {
+    for ((label, is_of_ports, whole), key) in ranges.into_iter().zip(RANGES) {
         let whole = |c: &PointResult| whole(&report.header.scenario.at(c.dut, c.connections, &c.axes).traffic);
         let used = |c: &PointResult| c.extra.get(key).map_or_else(|| whole(c), |&n| n as u64);
-        if key.ends_with("ports") || results.iter().flatten().any(|c| used(c) > 1) {
-            rows.push(row(label, results.iter().map(|c| c.map(|c| grouped(used(c))))));
+        if is_of_ports || results.iter().flatten().any(|c| used(c) > 1) {
+            rows.push(row(label, results.iter().map(|c| c.map(|c| Quantity::count(used(c))))));
         }
     }
     rows
@@ -407,64 +379,65 @@ fn group(
     let known = metric::by_key(metric);
     let title = titled(metric, results.iter().copied().flatten());
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
-        row(label, results.iter().map(|c| c.and_then(|c| remarks::statistic(c, of(c)))))
+        row(label, results.iter().map(|c| c.map_or(Cell::Nothing, |c| value::statistic(c, of(c)))))
     };
+    let error = |c: &PointResult| (c.bound == ResultKind::Exact).then(|| Quantity::count(c.error.0));
     let mut rows = vec![
         row("repetitions", results.iter().map(|c| c.map(repetitions))),
-        row("median", results.iter().map(|c| c.map(median))),
+        row("median", results.iter().map(|c| c.map(value::median))).with(Role::Main),
         statistic("minimum", |c| c.summary.map(|s| s.min)),
         statistic("maximum", |c| c.summary.map(|s| s.max)),
         statistic("1st percentile", |c| c.summary.map(|s| s.p1)),
         statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
-        row(
-            "error of the search",
-            results.iter().map(|c| c.filter(|c| c.bound == ResultKind::Exact).map(|c| grouped(c.error.0))),
-        ),
+        row("error of the search", results.iter().map(|c| c.and_then(error))).explained(&terms::ERROR),
     ];
-    rows[1].strong = true;
     if known.is_some_and(|m| m.unit.per_direction()) {
         let total = |c: &PointResult| match c.upper() {
             // The number of directions is that of finished searches.
-            Some(_) if c.repetitions.is_empty() => None,
-            Some(failed) => Some(format!("< {}", grouped_f64(c.total(failed.0 as f64)))),
-            None => remarks::statistic(c, c.median().map(|m| c.total(m))),
+            Some(_) if c.repetitions.is_empty() => Cell::Nothing,
+            Some(failed) => value::below(c.total(failed.0 as f64)).into(),
+            None => value::statistic(c, c.median().map(|m| c.total(m))),
         };
-        rows.insert(2, row("median, total", results.iter().map(|c| c.and_then(total))));
+        let total = row("median, total", results.iter().map(|c| c.map_or(Cell::Nothing, total)));
+        rows.insert(2, total.explained(&terms::TOTAL));
         rows.splice(2..2, of_each_direction(results));
     }
     rows.extend(median_interval(results));
     if matches!(axis, Axis::Connections) && results.iter().flatten().any(|c| c.s_c.is_some()) {
-        rows.push(row("S_C", results.iter().map(|c| c.and_then(|c| c.s_c).map(ratio))));
+        let s_c = |c: &PointResult| c.s_c.map(|s| Quantity::new(s, Form::Decimals(3, "")));
+        rows.push(row("S_C", results.iter().map(|c| c.and_then(s_c))).explained(&terms::S_C));
         rows.extend(interval_row("S_C", results, |c| c.s_c_interval, 1.0));
     }
     if matches!(axis, Axis::Cores) && results.iter().flatten().any(|c| c.s_cpu.is_some()) {
-        let label = s_cpu_label(results.iter().copied().flatten());
-        rows.push(row(label, results.iter().map(|c| c.and_then(|c| s_cpu(c, label)))));
+        let all = SCpu::of(results.iter().copied().flatten());
+        let cells = results.iter().map(|c| c.and_then(|c| s_cpu(c, all)));
+        rows.push(row(all.label(), cells).explained(&terms::S_CPU));
         rows.extend(interval_row("S_CPU", results, |c| c.s_cpu_interval, 1.0));
     }
     if results.iter().flatten().any(|c| c.forwarding_percent.is_some()) {
-        let share = |c: &PointResult| c.forwarding_percent.map(number::percent);
-        rows.push(row("of plain forwarding", results.iter().map(|c| c.and_then(share))));
+        let share = |c: &PointResult| c.forwarding_percent.map(|share| Quantity::new(share, Form::Percent));
+        let cells = results.iter().map(|c| c.and_then(share));
+        rows.push(row("of plain forwarding", cells).explained(&terms::OF_FORWARDING));
         rows.extend(interval_row("of plain forwarding, %", results, |c| c.forwarding_interval, 100.0));
     }
     rows.extend(strict_row(results));
     rows.extend(goal_rows(results));
     rows.extend(costs(results));
     let null = |c: &PointResult| {
-        let rates: Vec<String> = c.null_rates().map(|rate| number::si(rate, 3)).collect();
-        (!rates.is_empty()).then(|| rates.join(", "))
+        let rates: Vec<Quantity> = c.null_rates().map(|rate| Quantity::new(rate, Form::Si(3, "", ""))).collect();
+        (!rates.is_empty()).then_some(Cell::Values(rates))
     };
-    if results.iter().flatten().any(|c| null(c).is_some()) {
-        rows.push(row("null device", results.iter().map(|c| c.and_then(null))));
-    }
-    rows.push(row("trials (invalid)", results.iter().map(|c| c.map(|c| format!("{} ({})", c.trials, c.invalid)))));
+    let nulls = row("null device", results.iter().map(|c| c.and_then(null))).explained(&terms::NULL);
+    rows.extend(Some(nulls).filter(Row::has_value));
+    let trials = |c: &PointResult| format!("{} ({})", c.trials, c.invalid);
+    rows.push(row("trials (invalid)", results.iter().map(|c| c.map(trials))).explained(&terms::TRIALS));
     rows.extend(further(results));
-    let remarks: Vec<String> =
-        results.iter().map(|c| c.map_or_else(String::new, |c| marks(report, c, notes))).collect();
-    if remarks.iter().any(|r| !r.is_empty()) {
-        rows.push(row("remarks", remarks.into_iter().map(Some)));
+    let notes: Vec<Vec<usize>> =
+        results.iter().map(|c| c.map_or_else(Vec::new, |c| numbers(report, c, notes))).collect();
+    if notes.iter().any(|notes| !notes.is_empty()) {
+        rows.push(row("remarks", notes.into_iter().map(Cell::Notes)));
     }
-    Group { title, rows, bars: bars(known, results, columns, short) }
+    Group { title, rows, bars: bars(results, columns, |c, median| value::short(c, median, 3)) }
 }
 
 /// The interval of the median, where it is narrower than minimum to maximum.
@@ -477,7 +450,7 @@ fn median_interval(results: &[Option<&PointResult>]) -> Option<Row> {
     let least = intervals().map(|interval| interval.coverage).min_by(f64::total_cmp)?;
     let ends = |c: &PointResult| narrower(c).map(|i| number::si_ends(i.low, i.high, 3));
     let label = format!("median, {} interval", number::percent(least * 100.0));
-    Some(row(&label, results.iter().map(|c| c.and_then(ends))))
+    Some(row(label, results.iter().map(|c| c.and_then(ends))).explained(&terms::INTERVAL))
 }
 
 /// A row of intervals. Its label names their coverage if it is the same everywhere.
@@ -494,7 +467,8 @@ fn interval_row(
         let own = || number::percent(interval.coverage * 100.0);
         Some(if coverage.is_empty() { format!("{ends} ({})", own()) } else { ends })
     };
-    Some(row(&format!("{label}, {coverage}interval"), results.iter().map(|c| c.and_then(cell))))
+    let cells = results.iter().map(|c| c.and_then(cell));
+    Some(row(format!("{label}, {coverage}interval"), cells).explained(&terms::INTERVAL))
 }
 
 /// The coverage of intervals, `88 % `, if it is the same everywhere; empty if not. `None` without an interval.
@@ -509,7 +483,7 @@ fn coverage(results: &[Option<&PointResult>], of: fn(&PointResult) -> Option<Int
 pub(super) fn strict_row(results: &[Option<&PointResult>]) -> Option<Row> {
     let differs = |c: &&PointResult| c.strict.is_some_and(|strict| Some(strict.median) != c.median());
     results.iter().flatten().find(|c| differs(c))?;
-    let cell = |c: &PointResult| c.strict.map(|strict| grouped_f64(strict.median));
+    let cell = |c: &PointResult| c.strict.map(|strict| Quantity::new(strict.median, Form::default()));
     Some(row("strict RFC 2544, median", results.iter().map(|c| c.and_then(cell))))
 }
 
@@ -524,49 +498,60 @@ fn goal_rows(results: &[Option<&PointResult>]) -> Vec<Row> {
     let cell = |c: &PointResult, name: &str| {
         let found = || c.repetitions.iter().flat_map(|r| &r.goals).filter(|goal| goal.goal == name);
         let rates: Vec<u64> = found().filter_map(|goal| goal.conditional_throughput).map(|rate| rate.0).collect();
-        let sign = if found().any(|goal| goal.upper.is_none()) { "≥ " } else { "" };
-        Some(format!("{sign}{}", grouped_f64(Summary::of(&rates)?.median)))
+        let bound = if found().any(|goal| goal.upper.is_none()) { Bound::AtLeast } else { Bound::Exact };
+        Some(Quantity::new(Summary::of(&rates)?.median, Form::default()).bounded(bound))
     };
     let row_of =
-        |name: &&str| row(&format!("goal {name}, median"), results.iter().map(|c| c.and_then(|c| cell(c, name))));
+        |name: &&str| row(format!("goal {name}, median"), results.iter().map(|c| c.and_then(|c| cell(c, name))));
     goals.iter().map(row_of).collect()
 }
 
-/// Row of the CPU time, which repeats less well than the other costs.
-pub(super) const CPU_TIME: &str = "CPU time a frame, ns";
-
 /// What a frame costs the device, with the interval over windows or pairs.
 pub(super) fn costs(results: &[Option<&PointResult>]) -> Vec<Row> {
-    /// Label, figure, and which of its values stands before the interval.
-    type Figure = (&'static str, fn(&Cost) -> Option<Spread>, fn(&Spread) -> f64);
-    let figures: [Figure; 3] = [
-        (CPU_TIME, |cost| cost.cpu_ns_per_frame, |spread| spread.median),
+    let one_thread = results.iter().map(|c| c.and_then(|c| cost(c, |cost| cost.one_thread_ns_per_frame, |s| s.least)));
+    let rows = [
+        cpu_time(results),
         // Other work on the machine only makes it longer.
-        ("on one thread, least, ns", |cost| cost.one_thread_ns_per_frame, |spread| spread.least),
-        ("paired ratio to null device", |cost| cost.paired_ratio, |spread| spread.median),
+        row("on one thread, least, ns", one_thread),
+        row(
+            "paired ratio to null device",
+            results.iter().map(|c| c.and_then(|c| cost(c, |cost| cost.paired_ratio, |s| s.median))),
+        )
+        .explained(&terms::PAIRED),
     ];
-    let cell = |c: &PointResult, (_, figure, first): Figure| {
-        let spread = figure(c.cost.as_ref()?)?;
-        let (first, low) = (first(&spread), spread.low.min(first(&spread)));
-        Some(format!("{} ({})", number::significant(first, 3), number::ends(low, spread.high, 3)))
-    };
-    let rows = figures.into_iter().map(|figure| {
-        let cells: Vec<Option<String>> = results.iter().map(|c| c.and_then(|c| cell(c, figure))).collect();
-        cells.iter().any(Option::is_some).then(|| row(figure.0, cells))
-    });
-    rows.flatten().collect()
+    rows.into_iter().filter(Row::has_value).collect()
+}
+
+/// The CPU time of a frame, which repeats less well than the other costs.
+fn cpu_time(results: &[Option<&PointResult>]) -> Row {
+    let cells = results.iter().map(|c| c.and_then(|c| cost(c, |cost| cost.cpu_ns_per_frame, |s| s.median)));
+    row("CPU time a frame, ns", cells).explained(&terms::CPU_TIME)
+}
+
+/// A cost of a frame; `first` stands before the interval.
+fn cost(c: &PointResult, of: fn(&Cost) -> Option<Spread>, first: fn(&Spread) -> f64) -> Option<Quantity> {
+    let spread = of(c.cost.as_ref()?)?;
+    let first = first(&spread);
+    Some(Quantity::new(first, Form::Digits(3, "")).between(spread.low.min(first), spread.high))
 }
 
 /// Figures that only some runs have, by name.
 pub(super) fn further(results: &[Option<&PointResult>]) -> Vec<Row> {
     let names: BTreeSet<&str> = results.iter().flatten().flat_map(|c| c.extra.keys()).map(String::as_str).collect();
-    let names = names.into_iter().filter(|name| !RANGES.contains(name));
     let value = |c: &PointResult, name: &str| c.extra.get(name).map(|&v| further_value(v));
-    names.map(|name| row(name, results.iter().map(|c| c.and_then(|c| value(c, name))))).collect()
+    let of_name = |name: &str| {
+        let row = row(name, results.iter().map(|c| c.and_then(|c| value(c, name))));
+        if name == PHASE1_RATE { row.explained(&terms::PHASE1_RATE) } else { row }
+    };
+    names.into_iter().filter(|name| !RANGES.contains(name)).map(of_name).collect()
 }
 
-fn further_value(value: f64) -> String {
-    if value.abs() >= 1_000.0 { grouped(value.round() as u64) } else { number::significant(value, 3) }
+fn further_value(value: f64) -> Quantity {
+    if value.abs() >= 1_000.0 {
+        Quantity::new(value.round(), Form::default())
+    } else {
+        Quantity::new(value, Form::Digits(3, ""))
+    }
 }
 
 pub(super) fn repetitions(result: &PointResult) -> String {
@@ -575,27 +560,22 @@ pub(super) fn repetitions(result: &PointResult) -> String {
 }
 
 /// Numbers of the remarks on a result; each new remark becomes a note.
-fn marks(report: &Report, result: &PointResult, notes: &mut Vec<String>) -> String {
-    let mut numbers = Vec::new();
-    for remark in remarks(report, result) {
+fn numbers(report: &Report, result: &PointResult, notes: &mut Vec<String>) -> Vec<usize> {
+    let number = |remark: String| {
         let known = notes.iter().position(|note| *note == remark);
-        let at = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             notes.push(remark);
             notes.len() - 1
-        });
-        numbers.push(format!("[{}]", at + 1));
-    }
-    numbers.join(" ")
+        }) + 1
+    };
+    remarks(report, result).into_iter().map(number).collect()
 }
 
-/// A value of a bar in a few characters.
-type Short = fn(Option<&Metric>, &PointResult, f64) -> String;
-
+/// One bar a column. `value` prints a median.
 pub(super) fn bars(
-    metric: Option<&Metric>,
     results: &[Option<&PointResult>],
     columns: &[String],
-    short: Short,
+    value: fn(&PointResult, f64) -> Quantity,
 ) -> Vec<Bar> {
     let longest = results.iter().flatten().filter_map(|c| c.median()).fold(0.0, f64::max);
     let bar = |(result, label): (&PointResult, &String)| {
@@ -604,17 +584,7 @@ pub(super) fn bars(
             label: label.clone(),
             length: median.unwrap_or(0.0),
             share: median.filter(|_| longest > 0.0).map(|m| m / longest),
-            value: match median {
-                Some(m) => short(metric, result, m),
-                None => match (result.upper(), result.failing().filter(|failing| failing.most > 0.0)) {
-                    (Some(rate), Some(failing)) => {
-                        format!("< {}, loses {}", number::si(rate.0 as f64, 3), failing.in_words())
-                    }
-                    (Some(rate), None) => format!("< {}", number::si(rate.0 as f64, 3)),
-                    (None, _) if result.nothing_passed() => "none passed".to_owned(),
-                    (None, _) => "not measured".to_owned(),
-                },
-            },
+            value: median.map_or_else(|| value::without_rate(result), |m| value(result, m).into()),
         }
     };
     results.iter().zip(columns).filter_map(|(result, label)| Some((result.as_deref()?, label))).map(bar).collect()

@@ -4,6 +4,7 @@ use super::Measured;
 use crate::folder::TABLE_MEMORY;
 use crate::report::Report;
 use crate::report::result::PointResult;
+use document::Bound;
 use method::Count;
 use procedure::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT,
@@ -89,7 +90,7 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
 /// The median with its interval or range, if it is a value or a lower bound.
 fn measured(result: &PointResult) -> Option<Measured> {
     let value = result.median().filter(|value| *value > 0.0)?;
-    if result.nothing_passed() || result.sign(value) == "< " {
+    if result.nothing_passed() || result.bound_of(value) == Bound::LessThan {
         return None;
     }
     let (low, high) = result.interval.map_or((value, value), |interval| (interval.low, interval.high));

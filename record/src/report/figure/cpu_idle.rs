@@ -1,8 +1,9 @@
 //! Idle time of each core of a box over the time of a trial, with its phases.
 
-use super::{Figure, WIDE};
-use crate::report::scale::Axis;
-use crate::report::svg::{Strip, Strips};
+use super::WIDE;
+use document::scale::Axis;
+use document::svg::{Strip, Strips};
+use document::{Drawing, Figure};
 use method::Nanos;
 use method::trial::CpuIdle;
 
@@ -23,7 +24,7 @@ pub(in crate::report) fn figure(id: &str, name: &str, cpu: &CpuIdle) -> Figure {
         id: id.to_owned(),
         title: format!("CPU idle time, {name}"),
         description: format!("{name}, in phase 2: {}", in_words.join("; ")),
-        x: Axis::until("time since the start of the trial, s", end),
+        x: Axis::until(("time since the start of the trial", "s"), end),
         share: "idle, %",
         spans: phases.iter().map(|(name, [start, end])| (seconds(*start), seconds(*end), *name)).collect(),
         rows: cores.into_iter().map(row).collect(),
@@ -34,7 +35,7 @@ pub(in crate::report) fn figure(id: &str, name: &str, cpu: &CpuIdle) -> Figure {
         .map(|(name, [start, end])| format!("{name} from {:.1} s to {:.1} s", seconds(*start), seconds(*end)))
         .collect();
     let caption = format!("Idle time of each core, {name}; {}.", phases.join(", "));
-    Figure { caption, svg: strips.render(), wide: true }
+    Figure { caption, drawing: Drawing::Strips(strips), wide: true }
 }
 
 fn seconds(time: Nanos) -> f64 {

@@ -1,9 +1,10 @@
 //! Distributions of delays: the share of frames with a longer delay, on logarithmic axes, so that the rare delays are visible.
 
-use super::{Figure, WIDE};
+use super::{WIDE, plotted};
 use crate::report::number;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, Series};
+use document::Figure;
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series};
 use method::{Count, Delays};
 use std::collections::BTreeMap;
 
@@ -52,8 +53,8 @@ pub(in crate::report) fn figures(all: &[Distribution]) -> Vec<Figure> {
     let Some(least) = ends().map(|(delay, _)| *delay).reduce(f64::min) else { return Vec::new() };
     let most = ends().map(|(delay, _)| *delay).fold(0.0, f64::max);
     let smallest = ends().map(|(_, share)| *share).filter(|&share| share > 0.0).fold(10.0, f64::min);
-    let x = Axis::log("delay, µs", least, most);
-    let y = Axis::share("frames delayed longer, %", smallest);
+    let x = Axis::log(("delay", "µs"), least, most);
+    let y = Axis::share(("frames delayed longer", "%"), smallest);
     let few = all.chunks(CURVES).zip(shares.chunks(CURVES)).enumerate();
     few.map(|(n, (all, shares))| figure(n, all, shares, (x.clone(), y.clone()))).collect()
 }
@@ -75,16 +76,14 @@ fn figure(n: usize, all: &[Distribution], shares: &[Vec<(f64, f64)>], (x, y): (A
         x,
         series: series.collect(),
         y,
-        band: Vec::new(),
-        band_name: "",
-        labels: Labels::None,
         size: (WIDE, 340.0),
+        ..Plot::default()
     };
     let caption =
         "Share of the received frames with a longer delay than each (complementary distribution). A curve ends at the \
                    longest delay."
             .to_owned();
-    Figure { caption, svg: plot.render(), wide: true }
+    plotted(caption, plot)
 }
 
 /// The points of a curve: from all frames down to the lower end of the axis at the longest delay.

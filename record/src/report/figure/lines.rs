@@ -1,12 +1,13 @@
 //! Results over an axis: cores with the line of ideal scaling, connections, and further axes; the published values beside them.
 
-use super::{Figure, NARROW, Shown, dots, is_rate, metrics, published, spoken};
+use super::{NARROW, Shown, dots, is_rate, metrics, plotted, published, spoken};
 use crate::report::model::Along;
 use crate::report::published::Published;
 use crate::report::result::PointResult;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
-use crate::report::{Report, number, table};
+use crate::report::{Report, number, table, value};
+use document::Figure;
+use document::scale::Axis;
+use document::svg::{Labels, Plot, Point, Series};
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
@@ -129,7 +130,7 @@ impl Against {
 fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Against, n: usize) -> Figure {
     let shown = Shown::of(metric, results);
     let stateless: Vec<&PointResult> = results.iter().filter(|c| c.connections == 0).copied().collect();
-    let on_axis = |c: &&&PointResult| !c.nothing_passed() && against.value(c) > 0.0;
+    let on_axis = |c: &&&PointResult| against.value(c) > 0.0;
     let results: Vec<&PointResult> = results.iter().filter(on_axis).copied().collect();
     let mut series = measured(&results, against, &shown);
     let lines = series.len();
@@ -155,9 +156,7 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
         title: title.clone(),
         x,
         // Room for the label and the arrow of the highest mark, below the legend.
-        y: Axis::linear(&shown.axis(), shown.end_of_axis(highest * 1.15)),
-        band: Vec::new(),
-        band_name: "",
+        y: Axis::linear(shown.axis(), shown.end_of_axis(highest * 1.15)),
         series,
         labels: match (lines, against) {
             (1, Against::Connections | Against::Swept(_)) => Labels::Above,
@@ -165,10 +164,11 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
             _ => Labels::None,
         },
         size: (NARROW, 310.0),
+        ..Plot::default()
     };
     let beside =
         if beside { " Plus signs: the nearest published values; their conditions differ, see below." } else { "" };
-    Figure { caption: format!("{title}.{beside}"), svg: plot.render(), wide: false }
+    plotted(format!("{title}.{beside}"), plot)
 }
 
 /// One series for each line of results. Of several devices, its name is with that of the device.
@@ -177,13 +177,8 @@ fn measured(results: &[&PointResult], against: Against, shown: &Shown) -> Vec<Se
     let device = |of: &PointResult| if several { format!("{}, ", of.dut_name) } else { String::new() };
     let of_line = |(i, key): (usize, &Line)| {
         let own: Vec<&&PointResult> = results.iter().filter(|c| against.line(c) == *key).collect();
-        Series {
-            name: own.first().map_or_else(String::new, |of| device(of) + &against.name(key, of)),
-            class: format!("s{}", i % 6),
-            shape: Some(SHAPES[i % SHAPES.len()]),
-            joined: true,
-            points: own.iter().filter_map(|c| point(c, against.value(c), shown.factor)).collect(),
-        }
+        let name = own.first().map_or_else(String::new, |of| device(of) + &against.name(key, of));
+        Series::marked(i, name, own.iter().filter_map(|c| point(c, against.value(c), shown.factor)).collect())
     };
     names(results, against).iter().enumerate().map(of_line).collect()
 }
@@ -199,11 +194,13 @@ fn names(results: &[&PointResult], against: Against) -> Vec<Line> {
     names
 }
 
+/// The median of a result or, where no rate passed, the upper bound.
 fn point(result: &PointResult, x: f64, factor: f64) -> Option<Point> {
-    let s = result.summary?;
-    let whisker = (s.n > 1).then_some((s.min * factor, s.max * factor));
-    let at_least = result.at_least();
-    Some(Point { whisker, at_least, dots: dots(result, factor), ..Point::at(x, s.median * factor) })
+    let median = value::quantity(result)?;
+    let several = result.summary.filter(|s| s.n > 1 && !result.nothing_passed());
+    let whisker = several.map(|s| (s.min * factor, s.max * factor));
+    let dots = if result.nothing_passed() { Vec::new() } else { dots(result, factor) };
+    Some(Point { whisker, bound: median.bound, dots, ..Point::at(x, median.value * factor) })
 }
 
 /// The median of a result across the whole figure.

@@ -1,10 +1,11 @@
 //! Loss curves: the loss of every trial of a result over its offered rate.
 
-use super::{Figure, NARROW, has_several_rates};
+use super::{NARROW, has_several_rates, plotted};
 use crate::report::result::{LossPoint, PointResult, Worth};
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, Series, Shape};
 use crate::report::{Report, facts, number};
+use document::Figure;
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series, Shape};
 use method::trial::of_rate;
 use procedure::metric::{self, Unit};
 
@@ -27,30 +28,28 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };
     let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
-        Some(Unit::ConnectionsPerSecond | Unit::Connections) => "offered rate, connections/s".to_owned(),
-        Some(Unit::QueriesPerSecond) => "offered rate, queries/s".to_owned(),
-        _ => format!("offered rate, frames/s {}", of_rate(result.direction_ratio)),
+        Some(Unit::ConnectionsPerSecond | Unit::Connections) => "connections/s".to_owned(),
+        Some(Unit::QueriesPerSecond) => "queries/s".to_owned(),
+        _ => format!("frames/s {}", of_rate(result.direction_ratio)),
     };
     let plot = Plot {
         id: format!("loss-{n}"),
         title: format!("Loss curve of the {}", facts::place(result)),
         description: format!("{} trials, smallest loss above zero {smallest:.6} per cent", result.loss.len()),
-        x: Axis::linear(&unit, highest),
-        y: Axis::loss("frames lost, %", smallest),
-        band: Vec::new(),
-        band_name: "",
+        x: Axis::linear(("offered rate", unit), highest),
+        y: Axis::loss(("frames lost", "%"), smallest),
         series: vec![
             series("passed", "pass", Shape::Circle, Worth::Pass),
             series("failed", "fail", Shape::Cross, Worth::Fail),
             series("invalid", "bound", Shape::Triangle, Worth::Invalid),
         ],
-        labels: Labels::None,
         size: (NARROW, 260.0),
+        ..Plot::default()
     };
     let trials = number::plural(result.loss.len() as u64, "trial");
     let mut caption = format!("{}: loss of {trials}.", number::capitalised(&facts::place(result)));
     if result.closed_loop > 0 {
         caption.push_str(" Trials that failed without loss: in a closed loop, the sender was late.");
     }
-    Some(Figure { caption, svg: plot.render(), wide: false })
+    Some(plotted(caption, plot))
 }

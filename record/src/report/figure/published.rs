@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::report::Report;
 use crate::report::published::{Beside, Published, with_unit};
-use crate::report::svg::{Point, Series, Shape};
+use document::svg::{Point, Series, Shape};
 
 /// The published values beside results of a metric: one series for each software and table, whose marks name the document.
 /// `place` is where a value stands on the x axis; a value without it is left out.

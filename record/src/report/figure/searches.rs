@@ -1,10 +1,11 @@
 //! Searches: the rate of each step with its verdict, and the interval that it left open.
 
-use super::{Figure, NARROW, has_several_rates};
+use super::{NARROW, has_several_rates, plotted};
 use crate::report::result::PointResult;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, Series, Shape};
-use crate::report::{Report, facts, number, remarks};
+use crate::report::{Report, facts, number, value};
+use document::Figure;
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series, Shape};
 use method::{SearchStep, StepVerdict};
 use procedure::metric;
 
@@ -33,13 +34,13 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
         points,
     };
     let title = format!("Search for the {}", facts::place(result));
-    let rate = remarks::value(result, Some(shown.value as f64));
+    let rate = value::cell(result, Some(shown.value as f64));
     let plot = Plot {
         id: format!("search-{n}"),
         title: title.clone(),
         description: format!("{} steps, result {rate}", shown.trace.len()),
         x: Axis::steps("step of the search", shown.trace.len()),
-        y: Axis::linear(&axis_of(unit), highest * 1.02),
+        y: Axis::linear(("rate", unit), highest * 1.02),
         band: interval(&shown.trace, highest),
         band_name: "open interval",
         series: vec![
@@ -54,8 +55,8 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
             ),
             series(verdict(StepVerdict::HostBound), "host", Some(Shape::Triangle), of(Some(StepVerdict::HostBound))),
         ],
-        labels: Labels::None,
         size: (NARROW, 260.0),
+        ..Plot::default()
     };
     let one_sided = if shown.one_sided { "; one-sided" } else { "" };
     let caption = format!(
@@ -64,7 +65,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
         shown.repetition,
         result.repetitions.len()
     );
-    Some(Figure { caption, svg: plot.render(), wide: false })
+    Some(plotted(caption, plot))
 }
 
 /// The open interval before each step: from the highest rate that passed to the lowest that did not.
@@ -98,8 +99,4 @@ fn verdict(verdict: StepVerdict) -> &'static str {
         StepVerdict::TesterBound => "invalid: tester",
         StepVerdict::HostBound => "invalid: host",
     }
-}
-
-fn axis_of(unit: &str) -> String {
-    format!("rate, {unit}").trim_end_matches(", ").to_owned()
 }

@@ -1,10 +1,11 @@
 //! The time line of a run: when each repetition ended and the null device was measured, with their rates.
 
-use super::{Figure, Shown, WIDE, is_rate};
+use super::{Shown, WIDE, bound, is_rate, plotted};
 use crate::report::result::{PointResult, Repetition};
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, SHAPES, Series, Shape};
 use crate::report::{Report, number};
+use document::Figure;
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series, Shape};
 use scenario::axis;
 
 /// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
@@ -35,7 +36,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     let (scale, unit_of_time) = if last > 600.0 { (60.0, "minutes") } else { (1.0, "seconds") };
     let point = |r: &Repetition| {
         let at = Point::at(r.after_s? / scale, r.value as f64);
-        r.bound.has_rate().then_some(Point { at_least: r.bound.at_least(), ..at })
+        r.bound.has_rate().then_some(Point { bound: bound(r), ..at })
     };
     let of = |c: &PointResult| c.repetitions.iter().filter_map(point).collect::<Vec<Point>>();
     // Many points need one name each, which the table has; the figure then names the devices only.
@@ -45,13 +46,7 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
         let name = if by_device { result.dut_name.clone() } else { point_name(result, &results) };
         match series.iter_mut().find(|s| s.name == name) {
             Some(same) => same.points.extend(of(result)),
-            None => series.push(Series {
-                name,
-                class: format!("s{}", series.len() % 6),
-                shape: Some(SHAPES[series.len() % SHAPES.len()]),
-                joined: false,
-                points: of(result),
-            }),
+            None => series.push(Series { joined: false, ..Series::marked(series.len(), name, of(result)) }),
         }
     }
     let mut nulls: Vec<Point> = results
@@ -86,15 +81,13 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
         id: format!("time{n}"),
         description: description.collect::<Vec<_>>().join("; "),
         title,
-        x: Axis::until(&format!("time since the start of the run, {unit_of_time}"), last / scale),
-        y: Axis::linear(&shown.axis(), highest * 1.05),
-        band: Vec::new(),
-        band_name: "",
+        x: Axis::until(("time since the start of the run", unit_of_time), last / scale),
+        y: Axis::linear(shown.axis(), highest * 1.05),
         series,
-        labels: Labels::None,
         size: (WIDE, 260.0),
+        ..Plot::default()
     };
-    Figure { caption, svg: plot.render(), wide: true }
+    plotted(caption, plot)
 }
 
 /// Names what differs between a result and the others of its metric.

@@ -1,27 +1,33 @@
 //! The conditions of a run: its command line, traffic and trials, the tester's limits, what the judge counted, the self-test,
 //! facts of machines; and the commands that were run on devices.
 
-use super::{Page, e, pairs, tables};
+use super::{Page, e, heading};
 use crate::report::{Report, facts, number};
+use document::html::{self, pairs};
+use document::{Pairs, Table, row};
 use std::fmt::Write;
 
 /// Writes the conditions.
 pub(super) fn write(out: &mut String, page: &Page<'_>) {
     let report = page.report;
-    pairs(out, "This run", of_run(report));
-    pairs(out, "Traffic and trials", facts::conditions(report));
-    pairs(out, "Tester, calibrated before the run", facts::limits(report));
+    pairs(out, &Pairs::new("This run", HEADS, of_run(report)));
+    pairs(out, &Pairs { title: "Traffic and trials".to_owned(), ..facts::conditions(report) });
+    pairs(out, &facts::limits(report));
     if report.judged.trials > 0 {
-        let _ = writeln!(out, "<h3>Judge</h3>\n<p>{}</p>", e(&facts::judged_in_words(&report.judged)));
+        heading(out, "Judge");
+        html::paragraph(out, "", &facts::judged_in_words(&report.judged));
     }
     self_test(out, report);
     out.push_str("<div class=\"facts\">\n");
-    pairs(out, "Facts of the tester", &report.facts.tester);
+    pairs(out, &Pairs::new("Facts of the tester", HEADS, report.facts.tester.clone()));
     for (name, facts) in &report.facts.duts {
-        pairs(out, &format!("Facts of the device {name}"), facts);
+        pairs(out, &Pairs::new(format!("Facts of the device {name}"), HEADS, facts.clone()));
     }
     out.push_str("</div>\n");
 }
+
+/// What the pairs of the page are.
+const HEADS: [&str; 2] = ["fact", "value"];
 
 /// Command line, build and test bed.
 fn of_run(report: &Report) -> Vec<(&'static str, String)> {
@@ -66,13 +72,11 @@ fn self_test(out: &mut String, report: &Report) {
         (false, _) => ("badge", "failed"),
     };
     let _ = writeln!(out, "<h3>Self-test against known truth</h3>\n<p><span class=\"{class}\">{verdict}</span></p>");
-    let row = |check: &'_ crate::folder::SelfTestCheck| {
-        let error = check.error.clone().unwrap_or_default();
-        [check.name.clone(), check.truth.clone(), check.measured.clone(), error, check.verdict().to_owned()]
-    };
-    let rows: Vec<[String; 5]> = test.checks.iter().map(row).collect();
-    let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    tables::simple(out, "self-test", &["check", "injected", "measured", "error", "verdict"], "", &rows);
+    let rows = test.checks.iter().map(|check| {
+        let error = check.error.as_deref().unwrap_or_default();
+        row(&check.name, [check.truth.as_str(), &check.measured, error, check.verdict()])
+    });
+    html::simple(out, &Table::new("self-test", "check", ["injected", "measured", "error", "verdict"]).rows(rows));
 }
 
 /// Writes the commands that were run on the devices.

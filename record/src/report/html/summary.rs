@@ -1,7 +1,9 @@
 //! The summary of a page: what was measured, the finding with its range, doubts, and departures from the RFCs.
 
-use super::{Page, e, list, prose};
+use super::{Page, e, heading};
 use crate::report::{Report, number};
+use document::Finding;
+use document::html::{list, paragraph};
 use procedure::metric;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,16 +22,16 @@ pub(super) fn write(out: &mut String, page: &Page<'_>) {
         out.push_str("</div>\n");
     }
     if !report.conformance.departures.is_empty() {
-        out.push_str("<h3>Departures of the procedure from the RFCs</h3>\n");
+        heading(out, "Departures of the procedure from the RFCs");
         list(out, "", &report.conformance.departures);
     }
 }
 
 fn measured(out: &mut String, report: &Report) {
     let header = &report.header;
-    let _ = writeln!(out, "<h3>What was measured</h3>");
+    heading(out, "What was measured");
     if !header.scenario.about.is_empty() {
-        let _ = writeln!(out, "<p>{}</p>", prose(&header.scenario.about));
+        paragraph(out, "", &header.scenario.about);
     }
     let counted = format!(
         "{} of {} finished",
@@ -78,19 +80,17 @@ fn points(report: &Report) -> Option<String> {
 
 fn found(out: &mut String, page: &Page<'_>) {
     let report = page.report;
-    let (elsewhere, own): (Vec<&String>, Vec<&String>) =
-        report.sentences.iter().partition(|sentence| page.is_in_sections(sentence));
-    out.push_str("<div class=\"short\">\n<h3>Finding</h3>\n");
-    let few = elsewhere.len() <= POINTS;
-    for sentence in if few { report.sentences.iter().collect() } else { own } {
-        let _ = writeln!(out, "<p>{}</p>", prose(sentence));
+    let in_sections: Vec<&Finding> = page.sections.iter().flat_map(|section| &section.findings).collect();
+    out.push_str("<div class=\"short\">\n");
+    heading(out, "Finding");
+    let few = in_sections.len() <= POINTS;
+    for sentence in report.said.without(if few { &[] } else { &in_sections }) {
+        paragraph(out, "", &sentence);
     }
     if !few {
-        let _ = writeln!(
-            out,
-            "<p>{} about bottlenecks and profiles of single points stand beside their figures.</p>",
-            number::plural(elsewhere.len() as u64, "sentence")
-        );
+        let count = number::plural(in_sections.len() as u64, "sentence");
+        let text = format!("{count} about bottlenecks and profiles of single points stand beside their figures.");
+        paragraph(out, "", &text);
     }
     out.push_str("</div>\n");
 }

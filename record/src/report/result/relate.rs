@@ -1,6 +1,7 @@
 //! Ratios between results: scaling over connections and cores, and the share of plain forwarding.
 
 use super::PointResult;
+use document::Bound;
 use method::stats::Interval;
 use method::{ResultKind, scaling};
 use procedure::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
@@ -12,7 +13,7 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
         let result = &results[i];
         // Lower bounds and missing rates have no scaling ratio.
         let usable = |c: &&PointResult| {
-            c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.sign(median).is_empty())
+            c.bound == ResultKind::Exact && c.median().is_some_and(|median| c.bound_of(median) == Bound::Exact)
         };
         let Some(own) = usable(&result).then_some(result).and_then(PointResult::median) else { continue };
         // Scaling over connections and cores compares points with the same values of the further axes.

@@ -1,17 +1,16 @@
 //! Published tables beside the run, as `compare` of the scenario names them, and imported results of other testers: each place of
 //! the table that the run measured, too, or that only one of both has; and the form of both series, as shares of their first values.
 
-use super::Section;
 use crate::import::Series as Imported;
 use crate::published::{self, Value};
-use crate::report::figure::Figure;
 use crate::report::published::{differences, is_median, median};
 use crate::report::result::PointResult;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
-use crate::report::table::{Group, Row, Table, row};
-use crate::report::{Report, number};
-use procedure::metric::{self, Unit};
+use crate::report::table::titled;
+use crate::report::{Report, number, value};
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series};
+use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, row};
+use procedure::metric;
 use scenario::Dut;
 use std::collections::BTreeSet;
 
@@ -32,10 +31,11 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
     Some(Section {
         title: title.to_owned(),
         about: "Medians. Rates in frames per second are per direction: natmeter halves the published totals of both directions. \
-                Normalized values are divided by the first value of their series."
+                Normalized values are divided by the first value of their series, unless that is a bound."
             .to_owned(),
         tables: beside.iter().map(Beside::table).collect(),
         figures: beside.iter().enumerate().filter_map(|(at, beside)| beside.figure(at)).collect(),
+        ..Section::default()
     })
 }
 
@@ -117,43 +117,51 @@ struct Beside<'a> {
     notes: Vec<String>,
 }
 
+/// Values at their places.
+type Values = Vec<(f64, Quantity)>;
+
 /// The published and the measured series of a metric.
 struct Pair {
     metric: String,
-    published: Vec<(f64, f64)>,
-    measured: Vec<(f64, f64)>,
+    /// Metric and unit.
+    title: String,
+    published: Values,
+    measured: Values,
 }
 
 impl Pair {
-    fn at(series: &[(f64, f64)], place: f64) -> Option<f64> {
+    fn at(series: &Values, place: f64) -> Option<Quantity> {
         series.iter().find(|(x, _)| *x == place).map(|(_, value)| *value)
     }
 
-    /// Each value as a share of the first.
-    fn form(series: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let first = series.first().map_or(0.0, |(_, value)| *value);
-        series.iter().filter(|_| first > 0.0).map(|(x, value)| (*x, value / first)).collect()
+    /// Each value as a share of the first; nothing if the first is a bound.
+    fn form(series: &Values) -> Values {
+        let Some((_, first)) = series.first() else { return Values::new() };
+        let share = |(x, value): &(f64, Quantity)| Some((*x, value.over(*first, Form::Decimals(3, ""))?));
+        series.iter().filter_map(share).collect()
     }
 
     fn of(metric: &str, report: &Report, reference: &Reference, results: &[&PointResult]) -> Pair {
         let x_name = reference.x_name();
-        let published = reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
-        let published = published.filter_map(|value| Some((place_of(value)?, median(value).value)));
         let medians = || reference.values.iter().filter(|value| is_median(value) && value.metric == metric);
+        let exact = |value: &&&Value| Some((place_of(value)?, Quantity::new(median(value).value, Form::default())));
         let is_comparable =
-            |result: &&&PointResult| !is_total(metric) || medians().any(|value| median(value).compares_with(result));
-        let of_metric = results.iter().filter(|result| is_same(&result.metric, own(metric))).filter(is_comparable);
-        let measured = of_metric.filter_map(|result| Some((place(report, result, x_name)?, result.median()?)));
-        let sorted = |mut series: Vec<(f64, f64)>| {
+            |result: &&PointResult| !is_total(metric) || medians().any(|value| median(value).compares_with(result));
+        let of_metric = results.iter().copied().filter(|result| is_same(&result.metric, own(metric)));
+        let results: Vec<&PointResult> = of_metric.filter(is_comparable).collect();
+        let measured = |result: &&PointResult| Some((place(report, result, x_name)?, value::quantity(result)?));
+        let sorted = |mut series: Values| {
             series.sort_by(|a, b| a.0.total_cmp(&b.0));
             series
         };
-        let mut measured = sorted(measured.collect());
+        let mut measured = sorted(results.iter().filter_map(measured).collect());
         // A reference without places has one value: that of one measured point.
         if is_of_all(x_name) && measured.len() > 1 {
             measured.clear();
         }
-        Pair { metric: own(metric).to_owned(), published: sorted(published.collect()), measured }
+        let metric = own(metric).to_owned();
+        let title = titled(&metric, results.iter().copied());
+        Pair { title, published: sorted(medians().filter_map(|value| exact(&value)).collect()), measured, metric }
     }
 }
 
@@ -225,15 +233,10 @@ impl<'a> Beside<'a> {
             name if is_of_all(name) => "searches",
             _ => "published at",
         };
-        Table {
-            title: format!("{}: {} · {}", self.reference.source, self.reference.title, self.dut_name),
-            axis,
-            columns: places.iter().map(|place| place_in_words(*place)).collect(),
-            parameters: Vec::new(),
-            groups: self.pairs.iter().map(|pair| group(pair, self.reference.word, &places)).collect(),
-            notes: self.notes.clone(),
-            same: Vec::new(),
-        }
+        let title = format!("{}: {} · {}", self.reference.source, self.reference.title, self.dut_name);
+        let table = Table::new(title, axis, places.iter().map(|place| place_in_words(*place)));
+        let groups = self.pairs.iter().map(|pair| group(pair, self.reference.word, &places)).collect();
+        Table { groups, notes: self.notes.clone(), ..table }
     }
 
     /// The form of the series of all metrics that have two measured places.
@@ -242,14 +245,9 @@ impl<'a> Beside<'a> {
         for pair in self.pairs.iter().filter(|pair| pair.measured.len() > 1 && pair.published.len() > 1) {
             let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
             for (of, values) in [(self.reference.word, &pair.published), ("measured", &pair.measured)] {
-                let at = series.len();
-                series.push(Series {
-                    name: format!("{title}, {of}"),
-                    class: format!("s{}", at % 6),
-                    shape: Some(SHAPES[at % SHAPES.len()]),
-                    joined: true,
-                    points: Pair::form(values).into_iter().map(|(x, y)| Point::at(x, y)).collect(),
-                });
+                let point = |(x, share): (f64, Quantity)| Point { bound: share.bound, ..Point::at(x, share.value) };
+                let points = Pair::form(values).into_iter().map(point).collect();
+                series.push(Series::marked(series.len(), format!("{title}, {of}"), points));
             }
         }
         let all = || series.iter().flat_map(|series| &series.points);
@@ -262,8 +260,11 @@ impl<'a> Beside<'a> {
         let in_words: Vec<String> = series
             .iter()
             .map(|series| {
-                let points: Vec<String> =
-                    series.points.iter().map(|p| format!("{:.2} at {}", p.y, place_in_words(p.x))).collect();
+                let points: Vec<String> = series
+                    .points
+                    .iter()
+                    .map(|p| format!("{}{:.2} at {}", p.bound.sign(), p.y, place_in_words(p.x)))
+                    .collect();
                 format!("{}: {}", series.name, points.join(", "))
             })
             .collect();
@@ -278,39 +279,30 @@ impl<'a> Beside<'a> {
                 Axis::log(x_label, low, high)
             },
             y: Axis::linear("share of the first value", highest * 1.05),
-            band: Vec::new(),
-            band_name: "",
             series,
-            labels: Labels::None,
             size: (1000.0, 300.0),
+            ..Plot::default()
         };
         let caption = format!("Each series as shares of its first value: {}, {}.", self.reference.cite, self.dut_name);
-        Some(Figure { caption, svg: plot.render(), wide: true })
+        Some(Figure { caption, drawing: Drawing::Plot(plot), wide: true })
     }
 }
 
 fn group(pair: &Pair, word: &str, places: &[f64]) -> Group {
-    let is_rate = metric::by_key(&pair.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
-    let title = metric::by_key(&pair.metric).map_or("", |metric| metric.title);
-    let each = if is_rate { ", per direction" } else { "" };
-    let of = |series: &[(f64, f64)], show: &dyn Fn(f64) -> String| {
-        places.iter().map(|place| Pair::at(series, *place).map(show)).collect::<Vec<_>>()
-    };
-    let value = |value: f64| number::grouped_f64(value);
-    let share = |share: f64| format!("{share:.3}");
-    let ratio = places.iter().map(|place| {
-        let (measured, published) = (Pair::at(&pair.measured, *place)?, Pair::at(&pair.published, *place)?);
-        (published > 0.0).then(|| format!("{} ×", number::significant(measured / published, 3)))
-    });
-    let rows: Vec<Row> = vec![
-        row(word, of(&pair.published, &value)),
-        row("measured", of(&pair.measured, &value)),
-        row(&format!("measured / {word}"), ratio),
-        row(&format!("{word}, share of the first"), of(&Pair::form(&pair.published), &share)),
-        row("measured, share of the first", of(&Pair::form(&pair.measured), &share)),
+    let of = |label: String, series: &Values| row(label, places.iter().map(|place| Pair::at(series, *place)));
+    let ratio = |place: &f64| Pair::at(&pair.measured, *place)?.over(Pair::at(&pair.published, *place)?, TIMES);
+    let rows = vec![
+        of(word.to_owned(), &pair.published),
+        of("measured".to_owned(), &pair.measured),
+        row(format!("measured / {word}"), places.iter().map(ratio)),
+        of(format!("{word}, share of the first"), &Pair::form(&pair.published)),
+        of("measured, share of the first".to_owned(), &Pair::form(&pair.measured)),
     ];
-    Group { title: format!("{title}{each}"), rows, bars: Vec::new() }
+    Group { title: pair.title.clone(), rows, bars: Vec::new() }
 }
+
+/// A ratio of both.
+const TIMES: Form = Form::Digits(3, " ×");
 
 /// The place of a value in its table; of one without a place, that of all results.
 fn place_of(value: &Value) -> Option<f64> {

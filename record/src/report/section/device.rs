@@ -1,32 +1,13 @@
 //! What procedures found that look at the device or act on it: the times behind the tear-down rate, the idle time of every core
 //! with what limits the throughput, and what resets and failovers did to connections.
 
-use super::Section;
-use crate::report::figure::{Figure, cpu_idle as idle_times};
+use super::{line, of, places};
+use crate::report::figure::cpu_idle as idle_times;
 use crate::report::result::PointResult;
-use crate::report::table::{Row, Table, row};
 use crate::report::{Report, bottleneck, facts, number};
+use document::{Figure, Quantity, Section, Table};
 use method::trial::{Acted, CpuIdle, Emptied};
 use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
-
-/// The results of these metrics that have repetitions.
-fn of<'a>(report: &'a Report, metrics: &[&str]) -> Vec<&'a PointResult> {
-    let wanted = |r: &&PointResult| metrics.contains(&r.metric.as_str()) && !r.repetitions.is_empty();
-    report.results.iter().filter(wanted).collect()
-}
-
-/// A table with a column for each result.
-fn table(title: &str, axis: &'static str, results: &[&PointResult], parameters: Vec<Row>) -> Table {
-    Table {
-        title: title.to_owned(),
-        axis,
-        columns: results.iter().map(|result| facts::place(result)).collect(),
-        parameters,
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
-}
 
 /// The section of all points with a tear-down rate.
 pub(super) fn tear_down(report: &Report) -> Option<Section> {
@@ -34,16 +15,12 @@ pub(super) fn tear_down(report: &Report) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    let last = |of: fn(&Emptied) -> String| {
-        let emptied = |r: &&PointResult| r.repetitions.iter().rev().find_map(|r| r.observed.emptied.as_ref()).map(of);
-        results.iter().map(emptied).collect::<Vec<_>>()
-    };
-    let rows = vec![
-        row("table is emptied by", last(|emptied| emptied.how.clone())),
-        row("times are of the clock of the", last(|emptied| emptied.clock.clone())),
-        row("entries, last repetition", last(|emptied| emptied.entries.map_or("–".to_owned(), number::grouped))),
-        row("times of the empty table, all repetitions", results.iter().map(|r| empty_times(r))),
-        row("below resolution", results.iter().map(|r| Some(below_resolution(r)))),
+    let rows = [
+        line("table is emptied by", &results, |r| last(r).map(|emptied| emptied.how.clone())),
+        line("times are of the clock of the", &results, |r| last(r).map(|emptied| emptied.clock.clone())),
+        line("entries, last repetition", &results, |r| last(r)?.entries.map(Quantity::count)),
+        line("times of the empty table, all repetitions", &results, empty_times),
+        line("below resolution", &results, below_resolution),
     ];
     Some(Section {
         title: CONN_TEAR_DOWN_RATE.title.to_owned(),
@@ -51,9 +28,14 @@ pub(super) fn tear_down(report: &Report) -> Option<Section> {
                 is at least five times the spread of the latter; otherwise the rate is a lower bound. Rates are comparable only \
                 between equal commands."
             .to_owned(),
-        tables: vec![table("Times to empty the table", "tear-down", &results, rows)],
-        figures: Vec::new(),
+        tables: vec![Table::new("Times to empty the table", "tear-down", places(&results)).rows(rows)],
+        ..Section::default()
     })
+}
+
+/// How the table was emptied in the last repetition.
+fn last(result: &PointResult) -> Option<&Emptied> {
+    result.repetitions.iter().rev().find_map(|r| r.observed.emptied.as_ref())
 }
 
 fn empty_times(result: &PointResult) -> Option<String> {
@@ -73,12 +55,13 @@ pub(super) fn cpu_idle(report: &Report) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    let about = "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time.";
     Some(Section {
         title: "CPU idle time".to_owned(),
-        about: format!("{about} {}", bottleneck::sentences(report).join(" ")).trim_end().to_owned(),
-        tables: Vec::new(),
+        about: "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time."
+            .to_owned(),
+        findings: bottleneck::findings(report),
         figures: results.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
+        ..Section::default()
     })
 }
 
@@ -98,20 +81,20 @@ pub(super) fn disruptions(report: &Report) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    let rows = vec![
-        row("the command took", results.iter().map(|r| spread(r, |acted| Some(acted.took.0), number::duration))),
-        row("connections before", results.iter().map(|r| connections(r, |c| c.all))),
-        row("same outside address and port afterwards", results.iter().map(|r| connections(r, |c| c.same))),
-        row("another outside address or port", results.iter().map(|r| connections(r, |c| c.moved))),
-        row("no frame passes", results.iter().map(|r| connections(r, |c| c.all - c.same - c.moved))),
+    let rows = [
+        line("the command took", &results, |r| spread(r, |acted| Some(acted.took.0), number::duration)),
+        line("connections before", &results, |r| connections(r, |c| c.all)),
+        line("same outside address and port afterwards", &results, |r| connections(r, |c| c.same)),
+        line("another outside address or port", &results, |r| connections(r, |c| c.moved)),
+        line("no frame passes", &results, |r| connections(r, |c| c.all - c.same - c.moved)),
     ];
     Some(Section {
         title: "Resets and failovers".to_owned(),
         about: "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
                 opened a connection again before, which then counts by the port that it got."
             .to_owned(),
-        tables: vec![table("Connections", "disruption", &results, rows)],
-        figures: Vec::new(),
+        tables: vec![Table::new("Connections", "disruption", places(&results)).rows(rows)],
+        ..Section::default()
     })
 }
 

@@ -1,9 +1,9 @@
 //! DNS: what the client asked, and how the device answered at the lowest rate that failed, which shows what limits it.
 
-use super::Section;
+use super::{line, places};
 use crate::report::result::PointResult;
-use crate::report::table::{Table, row};
-use crate::report::{Report, facts, number};
+use crate::report::{Report, number};
+use document::{Form, Quantity, Row, Section, Table};
 use method::Count;
 use method::trial::Answers;
 use procedure::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
@@ -21,43 +21,35 @@ pub(super) fn section(report: &Report) -> Option<Section> {
                 record and arrives within the time-out of its own query."
             .to_owned(),
         tables: vec![table(report, &results)],
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
 fn table(report: &Report, results: &[&PointResult]) -> Table {
     let dns = &report.header.scenario.procedures.dns;
-    let cells = |of: &dyn Fn(&PointResult) -> String| results.iter().map(|r| Some(of(r))).collect::<Vec<_>>();
-    let share = |ppm: u32| format!("{} %", number::significant(f64::from(ppm) / 10_000.0, 4));
+    let share = |ppm: u32| Quantity::new(f64::from(ppm) / 10_000.0, Form::Digits(4, " %")).to_string();
     let of_dns64 = |r: &PointResult, ppm: u32, other: &str| {
         if r.metric == DNS64_RESOLUTION_RATE.key { share(ppm) } else { other.to_owned() }
     };
-    let count = |of: fn(&Answers) -> Count| cells(&move |r| number::grouped(answers(r).map(|a| of(&a)).sum()));
-    let parameters = vec![
-        row("thread pairs × source ports", cells(&|r| format!("{} × {}", dns.threads, dns.ports(r.connections)))),
-        row("time-out of a query", cells(&|_| number::duration(dns.timeout.0))),
-        row("names of the zone", cells(&|_| number::grouped(dns.names.into()))),
-        row("cached names", cells(&|r| of_dns64(r, dns.cached_ppm, "no cache"))),
-        row("names with an AAAA record", cells(&|r| of_dns64(r, dns.existing_ppm, "100 %"))),
-        row("valid answers", count(|a| a.valid)),
-        row("late", count(|a| a.late)),
-        row("none", count(|a| a.unanswered)),
-        row("response code other than NOERROR", count(|a| a.error_codes)),
-        row("no AAAA record", count(|a| a.without_record)),
-        row("wrong address", count(|a| a.wrong_address)),
-        row("malformed", count(|a| a.malformed)),
-        row("duplicates", count(|a| a.duplicates)),
-        row("slowest valid answer", cells(&slowest)),
-    ];
-    Table {
-        title: "DNS queries".to_owned(),
-        axis: "points",
-        columns: results.iter().map(|r| facts::place(r)).collect(),
-        parameters,
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let count = |label: &str, of: fn(&Answers) -> Count| -> Row {
+        line(label, results, |r| Quantity::count(answers(r).map(|a| of(&a)).sum()))
+    };
+    Table::new("DNS queries", "points", places(results)).rows([
+        line("thread pairs × source ports", results, |r| format!("{} × {}", dns.threads, dns.ports(r.connections))),
+        line("time-out of a query", results, |_| number::duration(dns.timeout.0)),
+        line("names of the zone", results, |_| Quantity::count(dns.names.into())),
+        line("cached names", results, |r| of_dns64(r, dns.cached_ppm, "no cache")),
+        line("names with an AAAA record", results, |r| of_dns64(r, dns.existing_ppm, "100 %")),
+        count("valid answers", |a| a.valid),
+        count("late", |a| a.late),
+        count("none", |a| a.unanswered),
+        count("response code other than NOERROR", |a| a.error_codes),
+        count("no AAAA record", |a| a.without_record),
+        count("wrong address", |a| a.wrong_address),
+        count("malformed", |a| a.malformed),
+        count("duplicates", |a| a.duplicates),
+        line("slowest valid answer", results, slowest),
+    ])
 }
 
 /// The answers of each repetition.
@@ -65,6 +57,6 @@ fn answers(result: &PointResult) -> impl Iterator<Item = Answers> {
     result.repetitions.iter().filter_map(|repetition| repetition.observed.answers)
 }
 
-fn slowest(result: &PointResult) -> String {
-    answers(result).map(|a| a.slowest.0).max().map_or_else(|| "–".to_owned(), number::duration)
+fn slowest(result: &PointResult) -> Option<String> {
+    answers(result).map(|a| a.slowest.0).max().map(number::duration)
 }

@@ -1,9 +1,9 @@
 //! Frame loss of each kind, where native frames are mixed with those that the device translates or tunnels.
 
-use super::Section;
+use super::places;
+use crate::report::Report;
 use crate::report::result::PointResult;
-use crate::report::table::{Table, row};
-use crate::report::{Report, facts, number};
+use document::{Form, Quantity, Section, Table, row};
 use method::{SearchStep, StepVerdict};
 use procedure::metric::THROUGHPUT;
 
@@ -20,7 +20,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
                 rate that failed: medians of the repetitions (RFC 8219, section 5.3)."
             .to_owned(),
         tables: vec![table(&all)],
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
@@ -35,22 +35,15 @@ fn table(all: &[&PointResult]) -> Table {
     };
     let percent = |kind: usize| {
         let shares = median(&|step| step.loss_by_kind().map(|shares| shares[kind]));
-        shares.into_iter().map(|share| share.map(|share| format!("{} %", number::significant(share * 100.0, 3))))
+        shares.into_iter().map(|share| share.map(|share| Quantity::new(share * 100.0, Form::Digits(3, " %"))))
     };
     let rates = median(&|step| Some(step.rate.0 as f64)).into_iter();
-    Table {
-        title: "Lowest rate that failed".to_owned(),
-        axis: "device",
-        columns: all.iter().map(|result| facts::place(result)).collect(),
-        parameters: vec![
-            row("rate, frames/s per direction", rates.map(|rate| rate.map(|rate| number::grouped(rate as u64)))),
-            row("loss of foreground frames", percent(0)),
-            row("loss of native frames", percent(1)),
-        ],
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let count = |rate: f64| Quantity::count(rate as u64);
+    Table::new("Lowest rate that failed", "device", places(all)).rows([
+        row("rate, frames/s per direction", rates.map(|rate| rate.map(count))),
+        row("loss of foreground frames", percent(0)),
+        row("loss of native frames", percent(1)),
+    ])
 }
 
 fn traces(result: &PointResult) -> impl Iterator<Item = &[SearchStep]> {

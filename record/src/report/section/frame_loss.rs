@@ -1,19 +1,18 @@
 //! Frame loss rate: the curve of RFC 2544, section 26.3.
 
-use super::Section;
-use crate::report::figure::Figure;
+use super::of;
 use crate::report::result::PointResult;
-use crate::report::scale::Axis;
-use crate::report::svg::{Labels, Plot, Point, SHAPES, Series};
 use crate::report::{Report, facts, number};
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series};
+use document::{Drawing, Figure, Section};
 use method::{SearchStep, StepVerdict};
 use procedure::metric::FRAME_LOSS_RATE;
 use std::collections::BTreeMap;
 
 /// The section of all points with a frame loss rate.
 pub(super) fn section(report: &Report) -> Option<Section> {
-    let results: Vec<&PointResult> =
-        report.results.iter().filter(|r| r.metric == FRAME_LOSS_RATE.key && !r.repetitions.is_empty()).collect();
+    let results = of(report, &[FRAME_LOSS_RATE.key]);
     if results.is_empty() {
         return None;
     }
@@ -22,8 +21,8 @@ pub(super) fn section(report: &Report) -> Option<Section> {
         about: "Loss in percent of the frames sent, at each offered load in percent of the highest (RFC 2544, section 26.3). \
                 Marks are medians of the repetitions; bars reach from the smallest to the largest."
             .to_owned(),
-        tables: Vec::new(),
         figures: vec![curve(&results)],
+        ..Section::default()
     })
 }
 
@@ -33,16 +32,7 @@ fn curve(results: &[&PointResult]) -> Figure {
         let of_kind = |(name, kind)| (format!("{place}{name}"), points(result, kind));
         KINDS.map(of_kind).into_iter().filter(|(_, points)| !points.is_empty())
     });
-    let series: Vec<Series> = curves
-        .enumerate()
-        .map(|(at, (name, points))| Series {
-            name,
-            class: format!("s{}", at % 6),
-            shape: Some(SHAPES[at % SHAPES.len()]),
-            joined: true,
-            points,
-        })
-        .collect();
+    let series: Vec<Series> = curves.enumerate().map(|(at, (name, points))| Series::marked(at, name, points)).collect();
     let most =
         series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |(_, high)| high)).fold(0.0, f64::max);
     let in_words = series.iter().map(|s| {
@@ -53,18 +43,17 @@ fn curve(results: &[&PointResult]) -> Figure {
         id: "frame-loss".to_owned(),
         title: "Frame loss rate".to_owned(),
         description: in_words.collect::<Vec<_>>().join("; "),
-        x: Axis::linear("offered load, % of the highest", 100.0),
-        y: Axis::linear("loss, %", if most > 95.0 { 100.0 } else { (most * 1.05).max(0.01) }),
-        band: Vec::new(),
-        band_name: "",
+        x: Axis::linear(("offered load", "% of the highest"), 100.0),
+        y: Axis::linear(("loss", "%"), if most > 95.0 { 100.0 } else { (most * 1.05).max(0.01) }),
         series,
-        labels: Labels::None,
         size: (1000.0, 300.0),
+        ..Plot::default()
     };
     let highest =
         results.iter().flat_map(|r| r.repetitions.iter().flat_map(|r| &r.trace)).map(|step| step.rate.0).max();
     let highest = number::si_unit(highest.unwrap_or(0) as f64, 3, "fps");
-    Figure { caption: format!("Frame loss rate. 100 % are {highest} per direction."), svg: plot.render(), wide: true }
+    let caption = format!("Frame loss rate. 100 % are {highest} per direction.");
+    Figure { caption, drawing: Drawing::Plot(plot), wide: true }
 }
 
 /// The loss of all frames in a trial, and of each kind where there are two.

@@ -1,10 +1,9 @@
 //! The memory of a connection by regression over the numbers of connections: what a further connection takes, without what the
 //! device takes for any number of them.
 
-use super::Section;
 use crate::report::result::PointResult;
-use crate::report::table::{Table, row};
 use crate::report::{Report, number};
+use document::{Form, Quantity, Section, Table, row};
 use method::stats::Line;
 use procedure::metric::MEMORY_CONNTRACK_ENTRIES;
 use scenario::axis::in_words;
@@ -28,7 +27,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
                 the memory of a further connection; R² is 1 if all points are on the line."
             .to_owned(),
         tables: vec![table(&fits)],
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
@@ -58,18 +57,13 @@ fn table(fits: &[Fit<'_>]) -> Table {
         format!("{}, {}{swept}", fit.of.dut_name, fit.of.cores_in_words())
     };
     let numbers = |fit: &Fit<'_>| fit.numbers.iter().map(|n| number::grouped(*n)).collect::<Vec<_>>().join("; ");
-    Table {
-        title: "Memory of a further connection".to_owned(),
-        axis: "device",
-        columns: fits.iter().map(column).collect(),
-        parameters: vec![
-            row("connections", fits.iter().map(|fit| Some(numbers(fit)))),
-            row("slope, bytes per connection", fits.iter().map(|fit| Some(number::significant(fit.line.slope, 4)))),
-            row("intercept, bytes", fits.iter().map(|fit| Some(number::significant(fit.line.intercept, 4)))),
-            row("R²", fits.iter().map(|fit| Some(format!("{:.4}", fit.line.r_squared)))),
-        ],
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let line = |label: &str, form: Form, of: fn(&Line) -> f64| {
+        row(label, fits.iter().map(|fit| Quantity::new(of(&fit.line), form)))
+    };
+    Table::new("Memory of a further connection", "device", fits.iter().map(column)).rows([
+        row("connections", fits.iter().map(numbers)),
+        line("slope, bytes per connection", Form::Digits(4, ""), |line| line.slope),
+        line("intercept, bytes", Form::Digits(4, ""), |line| line.intercept),
+        line("R²", Form::Decimals(4, ""), |line| line.r_squared),
+    ])
 }

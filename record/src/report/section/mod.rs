@@ -14,24 +14,13 @@ mod tcp;
 mod timing;
 
 use super::Report;
-use super::figure::Figure;
-use super::table::Table;
+use super::facts;
+use super::result::PointResult;
+use document::{Cell, Row, Section, row};
 
 pub(in crate::report) use compare::section as compared;
 pub(in crate::report) use model::{section as models, sentences as of_models};
-pub(super) use profile::sentences as of_profiles;
-
-/// One part.
-pub(in crate::report) struct Section {
-    /// Its heading.
-    pub title: String,
-    /// How to read it, in one or two sentences.
-    pub about: String,
-    /// Tables, if the medians do not say all.
-    pub tables: Vec<Table>,
-    /// Figures.
-    pub figures: Vec<Figure>,
-}
+pub(super) use profile::findings as of_profiles;
 
 /// All parts, in the order of the report; each is `None` for a run without its procedure.
 pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
@@ -49,3 +38,19 @@ pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
     model::section,
     compare::section,
 ];
+
+/// The results of these metrics that have repetitions.
+fn of<'a>(report: &'a Report, metrics: &[&str]) -> Vec<&'a PointResult> {
+    let wanted = |r: &&PointResult| metrics.contains(&r.metric.as_str()) && !r.repetitions.is_empty();
+    report.results.iter().filter(wanted).collect()
+}
+
+/// The names of columns, one for each result.
+fn places(results: &[&PointResult]) -> Vec<String> {
+    results.iter().map(|result| facts::place(result)).collect()
+}
+
+/// A row with a cell for each result.
+fn line<C: Into<Cell>>(label: &str, results: &[&PointResult], of: impl Fn(&PointResult) -> C) -> Row {
+    row(label, results.iter().map(|result| of(result)))
+}

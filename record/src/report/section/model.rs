@@ -1,13 +1,13 @@
 //! The fitted models: laws over cores, steps over connections, and the series to which nothing is fitted.
 
-use super::Section;
-use crate::report::model::{Along, Fitted, Model};
-use crate::report::table::{Row, Table, row};
-use crate::report::{Report, number};
+use crate::report::model::{Along, Fitted, LeftOut, Model};
+use crate::report::{Report, number, value};
+use document::{Cell, Form, Quantity, Row, Section, Table, row};
 use method::model::cores::{CoreModel, Fit, Law};
 use method::model::sessions::{SessionModel, Shape, StepChange};
 use method::model::{Basis, Bootstrap, Doubt, Estimate, LEAST_POINTS, Parameter, Refusal};
-use procedure::metric::{self, Unit};
+use method::trial::of_rate;
+use procedure::metric;
 use scenario::axis::{in_words, more_in_words};
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(in crate::report) fn section(report: &Report) -> Option<Section> {
             format!("Nothing is fitted to fewer than {LEAST_POINTS} points.")
         },
         tables,
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
@@ -192,37 +192,37 @@ fn of_law(law: Law, all: &[(&Model, &CoreModel)]) -> Vec<Row> {
         Law::Amdahl => "Amdahl",
         Law::Usl => "USL",
     };
-    let line = |label: &str, of: &dyn Fn(&Model, &Fit, &CoreModel) -> Option<String>| {
+    let line = |label: &str, of: &dyn Fn(&Model, &Fit, &CoreModel) -> Option<Cell>| {
         let cell = |(model, fitted): &(&Model, &CoreModel)| {
             let fit = fitted.fits.iter().find(|fit| fit.law == law)?;
             of(model, fit, fitted)
         };
-        row(&format!("{short}: {label}"), all.iter().map(cell))
+        row(format!("{short}: {label}"), all.iter().map(cell))
     };
     let mut rows = vec![
-        line("λ, rate of one core", &|model, fit, _| Some(short_rate(model, fit.one_core))),
-        line("σ, contention", &|_, fit, _| Some(percent(fit.contention))),
+        line("λ, rate of one core", &|model, fit, _| Some(short_rate(model, fit.one_core).into())),
+        line("σ, contention", &|_, fit, _| Some(percent(fit.contention).into())),
     ];
     match law {
         Law::Amdahl => {
-            rows.push(line("λ/σ, extrapolated", &|model, fit, _| fit.limit.map(|limit| short_rate(model, limit))));
+            rows.push(line("λ/σ, extrapolated", &|model, fit, _| Some(short_rate(model, fit.limit?).into())));
         }
         Law::Usl => rows.extend([
-            line("κ, coherency", &|_, fit, _| fit.coherency.map(percent)),
+            line("κ, coherency", &|_, fit, _| Some(percent(fit.coherency?).into())),
             line("cores at the peak", &|_, fit, fitted| {
                 let cell = |peak: method::model::cores::Peak| {
-                    let beyond = if peak.extrapolated { format!(", beyond {}", fitted.most) } else { String::new() };
-                    format!("{}{beyond}", count(peak.cores))
+                    let cores = count(peak.cores);
+                    if peak.extrapolated { format!("{cores}, beyond {}", fitted.most).into() } else { cores.into() }
                 };
-                Some(fit.peak.map_or_else(|| "no peak".to_owned(), cell))
+                Some(fit.peak.map_or_else(|| "no peak".into(), cell))
             }),
-            line("rate at the peak", &|model, fit, _| fit.peak.map(|peak| short_rate(model, peak.rate))),
+            line("rate at the peak", &|model, fit, _| Some(short_rate(model, fit.peak?.rate).into())),
         ]),
     }
     rows.push(line("largest deviation", &|_, fit, _| {
         let share = number::significant(fit.residual.share * 100.0, 2);
         let share = if share == "-0" { "0" } else { &share };
-        Some(format!("{share} % at {}", number::plural(fit.residual.at as u64, "core")))
+        Some(format!("{share} % at {}", number::plural(fit.residual.at as u64, "core")).into())
     }));
     rows
 }
@@ -256,35 +256,30 @@ fn over_connections(report: &Report) -> Option<Table> {
     if all.is_empty() {
         return None;
     }
-    let cells = |of: &dyn Fn(&Model, &SessionModel) -> Option<String>| {
-        all.iter().map(|(model, fitted)| of(model, fitted)).collect::<Vec<_>>()
+    let line = |label: &str, of: &dyn Fn(&Model, &SessionModel) -> Option<Cell>| {
+        row(label, all.iter().map(|(model, fitted)| of(model, fitted)))
     };
     let mut rows = points_of(&models);
-    rows.push(row("shape", cells(&|_, fitted| Some(shape(fitted)))));
+    rows.push(line("shape", &|_, fitted| Some(shape(fitted).into())));
     for at in 0..most(|fitted| fitted.levels.len()) {
-        rows.push(row(
-            &format!("rate of level {}", at + 1),
-            cells(&|model, fitted| fitted.levels.get(at).map(|level| short_rate(model, level.rate))),
-        ));
+        let number = at + 1;
+        rows.push(line(&format!("rate of level {number}"), &|model, fitted| {
+            Some(short_rate(model, fitted.levels.get(at)?.rate).into())
+        }));
         if at < most(|fitted| fitted.steps.len()) {
             let between = |step: &StepChange| format!("{} to {}", si(step.after), si(step.until));
-            rows.push(row(
-                &format!("step {}, connections", at + 1),
-                cells(&|_, fitted| fitted.steps.get(at).map(between)),
-            ));
-            let ratio = |step: &StepChange| percent(step.ratio);
-            rows.push(row(
-                &format!("step {}, of the rate", at + 1),
-                cells(&|_, fitted| fitted.steps.get(at).map(ratio)),
-            ));
+            rows.push(line(&format!("step {number}, connections"), &|_, fitted| {
+                Some(between(fitted.steps.get(at)?).into())
+            }));
+            rows.push(line(&format!("step {number}, of the rate"), &|_, fitted| {
+                Some(percent(fitted.steps.get(at)?.ratio).into())
+            }));
         }
     }
-    if all.iter().any(|(_, fitted)| fitted.trend.is_some()) {
-        let trend = |fitted: &SessionModel| fitted.trend.map(|trend| percent(trend.per_doubling));
-        rows.push(row("of the rate, each doubling", cells(&|_, fitted| trend(fitted))));
-    }
-    let scatter = |fitted: &SessionModel| format!("{} %", number::significant(fitted.scatter * 100.0, 2));
-    rows.push(row("scatter of a point", cells(&|_, fitted| Some(scatter(fitted)))));
+    let trend = line("of the rate, each doubling", &|_, fitted| Some(percent(fitted.trend?.per_doubling).into()));
+    rows.extend(Some(trend).filter(Row::has_value));
+    let scatter = |fitted: &SessionModel| Quantity::new(fitted.scatter * 100.0, Form::Digits(2, " %"));
+    rows.push(line("scatter of a point", &|_, fitted| Some(scatter(fitted).into())));
     let scatter = |fitted: &SessionModel| match fitted.basis {
         Basis::Repetitions => "the scatter of a point is that of its repetitions",
         Basis::Residuals => "the scatter is that between neighbouring points, because a point has no second repetition",
@@ -334,15 +329,9 @@ fn refused(report: &Report) -> Option<Table> {
     }
     let few = report.models.iter().filter(|model| has_few_repetitions(model)).count();
     let note = || format!("{few} series: {}.", Refusal::TooFewRepetitions);
-    Some(Table {
-        title: "Series without a fit".to_owned(),
-        axis: "rates",
-        columns: all.iter().map(|(along, _)| format!("over {}", along.name())).collect(),
-        parameters: rows,
-        groups: Vec::new(),
-        notes: (few > 0).then(note).into_iter().collect(),
-        same: Vec::new(),
-    })
+    let columns = all.iter().map(|(along, _)| format!("over {}", along.name()));
+    let table = Table::new("Series without a fit", "rates", columns).rows(rows);
+    Some(Table { notes: (few > 0).then(note).into_iter().collect(), ..table })
 }
 
 /// What the series have in common, their positions that are fitted, and those that are not.
@@ -360,7 +349,7 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
         rows.push(row("cores", models.iter().map(|model| model.cores.map(|cores| cores.to_string()))));
     }
     if models.iter().any(|model| model.connections.is_some_and(|n| n > 0)) {
-        let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(number::grouped);
+        let connections = |model: &&Model| model.connections.filter(|&n| n > 0).map(Quantity::count);
         rows.push(row("connections", models.iter().map(connections)));
     }
     if models.iter().any(|model| !model.axes.is_empty()) {
@@ -368,7 +357,7 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
     }
     rows.push(row("points", models.iter().map(points)));
     if models.iter().any(|model| !model.left_out.is_empty()) {
-        let one = |left: &crate::report::model::LeftOut| format!("{} ({})", si(left.at as f64), left.why.in_words());
+        let one = |left: &LeftOut| format!("{} ({})", si(left.at as f64), left.why.in_words());
         let all = |model: &&Model| {
             let all: Vec<String> = model.left_out.iter().map(one).collect();
             (!all.is_empty()).then(|| all.join(", "))
@@ -378,16 +367,8 @@ fn points_of(models: &[&Model]) -> Vec<Row> {
     rows
 }
 
-fn table(title: &str, models: &[&Model], parameters: Vec<Row>, notes: Vec<String>) -> Table {
-    Table {
-        title: title.to_owned(),
-        axis: "device",
-        columns: models.iter().map(|model| model.dut_name.clone()).collect(),
-        parameters,
-        groups: Vec::new(),
-        notes,
-        same: Vec::new(),
-    }
+fn table(title: &str, models: &[&Model], rows: Vec<Row>, notes: Vec<String>) -> Table {
+    Table { notes, ..Table::new(title, "device", models.iter().map(|model| model.dut_name.as_str())).rows(rows) }
 }
 
 /// "1, 2, 4 and 8 cores"
@@ -405,37 +386,30 @@ fn si(value: f64) -> String {
 }
 
 /// "3.1 (2.8–3.4)"; "23 (20 or more)" with an open interval.
-fn count(estimate: Estimate) -> String {
-    interval(estimate, 1.0, "")
+fn count(estimate: Estimate) -> Quantity {
+    quantity(estimate, 1.0, Form::Digits(3, ""))
 }
 
 /// "3.1 (2.8–3.4) %"
-fn percent(estimate: Estimate) -> String {
-    interval(estimate, 100.0, " %")
-}
-
-fn interval(Estimate { value, low, high }: Estimate, factor: f64, unit: &str) -> String {
-    let text = |value: f64| number::significant(value * factor, 3);
-    let upper = high.map_or_else(|| " or more".to_owned(), |high| format!("–{}", text(high)));
-    format!("{} ({}{upper}){unit}", text(value), text(low))
+fn percent(estimate: Estimate) -> Quantity {
+    quantity(estimate, 100.0, Form::Digits(3, " %"))
 }
 
 /// "5.2 (5.1–5.3) Mfps per direction"
-fn rate(model: &Model, estimate: Estimate) -> String {
+fn rate(model: &Model, estimate: Estimate) -> Quantity {
     let unit = metric::by_key(&model.metric).map(|metric| metric.unit);
-    let rest = match unit {
-        Some(Unit::FramesPerSecond) => " per direction".to_owned(),
-        Some(unit) => format!(" {}", unit.symbol()),
-        None => String::new(),
-    };
-    format!("{}{rest}", short_rate(model, estimate))
+    quantity(estimate, 1.0, value::form(unit, 3, of_rate(None)))
 }
 
-fn short_rate(model: &Model, Estimate { value, low, high }: Estimate) -> String {
-    let is_frames = metric::by_key(&model.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
-    let unit = if is_frames { "fps" } else { "" };
-    match high {
-        Some(high) => number::si_between(value, (low, high), 3, "", unit),
-        None => format!("{} ({} or more)", number::si_unit(value, 3, unit), si(low)).replace("  ", " "),
+/// "5.2 (5.1–5.3) Mfps"
+fn short_rate(model: &Model, estimate: Estimate) -> Quantity {
+    let rate = rate(model, estimate);
+    match rate.form {
+        Form::Si(digits, unit, _) => Quantity { form: Form::Si(digits, unit, ""), ..rate },
+        _ => rate,
     }
+}
+
+fn quantity(Estimate { value, low, high }: Estimate, factor: f64, form: Form) -> Quantity {
+    Quantity::new(value * factor, form).between(low * factor, high.map_or(f64::INFINITY, |high| high * factor))
 }

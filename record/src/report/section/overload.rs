@@ -1,16 +1,14 @@
 //! Overload scalability: the throughput with a few flows beside that with all, and the degradation in percent.
 
-use super::Section;
+use super::{line, of, places};
 use crate::report::result::PointResult;
-use crate::report::table::{Table, row};
-use crate::report::{Report, facts, number};
-
+use crate::report::{Report, number, value};
+use document::{Cell, Form, Quantity, Section, Table};
 use procedure::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
 
 /// The section of all points with a degradation.
 pub(super) fn section(report: &Report) -> Option<Section> {
-    let found = |result: &&PointResult| result.metric == OVERLOAD_DEGRADATION.key && !result.repetitions.is_empty();
-    let all: Vec<&PointResult> = report.results.iter().filter(found).collect();
+    let all = of(report, &[OVERLOAD_DEGRADATION.key]);
     if all.is_empty() {
         return None;
     }
@@ -22,7 +20,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
             beginning(report)
         ),
         tables: vec![table(report, &all)],
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
@@ -38,30 +36,20 @@ fn beginning(report: &Report) -> String {
 }
 
 fn table(report: &Report, all: &[&PointResult]) -> Table {
-    let median = |result: &PointResult, metric: &str| {
-        let same = |other: &&PointResult| other.metric == metric && other.is_beside(result);
-        report.results.iter().find(same).and_then(PointResult::median)
-    };
     let rate = |metric: &'static str| {
-        let cell = move |result: &&PointResult| median(result, metric).map(|rate| number::grouped(rate as u64));
-        all.iter().map(cell).collect::<Vec<_>>()
+        line("throughput with these, frames/s per direction", all, |result| {
+            let same = |other: &&PointResult| other.metric == metric && other.is_beside(result);
+            report.results.iter().find(same).map_or(Cell::Nothing, value::median)
+        })
     };
-    let percent = |result: &&PointResult| result.median().map(|ppm| format!("{:.2} %", ppm / 10_000.0));
-    Table {
-        title: "Flows".to_owned(),
-        axis: "device",
-        columns: all.iter().map(|result| facts::place(result)).collect(),
-        parameters: vec![
-            row("a few flows", all.iter().map(|result| few(result).map(number::grouped))),
-            row("throughput with these, frames/s per direction", rate(OVERLOAD_FEW.key).into_iter()),
-            row("all flows", all.iter().map(|result| Some(number::grouped(result.connections)))),
-            row("throughput with these, frames/s per direction", rate(OVERLOAD_ALL.key).into_iter()),
-            row("degradation", all.iter().map(percent)),
-        ],
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let percent = |ppm: f64| Quantity::new(ppm / 10_000.0, Form::Decimals(2, " %"));
+    Table::new("Flows", "device", places(all)).rows([
+        line("a few flows", all, |result| few(result).map(Quantity::count)),
+        rate(OVERLOAD_FEW.key),
+        line("all flows", all, |result| Quantity::count(result.connections)),
+        rate(OVERLOAD_ALL.key),
+        line("degradation", all, |result| result.median().map(percent)),
+    ])
 }
 
 /// The flows of the first search.

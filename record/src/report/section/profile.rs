@@ -1,14 +1,12 @@
 //! Where devices spent their time: the function and the part that took most, the share that waited for locks, the cores, and a
 //! flame graph.
 
-use super::Section;
 use crate::report::bottleneck::profile_of;
-use crate::report::figure::Figure;
-use crate::report::flame;
 use crate::report::number::{self, percent};
 use crate::report::result::PointResult;
-use crate::report::table::{Table, row};
 use crate::report::{Report, facts};
+use document::flame::Flame;
+use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, row};
 use method::Count;
 use method::trial::Profile;
 use procedure::metric::LOCK_WAIT;
@@ -25,12 +23,13 @@ pub(super) fn section(report: &Report) -> Option<Section> {
     if profiled.is_empty() {
         return None;
     }
-    let about = "Call stacks, sampled in a trial at the throughput, whose frames give no result, because sampling takes CPU time. \
-                 An idle core has no samples. In a flame graph, a function stands on the one that called it, and is as wide as its \
-                 share of the samples.";
     Some(Section {
         title: "Profile".to_owned(),
-        about: format!("{about} {}", sentences(report).join(" ")),
+        about: "Call stacks, sampled in a trial at the throughput, whose frames give no result, because sampling takes CPU time. An \
+                idle core has no samples. In a flame graph, a function stands on the one that called it, and is as wide as its share \
+                of the samples."
+            .to_owned(),
+        findings: findings(report),
         tables: profiled.iter().flat_map(|(result, profile)| tables(result, profile)).collect(),
         figures: profiled.iter().enumerate().map(|(at, (result, profile))| figure(at, result, profile)).collect(),
     })
@@ -42,10 +41,12 @@ fn of(report: &Report) -> impl Iterator<Item = (&PointResult, &Profile)> {
     results.filter_map(|result| Some((result, profile_of(result)?)))
 }
 
-/// What took most of the time, in one sentence for each point.
-pub(in crate::report) fn sentences(report: &Report) -> Vec<String> {
-    let sentence = |(result, profile)| Some(format!("{}: {}", number::capitalised(&place(result)), in_words(profile)?));
-    of(report).filter_map(sentence).collect()
+/// What took most of the time, at each point.
+pub(in crate::report) fn findings(report: &Report) -> Vec<Finding> {
+    let finding = |(result, profile)| {
+        Some(Finding { subject: "Profile", of: facts::device_at(result), found: in_words(profile)? })
+    };
+    of(report).filter_map(finding).collect()
 }
 
 fn in_words(profile: &Profile) -> Option<String> {
@@ -77,29 +78,28 @@ fn tables(result: &PointResult, profile: &Profile) -> Vec<Table> {
     let all = profile.samples().all.max(1) as f64;
     let table = |(what, mut shares): (&'static str, Vec<(String, Count)>)| {
         shares.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
-        let rows = shares.iter().map(|(name, n)| row(name, vec![Some(percent(*n as f64 * 100.0 / all))]));
-        Table {
-            title: format!("{}, {what}", number::capitalised(&place(result))),
-            axis: what,
-            columns: vec!["share of the samples".to_owned()],
-            parameters: rows.collect(),
-            groups: Vec::new(),
-            notes: Vec::new(),
-            same: Vec::new(),
-        }
+        let share = |n: Count| Quantity::new(n as f64 * 100.0 / all, Form::Percent);
+        let title = format!("{}, {what}", number::capitalised(&place(result)));
+        let rows = shares.into_iter().map(|(name, n)| row(name, [share(n)]));
+        Table::new(title, what, ["share of the samples"]).rows(rows)
     };
     [("part", of_map(&profile.parts)), ("function", functions), ("core", cores)].into_iter().map(table).collect()
 }
 
 fn figure(at: usize, result: &PointResult, profile: &Profile) -> Figure {
     let title = format!("Flame graph, {}", place(result));
-    let description = in_words(profile).unwrap_or_default();
-    let svg = flame::graph(&format!("profile-{at}"), &title, &description, &profile.stacks, WIDTH);
+    let flame = Flame {
+        id: format!("profile-{at}"),
+        title: title.clone(),
+        description: in_words(profile).unwrap_or_default(),
+        stacks: profile.stacks.clone(),
+        width: WIDTH,
+    };
     let [all, tester, others] = [profile.samples().all, profile.tester, profile.others].map(number::grouped);
     let caption = format!(
         "{title}: {all} samples of {}, {} a second of each core. Point at a box for its name. Not drawn: {tester} samples of the \
          tester's own code and {others} of other programs on the same cores.",
         profile.event, profile.frequency
     );
-    Figure { caption, svg, wide: true }
+    Figure { caption, drawing: Drawing::Flame(flame), wide: true }
 }

@@ -1,9 +1,8 @@
 //! TCP connections: the segments behind the rate, and what the device's table held after the last of them.
 
-use super::Section;
 use crate::report::result::{PointResult, Repetition};
-use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
+use document::{Cell, Quantity, Section, Table, row};
 use method::trial::{Emptying, TcpCounts};
 use procedure::metric::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
 
@@ -26,7 +25,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
                 connections is too long by one interval at most."
             .to_owned(),
         tables: vec![table(&all)],
-        figures: Vec::new(),
+        ..Section::default()
     })
 }
 
@@ -40,30 +39,22 @@ fn connections(result: &PointResult) -> Option<Connections> {
 }
 
 fn table(all: &[Connections]) -> Table {
-    let cells = |of: fn(&TcpCounts) -> u64| all.iter().map(move |c| Some(number::grouped(of(&c.counts))));
+    let count = |label: &str, of: fn(&TcpCounts) -> u64| row(label, all.iter().map(|c| Quantity::count(of(&c.counts))));
     let emptying =
-        |of: fn(&Emptying) -> Option<String>| all.iter().map(move |c| c.counts.emptying.as_ref().and_then(of));
-    let mut parameters = vec![
-        row("segments of the Initiator", cells(|counts| counts.from_initiator)),
-        row("segments of the Responder", cells(|counts| counts.from_responder)),
-        row("right segments received", cells(|counts| counts.received)),
-        row("handshakes completed", cells(|counts| counts.established)),
+        |label: &str, of: fn(&Emptying) -> Cell| row(label, all.iter().map(|c| c.counts.emptying.as_ref().map(of)));
+    let mut rows = vec![
+        count("segments of the Initiator", |counts| counts.from_initiator),
+        count("segments of the Responder", |counts| counts.from_responder),
+        count("right segments received", |counts| counts.received),
+        count("handshakes completed", |counts| counts.established),
     ];
     if all.iter().any(|c| c.counts.emptying.is_some()) {
-        parameters.extend([
-            row("entries at the end", emptying(|e| Some(number::grouped(e.at_end)))),
-            row("entries at the last reading", emptying(|e| Some(number::grouped(e.at_last)))),
-            row("closed connections forgotten after", emptying(|e| e.emptied.map(|time| number::duration(time.0)))),
-            row("time between two readings", emptying(|e| Some(number::duration(e.interval.0)))),
+        rows.extend([
+            emptying("entries at the end", |e| Quantity::count(e.at_end).into()),
+            emptying("entries at the last reading", |e| Quantity::count(e.at_last).into()),
+            emptying("closed connections forgotten after", |e| e.emptied.map(|time| number::duration(time.0)).into()),
+            emptying("time between two readings", |e| number::duration(e.interval.0).into()),
         ]);
     }
-    Table {
-        title: "TCP segments".to_owned(),
-        axis: "TCP connections",
-        columns: all.iter().map(|c| c.name.clone()).collect(),
-        parameters,
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    Table::new("TCP segments", "TCP connections", all.iter().map(|c| c.name.as_str())).rows(rows)
 }

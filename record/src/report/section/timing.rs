@@ -1,10 +1,9 @@
 //! Latency and delay variations: the distribution of the delays of each direction, with what stamped the frames.
 
-use super::Section;
 use crate::report::figure::{self, Distribution};
 use crate::report::result::{PointResult, Repetition};
-use crate::report::table::{Table, row};
 use crate::report::{Report, facts, number};
+use document::{Cell, Quantity, Section, Table, row};
 use method::Delays;
 
 /// The parts of metrics whose repetitions have delays: one for each metric and direction, with its words in a legend.
@@ -30,6 +29,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
             .to_owned(),
         tables: vec![table(report, &all)],
         figures: figure::delays(&all),
+        ..Section::default()
     })
 }
 
@@ -47,33 +47,21 @@ fn distribution(result: &PointResult) -> Option<Distribution> {
 }
 
 fn table(report: &Report, all: &[Distribution]) -> Table {
-    let cells = |of: fn(&Distribution) -> String| all.iter().map(move |d| Some(of(d)));
+    let line = |label: &str, of: fn(&Distribution) -> Cell| row(label, all.iter().map(of));
     let floor = report.calibration.as_ref().map(facts::floor_in_words);
-    let mut parameters = vec![
-        row(
-            "rate per direction",
-            cells(|d| {
-                let [low, high] = [d.rates.0, d.rates.1].map(|rate| number::si_unit(rate as f64, 3, "fps"));
-                if low == high { low } else { format!("{low} to {high}") }
-            }),
-        ),
-        row("frames with time stamps", cells(|d| number::grouped(d.sum(|delays| delays.frames)))),
-        row("of these lost", cells(|d| number::grouped(d.sum(|delays| delays.lost)))),
-        row("smallest delay", cells(|d| number::duration(d.delays.iter().map(|x| x.min.0).min().unwrap_or(0)))),
-        row("largest delay received", cells(|d| number::duration(d.delays.iter().map(|x| x.max.0).max().unwrap_or(0)))),
-        row(
-            "received frames are stamped by",
-            cells(|d| d.delays.first().map(|x| x.source.clone()).unwrap_or_default()),
-        ),
+    let rows = [
+        line("rate per direction", |d| {
+            let [low, high] = [d.rates.0, d.rates.1].map(|rate| number::si_unit(rate as f64, 3, "fps"));
+            if low == high { low.into() } else { format!("{low} to {high}").into() }
+        }),
+        line("frames with time stamps", |d| Quantity::count(d.sum(|delays| delays.frames)).into()),
+        line("of these lost", |d| Quantity::count(d.sum(|delays| delays.lost)).into()),
+        line("smallest delay", |d| number::duration(d.delays.iter().map(|x| x.min.0).min().unwrap_or(0)).into()),
+        line("largest delay received", |d| {
+            number::duration(d.delays.iter().map(|x| x.max.0).max().unwrap_or(0)).into()
+        }),
+        line("received frames are stamped by", |d| d.delays.first().map_or("", |x| x.source.as_str()).into()),
     ];
-    parameters.extend(floor.map(|floor| row("the tester's own floor", all.iter().map(|_| Some(floor.clone())))));
-    Table {
-        title: "Time stamps".to_owned(),
-        axis: "delays",
-        columns: all.iter().map(|d| d.name.clone()).collect(),
-        parameters,
-        groups: Vec::new(),
-        notes: Vec::new(),
-        same: Vec::new(),
-    }
+    let floor = floor.map(|floor| row("the tester's own floor", all.iter().map(|_| floor.as_str())));
+    Table::new("Time stamps", "delays", all.iter().map(|d| d.name.as_str())).rows(rows.into_iter().chain(floor))
 }

@@ -2,18 +2,23 @@
 
 use super::fixture::{Run, Truth};
 use super::report;
+use method::ResultKind;
 use record::import;
 use record::report::{Report, Screen};
 use scenario::{Options, parse};
 
-/// A run of kernel devices that forward 500,000 frames per second and direction.
-fn run(compare: &str, tables: &str, sweep: &str) -> Report {
+/// A run of kernel devices that forward 500,000 frames per second, direction and core.
+fn measured(compare: &str, tables: &str, sweep: &str) -> Run {
     let metrics = if tables.contains("nftables") { "" } else { "metrics = \"throughput\"\n" };
     let text = format!(
         "name = \"x\"\n{compare}\n{tables}\n[sweep]\n{sweep}\n[measure]\n{metrics}repetitions = 5\nmax-rate = \"9M\"\n"
     );
     let scenario = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}")).scenario;
-    report(&Run::new(scenario).measure(|_| Truth { capacity: 500_000, tester: 9_000_000, noise: 0 }))
+    Run::new(scenario).measure(|m| Truth { capacity: 500_000 * u64::from(m.point.cores), tester: 9_000_000, noise: 0 })
+}
+
+fn run(compare: &str, tables: &str, sweep: &str) -> Report {
+    report(&measured(compare, tables, sweep))
 }
 
 /// The text on a screen that is wide enough for all columns and titles.
@@ -68,6 +73,30 @@ fn forwarding_stands_beside_forwarding() {
     assert!(!forwarding.iter().any(|line| line.starts_with(ESTABLISHMENT)), "{forwarding:#?}");
     assert!(!nat.iter().any(|line| line.starts_with(baseline)), "{nat:#?}");
     assert!(row(&nat, ESTABLISHMENT, "measured")[0] != "–");
+}
+
+/// The ratio of a bound to a published value is a bound; a share of a bound is withheld.
+#[test]
+fn bounds_stay_bounds_beside_published_values() {
+    let limited_on = |cores: u32| {
+        let mut run = measured("compare = \"000-fig02\"", "[dut.linux-forwarding]", "cores = [1, 2]");
+        let on = |o: &&mut record::folder::Outcome| o.measurement.point.cores == cores;
+        run.outcomes.iter_mut().filter(on).for_each(|o| o.result.kind = ResultKind::TesterLimit);
+        report(&run)
+    };
+    let (report, baseline) = (limited_on(2), "IPv4 forwarding throughput (baseline), frames/s per direction");
+    let text = wide(&report);
+    let table = table(&text, "· linux-forwarding");
+    for name in ["measured", "measured / published", "measured, share of the first"] {
+        let cells = row(&table, baseline, name);
+        assert!(!cells[0].contains('≥') && cells[1].starts_with("≥ "), "{name}: {cells:?}");
+    }
+    let html = report.render("html").unwrap();
+    let said = html.split("id=\"compare-0-d\">").nth(1).and_then(|rest| rest.split("</desc>").next()).unwrap();
+    assert!(said.contains("≥ ") && said.contains(" at 2"), "{said}");
+    let text = wide(&limited_on(1));
+    let shares = row(&self::table(&text, "· linux-forwarding"), baseline, "measured, share of the first");
+    assert!(shares.iter().all(|cell| cell == "–"), "{shares:?}");
 }
 
 #[test]

@@ -490,6 +490,15 @@ fn columns_of_published_tables_are_filled() {
     assert_eq!([column(&run, "hash_table_size"), column(&run, "conntrack_table_size")], ["262144", "1048576"]);
 }
 
+/// A box can send any text.
+#[test]
+fn no_text_of_a_device_is_a_formula_in_csv() {
+    let mut run = fixture::quickstart();
+    run.facts.duts.entry("embedded".to_owned()).or_default().insert("software".to_owned(), "=HYPERLINK(1)".to_owned());
+    let csv = report(&run).render("csv").unwrap();
+    assert!(csv.contains(",'=HYPERLINK(1),") && !csv.contains(",=HYPERLINK(1),"), "{csv}");
+}
+
 #[test]
 fn scaling_over_cores_is_no_result_on_a_shared_core() {
     let mut run = fixture::cores();

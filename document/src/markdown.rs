@@ -1,66 +1,61 @@
 //! The report as Markdown (CommonMark with the tables of GitHub), for issues, wikis and pull requests.
 
-use super::document::{Document, Line, is_words, one_line, spans};
-use super::table::{Row, Table};
-use super::{Format, Report};
+use crate::section::Document;
+use crate::split::{Block, Line, Sheet, Texts, one_line, spans};
 use std::fmt::Write;
 
-/// Markdown with tables.
-pub(super) const FORMAT: Format =
-    Format { name: "markdown", extension: "md", about: "tables for an issue, a wiki or a pull request", render };
-
-fn render(report: &Report) -> String {
-    let document = Document::of(report).map(one_line);
-    let mut out = format!("# {}\n\n**{}**\n", escaped(&document.title), escaped(&document.label));
+/// Returns a document as Markdown.
+pub fn render(document: &Document) -> String {
+    let mut out = format!("# {}\n\n**{}**\n", heading(&document.title), heading(&document.label));
     paragraphs(&mut out, &document.about);
     for part in &document.parts {
-        let _ = write!(out, "\n## {}\n", escaped(&part.title));
+        let _ = write!(out, "\n## {}\n", heading(&part.title));
         paragraphs(&mut out, &part.paragraphs);
         for table in &part.tables {
-            print(&mut out, table);
+            print(&mut out, &Sheet::of(table, one_line));
         }
     }
     out
 }
 
+fn heading(text: &str) -> String {
+    escaped(&one_line(text))
+}
+
 fn paragraphs(out: &mut String, paragraphs: &[String]) {
     for paragraph in paragraphs {
-        let _ = write!(out, "\n{}\n", prose(paragraph));
+        let _ = write!(out, "\n{}\n", prose(&one_line(paragraph)));
     }
 }
 
-fn print(out: &mut String, table: &Table) {
-    let _ = write!(out, "\n### {}\n\n| {} |", escaped(&table.title), escaped(table.axis));
-    for column in &table.columns {
-        let _ = write!(out, " {} |", escaped(column));
+fn print(out: &mut String, sheet: &Sheet) {
+    let _ = write!(out, "\n### {}\n\n|", escaped(&sheet.title));
+    for head in &sheet.head {
+        let _ = write!(out, " {} |", escaped(head));
     }
     out.push_str("\n| :--- |");
-    for column in 0..table.columns.len() {
-        out.push_str(if is_words(table, column) { " :--- |" } else { " ---: |" });
+    for &is_words in &sheet.is_words {
+        out.push_str(if is_words { " :--- |" } else { " ---: |" });
     }
     out.push('\n');
-    let groups = table.groups.iter().flat_map(|group| {
-        let rows = group.rows.iter().map(Line::Row);
-        [Line::Group(&group.title)].into_iter().chain(rows)
-    });
-    for line in table.parameters.iter().map(Line::Row).chain(groups) {
+    for line in Block::whole(sheet).lines(sheet) {
         match line {
             Line::Group(title) => {
-                let _ = writeln!(out, "| **{}** |{}", escaped(title), " |".repeat(table.columns.len()));
+                let _ = writeln!(out, "| **{}** |{}", escaped(title), " |".repeat(sheet.is_words.len()));
             }
             Line::Row(row) => print_row(out, row),
         }
     }
-    if !table.notes.is_empty() {
+    if !sheet.notes.is_empty() {
         out.push('\n');
     }
-    for (i, note) in table.notes.iter().enumerate() {
+    for (i, note) in sheet.notes.iter().enumerate() {
         let _ = writeln!(out, "- \\[{}\\] {}", i + 1, prose(note));
     }
 }
 
-fn print_row(out: &mut String, row: &Row) {
-    let strong = if row.strong { "**" } else { "" };
+fn print_row(out: &mut String, row: &Texts) {
+    let strong = if row.is_strong { "**" } else { "" };
     let _ = write!(out, "| {strong}{}{strong} |", escaped(&row.label));
     for cell in &row.cells {
         let shown = prose(cell);

@@ -2,8 +2,8 @@
 //! all rows and carry their names.
 
 use super::{begin, escaped, text_width};
-use crate::report::number::significant;
-use crate::report::scale::Axis;
+use crate::number::significant;
+use crate::scale::Axis;
 use std::fmt::Write;
 
 /// Height of a row.
@@ -17,7 +17,7 @@ const BOTTOM: f64 = 46.0;
 
 /// A row.
 #[derive(Clone, Debug)]
-pub(in crate::report) struct Strip {
+pub struct Strip {
     /// Its name.
     pub label: String,
     /// End of each sample on the x axis, and its share in percent.
@@ -28,7 +28,7 @@ pub(in crate::report) struct Strip {
 
 /// A figure of rows.
 #[derive(Clone, Debug)]
-pub(in crate::report) struct Strips {
+pub struct Strips {
     /// Unique in a page.
     pub id: String,
     /// What it shows.
@@ -49,7 +49,7 @@ pub(in crate::report) struct Strips {
 
 impl Strips {
     /// As an `<svg>` element.
-    pub(in crate::report) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let left = self.rows.iter().map(|row| text_width(&row.label)).fold(0.0, f64::max) + 68.0;
         let inner = self.width - left - 40.0;
         let bottom = TOP + (ROW + GAP) * self.rows.len() as f64;

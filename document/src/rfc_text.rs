@@ -1,43 +1,34 @@
 //! The report as plain text of an RFC: ASCII, 72 columns, tables as xml2rfc draws them. A wide table is split by columns, and each
 //! part repeats the row heads.
 
-use super::ascii::ascii;
-use super::document::{Block, Document, Line, is_words};
-use super::table::{Row, Table};
-use super::{Format, Report};
+use crate::ascii::ascii;
+use crate::section::Document;
+use crate::split::{Block, Line, Sheet};
 use std::fmt::Write;
-
-/// Plain text of an RFC.
-pub(super) const FORMAT: Format = Format {
-    name: "rfc-text",
-    extension: "txt",
-    about: "plain-text tables of 72 columns in ASCII, for an RFC or a mail",
-    render,
-};
 
 /// Columns of a line (RFC 7994, section 4.3).
 const COLUMNS: usize = 72;
 /// Before every line that is no heading.
 const INDENT: &str = "   ";
 
-fn render(report: &Report) -> String {
-    let document = Document::of(report).map(ascii);
+/// Returns a document as plain text of an RFC.
+pub fn render(document: &Document) -> String {
     let mut page = Page::default();
-    page.wrap("", &document.title);
+    page.wrap("", &ascii(&document.title));
     for paragraph in &document.about {
         page.paragraph(paragraph);
     }
     let mut tables = 0;
     for (i, part) in document.parts.iter().enumerate() {
         page.line("");
-        page.wrap("", &format!("{}. {}", i + 1, part.title));
+        page.wrap("", &format!("{}. {}", i + 1, ascii(&part.title)));
         for paragraph in &part.paragraphs {
             page.paragraph(paragraph);
         }
-        for table in &part.tables {
-            for block in Block::split(table, COLUMNS - INDENT.len() - 1, BORDER) {
+        for sheet in part.tables.iter().map(|table| Sheet::of(table, ascii)) {
+            for block in Block::split(&sheet, COLUMNS - INDENT.len() - 1, BORDER) {
                 tables += 1;
-                page.table(table, &block, tables);
+                page.table(&sheet, &block, tables);
             }
         }
     }
@@ -45,7 +36,7 @@ fn render(report: &Report) -> String {
 }
 
 /// What a column takes beside its text: a border and two blanks.
-pub(super) const BORDER: usize = 3;
+pub(crate) const BORDER: usize = 3;
 
 #[derive(Default)]
 struct Page {
@@ -60,7 +51,7 @@ impl Page {
 
     fn paragraph(&mut self, text: &str) {
         self.line("");
-        self.wrap(INDENT, text);
+        self.wrap(INDENT, &ascii(text));
     }
 
     /// A text after a mark, wrapped and indented to its first word.
@@ -72,15 +63,14 @@ impl Page {
         }
     }
 
-    fn table(&mut self, table: &Table, block: &Block, number: usize) {
+    fn table(&mut self, sheet: &Sheet, block: &Block, number: usize) {
         self.line("");
         self.rule(block, '=');
-        let head = Row { label: table.axis.to_owned(), cells: table.columns.clone(), strong: true };
-        self.row(table, block, &head);
+        self.row(sheet, block, &sheet.head[0], &sheet.head[1..]);
         self.rule(block, '=');
-        for line in block.lines(table) {
+        for line in block.lines(sheet) {
             match line {
-                Line::Row(row) => self.row(table, block, row),
+                Line::Row(row) => self.row(sheet, block, &row.label, &row.cells),
                 Line::Group(title) => {
                     self.rule(block, '-');
                     let width = block.widths.iter().map(|width| width + BORDER).sum::<usize>() + block.label;
@@ -93,10 +83,10 @@ impl Page {
         }
         self.rule(block, '-');
         self.line("");
-        self.wrap(INDENT, &format!("Table {number}: {}", block.title(table)));
-        if block.is_last(table) && !table.notes.is_empty() {
+        self.wrap(INDENT, &format!("Table {number}: {}", block.title(sheet)));
+        if block.is_last(sheet) && !sheet.notes.is_empty() {
             self.line("");
-            for (i, note) in table.notes.iter().enumerate() {
+            for (i, note) in sheet.notes.iter().enumerate() {
                 self.wrap(&format!("{INDENT}[{}] ", i + 1), note);
             }
         }
@@ -108,13 +98,13 @@ impl Page {
         self.line(&format!("{INDENT}+{}+", columns.join("+")));
     }
 
-    fn row(&mut self, table: &Table, block: &Block, row: &Row) {
-        let label = wrapped(&row.label, block.label);
+    fn row(&mut self, sheet: &Sheet, block: &Block, label: &str, cells: &[String]) {
+        let label = wrapped(label, block.label);
         let cells = block
             .columns
             .clone()
             .zip(&block.widths)
-            .map(|(column, width)| (is_words(table, column), *width, wrapped(&row.cells[column], *width)));
+            .map(|(column, width)| (sheet.is_words[column], *width, wrapped(&cells[column], *width)));
         let cells: Vec<(bool, usize, Vec<String>)> = cells.collect();
         let lines = cells.iter().map(|(_, _, lines)| lines.len()).chain([label.len()]).max().unwrap_or(1).max(1);
         for i in 0..lines {

@@ -1,37 +1,20 @@
 //! The report in the xml2rfc vocabulary, version 3 (RFC 7991): a section to paste into an Internet-Draft, or a whole draft. All text
 //! is ASCII. A wide table is split by columns, so that each part fits the 72 columns of the plain text.
 
-use super::ascii::ascii;
-use super::document::{Block, Document, Line, Part, is_words, spans};
-use super::rfc_text::BORDER;
-use super::table::{Row, Table};
-use super::xml::escaped as e;
-use super::{Format, Report};
+use crate::ascii::ascii;
+use crate::rfc_text::BORDER;
+use crate::section::{Document, Part};
+use crate::split::{Block, Line, Sheet, Texts, with_code};
+use crate::xml::escaped as e;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// A whole Internet-Draft.
-pub(super) const DRAFT: Format = Format {
-    name: "xml2rfc",
-    extension: "xml",
-    about: "an Internet-Draft in XML, which xml2rfc renders",
-    render: draft,
-};
-
-/// Its section alone.
-pub(super) const SECTION: Format = Format {
-    name: "xml2rfc-section",
-    extension: "xml",
-    about: "a section in XML, to paste into an Internet-Draft",
-    render: section,
-};
 
 /// Characters of a table in the plain text, without its indentation.
 const ROOM: usize = 68;
 
-fn draft(report: &Report) -> String {
-    let document = Document::of(report).map(ascii);
-    let name = format!("draft-natmeter-{}-00", slug(&report.header.scenario.name));
+/// Returns a document as a whole Internet-Draft.
+pub fn draft(document: &Document) -> String {
+    let name = format!("draft-natmeter-{}-00", slug(&document.scenario));
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
     let _ = write!(
         out,
@@ -40,21 +23,35 @@ fn draft(report: &Report) -> String {
          <front>\n<title abbrev=\"natmeter report\">Measurements of {}</title>\n\
          <seriesInfo name=\"Internet-Draft\" value=\"{name}\"/>\n\
          <author><organization>natmeter {}</organization></author>\n{}<abstract>\n",
-        e(&document.title),
-        e(&ascii(&report.header.version)),
-        date(&report.header.started)
+        text(&document.title),
+        text(&document.version),
+        date(&document.started)
     );
     paragraphs(&mut out, document.about.get(..1).unwrap_or_default());
     out.push_str("</abstract>\n</front>\n<middle>\n");
-    measurements(&mut out, &document);
+    out.push_str(&section(document));
     out.push_str("</middle>\n</rfc>\n");
     out
 }
 
-fn section(report: &Report) -> String {
-    let mut out = String::new();
-    measurements(&mut out, &Document::of(report).map(ascii));
+/// Returns a document as a section.
+pub fn section(document: &Document) -> String {
+    let mut anchors = BTreeSet::new();
+    let mut out = format!("<section anchor=\"measurements\">\n<name>{}</name>\n", text(&document.title));
+    paragraphs(&mut out, &document.about);
+    for part in &document.parts {
+        let mut anchor = format!("m-{}", slug(&ascii(&part.title)));
+        while !anchors.insert(anchor.clone()) {
+            anchor.push_str("-more");
+        }
+        print_part(&mut out, part, &anchor);
+    }
+    out.push_str("</section>\n");
     out
+}
+
+fn text(text: &str) -> String {
+    e(&ascii(text))
 }
 
 /// The date of a draft: the start of the run, so that the same run always gives the same draft.
@@ -79,27 +76,13 @@ fn slug(text: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-fn measurements(out: &mut String, document: &Document) {
-    let mut anchors = BTreeSet::new();
-    let _ = write!(out, "<section anchor=\"measurements\">\n<name>{}</name>\n", e(&document.title));
-    paragraphs(out, &document.about);
-    for part in &document.parts {
-        let mut anchor = format!("m-{}", slug(&part.title));
-        while !anchors.insert(anchor.clone()) {
-            anchor.push_str("-more");
-        }
-        print_part(out, part, &anchor);
-    }
-    out.push_str("</section>\n");
-}
-
 fn print_part(out: &mut String, part: &Part, anchor: &str) {
-    let _ = write!(out, "<section anchor=\"{anchor}\">\n<name>{}</name>\n", e(&part.title));
+    let _ = write!(out, "<section anchor=\"{anchor}\">\n<name>{}</name>\n", text(&part.title));
     paragraphs(out, &part.paragraphs);
-    for (i, table) in part.tables.iter().enumerate() {
-        for block in Block::split(table, ROOM, BORDER) {
+    for (i, sheet) in part.tables.iter().map(|table| Sheet::of(table, ascii)).enumerate() {
+        for block in Block::split(&sheet, ROOM, BORDER) {
             let of = if block.columns.start == 0 { String::new() } else { format!("-{}", block.columns.start + 1) };
-            print_block(out, table, &block, &format!("{anchor}-{}{of}", i + 1));
+            print_block(out, &sheet, &block, &format!("{anchor}-{}{of}", i + 1));
         }
     }
     out.push_str("</section>\n");
@@ -107,28 +90,24 @@ fn print_part(out: &mut String, part: &Part, anchor: &str) {
 
 fn paragraphs(out: &mut String, paragraphs: &[String]) {
     for paragraph in paragraphs {
-        let _ = writeln!(out, "<t>{}</t>", prose(paragraph));
+        let _ = writeln!(out, "<t>{}</t>", prose(&ascii(paragraph)));
     }
 }
 
 /// A text with its code.
 fn prose(text: &str) -> String {
-    let code = |(is_code, part): (bool, &str)| {
-        let text = e(part);
-        if is_code && !part.is_empty() { format!("<tt>{text}</tt>") } else { text }
-    };
-    spans(text).into_iter().map(code).collect()
+    with_code(text, |code| if code.is_empty() { String::new() } else { format!("<tt>{}</tt>", e(code)) }, e)
 }
 
-fn print_block(out: &mut String, table: &Table, block: &Block, anchor: &str) {
-    let _ = write!(out, "<table anchor=\"{anchor}\">\n<name>{}</name>\n<thead>\n<tr>", e(&block.title(table)));
-    let _ = write!(out, "<th>{}</th>", e(table.axis));
+fn print_block(out: &mut String, sheet: &Sheet, block: &Block, anchor: &str) {
+    let _ = write!(out, "<table anchor=\"{anchor}\">\n<name>{}</name>\n<thead>\n<tr>", e(&block.title(sheet)));
+    let _ = write!(out, "<th>{}</th>", e(&sheet.head[0]));
     for column in block.columns.clone() {
-        let _ = write!(out, "<th{}>{}</th>", aligned(table, column), e(&table.columns[column]));
+        let _ = write!(out, "<th{}>{}</th>", aligned(sheet, column), e(&sheet.head[column + 1]));
     }
     out.push_str("</tr>\n</thead>\n<tbody>\n");
     let mut has_rows = false;
-    for line in block.lines(table) {
+    for line in block.lines(sheet) {
         match line {
             Line::Group(title) => {
                 if has_rows {
@@ -136,29 +115,29 @@ fn print_block(out: &mut String, table: &Table, block: &Block, anchor: &str) {
                 }
                 let _ = writeln!(out, "<tr><th colspan=\"{}\">{}</th></tr>", block.columns.len() + 1, e(title));
             }
-            Line::Row(row) => print_row(out, table, block, row),
+            Line::Row(row) => print_row(out, sheet, block, row),
         }
         has_rows = true;
     }
     out.push_str("</tbody>\n</table>\n");
-    if block.is_last(table) && !table.notes.is_empty() {
+    if block.is_last(sheet) && !sheet.notes.is_empty() {
         out.push_str("<ol type=\"[%d]\">\n");
-        for note in &table.notes {
+        for note in &sheet.notes {
             let _ = writeln!(out, "<li>{}</li>", prose(note));
         }
         out.push_str("</ol>\n");
     }
 }
 
-fn aligned(table: &Table, column: usize) -> &'static str {
-    if is_words(table, column) { "" } else { " align=\"right\"" }
+fn aligned(sheet: &Sheet, column: usize) -> &'static str {
+    if sheet.is_words[column] { "" } else { " align=\"right\"" }
 }
 
-fn print_row(out: &mut String, table: &Table, block: &Block, row: &Row) {
+fn print_row(out: &mut String, sheet: &Sheet, block: &Block, row: &Texts) {
     // Row heads as `th` would draw a double line between all rows of the plain text.
     let _ = write!(out, "<tr><td>{}</td>", e(&row.label));
     for column in block.columns.clone() {
-        let _ = write!(out, "<td{}>{}</td>", aligned(table, column), prose(&row.cells[column]));
+        let _ = write!(out, "<td{}>{}</td>", aligned(sheet, column), prose(&row.cells[column]));
     }
     out.push_str("</tr>\n");
 }

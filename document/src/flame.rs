@@ -2,9 +2,8 @@
 //! function that called it. Boxes of one caller are in the order of their names, so that the same samples give the same
 //! drawing.
 
-use super::number::{grouped, percent};
-use super::svg::{begin, escaped, shortened};
-use method::Count;
+use crate::number::{grouped, percent};
+use crate::svg::{begin, escaped, shortened};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -20,12 +19,12 @@ const CLASSES: [&str; 3] = ["s1", "s4", "s3"];
 /// A function with those that it calls.
 #[derive(Default)]
 struct Node<'a> {
-    samples: Count,
+    samples: u64,
     calls: BTreeMap<&'a str, Node<'a>>,
 }
 
 impl<'a> Node<'a> {
-    fn of(stacks: &'a BTreeMap<String, Count>) -> Node<'a> {
+    fn of(stacks: &'a BTreeMap<String, u64>) -> Node<'a> {
         let mut root = Node::default();
         for (stack, samples) in stacks {
             root.samples = root.samples.saturating_add(*samples);
@@ -66,7 +65,7 @@ impl Drawing {
         }
     }
 
-    fn draw(&mut self, name: &str, samples: Count, x: f64, width: f64, row: usize) {
+    fn draw(&mut self, name: &str, samples: u64, x: f64, width: f64, row: usize) {
         let y = self.height - ROW * (row as f64 + 1.0);
         // The first row is the core, the second one the thread.
         let class = if row < 2 { "s0" } else { CLASSES[name.bytes().map(usize::from).sum::<usize>() % CLASSES.len()] };
@@ -88,46 +87,59 @@ impl Drawing {
     }
 }
 
-/// Draws call stacks: names from the outermost to the innermost with `;` in between, and their samples.
-pub(super) fn graph(id: &str, title: &str, description: &str, stacks: &BTreeMap<String, Count>, width: f64) -> String {
-    let root = Node::of(stacks);
-    let all = (root.samples as f64).max(1.0);
-    let scale = width / all;
-    let height = ROW * root.rows(scale) as f64;
-    let out = begin(id, "flame", (width, height), title, description);
-    let mut drawing = Drawing { out, all, scale, height };
-    drawing.above(&root, 0.0, 0);
-    drawing.out + "</svg>\n"
+/// A flame graph.
+#[derive(Clone, Debug, Default)]
+pub struct Flame {
+    /// Unique in a page.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Description for screen readers.
+    pub description: String,
+    /// Call stacks: names from the outermost to the innermost with `;` in between, and their samples.
+    pub stacks: BTreeMap<String, u64>,
+    /// Width in pixels of the drawing.
+    pub width: f64,
+}
+
+impl Flame {
+    /// As an `<svg>` element.
+    pub fn render(&self) -> String {
+        let root = Node::of(&self.stacks);
+        let all = (root.samples as f64).max(1.0);
+        let scale = self.width / all;
+        let height = ROW * root.rows(scale) as f64;
+        let out = begin(&self.id, "flame", (self.width, height), &self.title, &self.description);
+        let mut drawing = Drawing { out, all, scale, height };
+        drawing.above(&root, 0.0, 0);
+        drawing.out + "</svg>\n"
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stacks(of: &[(&str, Count)]) -> BTreeMap<String, Count> {
-        of.iter().map(|(stack, samples)| ((*stack).to_owned(), *samples)).collect()
+    fn drawn(title: &str, description: &str, stacks: &[(&str, u64)], width: f64) -> String {
+        let stacks = stacks.iter().map(|(stack, samples)| ((*stack).to_owned(), *samples)).collect();
+        let [id, title, description] = ["f", title, description].map(str::to_owned);
+        Flame { id, title, description, stacks, width }.render()
     }
 
     #[test]
     fn a_box_is_as_wide_as_its_share() {
-        let drawn = graph(
-            "f",
-            "Profile",
-            "of a device",
-            &stacks(&[
-                ("core 1;ksoftirqd/1;process_backlog;nf_conntrack_in<T>", 600),
-                ("core 1;ksoftirqd/1;process_backlog", 150),
-                ("core 1;ksoftirqd/1;a_function_with_a_long_name", 50),
-                ("core 2;natmeter;rare", 199),
-                ("core 2;natmeter;invisible", 1),
-            ]),
-            300.0,
-        );
-        insta::assert_snapshot!(drawn);
+        let stacks = [
+            ("core 1;ksoftirqd/1;process_backlog;nf_conntrack_in<T>", 600),
+            ("core 1;ksoftirqd/1;process_backlog", 150),
+            ("core 1;ksoftirqd/1;a_function_with_a_long_name", 50),
+            ("core 2;natmeter;rare", 199),
+            ("core 2;natmeter;invisible", 1),
+        ];
+        insta::assert_snapshot!(drawn("Profile", "of a device", &stacks, 300.0));
     }
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
-        assert!(graph("f", "", "", &BTreeMap::new(), 100.0).ends_with("</desc>\n</svg>\n"));
+        assert!(drawn("", "", &[], 100.0).ends_with("</desc>\n</svg>\n"));
     }
 }

@@ -4,15 +4,16 @@
 mod bars;
 mod strips;
 
-use super::number::si;
-use super::scale::{Axis, digits};
-pub(super) use bars::{Bar, bars};
+use crate::number::si;
+use crate::quantity::Bound;
+use crate::scale::{Axis, digits};
+pub use bars::{Bar, Bars};
 use std::fmt::Write;
-pub(super) use strips::{Strip, Strips};
+pub use strips::{Strip, Strips};
 
 /// Shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub enum Shape {
     /// ●
     Circle,
     /// ■
@@ -28,12 +29,13 @@ pub(super) enum Shape {
 }
 
 /// Shapes of series, in order.
-pub(super) const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
+pub const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
 
 /// Where the values of marks are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Labels {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Labels {
     /// Nowhere.
+    #[default]
     None,
     /// Above the marks.
     Above,
@@ -43,30 +45,30 @@ pub(super) enum Labels {
 
 /// A single repetition.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dot {
+pub struct Dot {
     /// Its value.
     pub value: f64,
-    /// A lower bound: drawn hollow.
-    pub at_least: bool,
+    /// What bounds it: a bound is drawn hollow.
+    pub bound: Bound,
 }
 
 impl Dot {
     fn class(self) -> &'static str {
-        if self.at_least { "dot hollow" } else { "dot" }
+        if self.bound.is_open() { "dot hollow" } else { "dot" }
     }
 }
 
 /// A point with its whisker and its repetitions.
 #[derive(Clone, Debug)]
-pub(super) struct Point {
+pub struct Point {
     /// Position on the x axis.
     pub x: f64,
     /// Position on the y axis.
     pub y: f64,
     /// Lowest and highest value.
     pub whisker: Option<(f64, f64)>,
-    /// A lower bound: drawn hollow, with an arrow upwards.
-    pub at_least: bool,
+    /// What bounds it: a bound is drawn hollow, with an arrow to where the value lies.
+    pub bound: Bound,
     /// Its repetitions, drawn beside it.
     pub dots: Vec<Dot>,
     /// What its mark says of it; by default its values with the units of the axes.
@@ -75,14 +77,14 @@ pub(super) struct Point {
 
 impl Point {
     /// A point alone.
-    pub(super) fn at(x: f64, y: f64) -> Point {
-        Point { x, y, whisker: None, at_least: false, dots: Vec::new(), says: None }
+    pub fn at(x: f64, y: f64) -> Point {
+        Point { x, y, whisker: None, bound: Bound::Exact, dots: Vec::new(), says: None }
     }
 }
 
 /// A series of points.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub struct Series {
     /// Its name in the legend; empty for none.
     pub name: String,
     /// Class of the style sheet, which gives the colour.
@@ -97,8 +99,13 @@ pub(super) struct Series {
 
 impl Series {
     /// A line without marks, such as that of a model: `ideal` for what would be, `fitted` for what a model says.
-    pub(super) fn line(name: String, class: String, points: Vec<Point>) -> Series {
+    pub fn line(name: String, class: String, points: Vec<Point>) -> Series {
         Series { name, class, shape: None, joined: true, points }
+    }
+
+    /// A series with marks, whose colour and shape follow from its place.
+    pub fn marked(at: usize, name: String, points: Vec<Point>) -> Series {
+        Series { name, class: format!("s{}", at % 6), shape: Some(SHAPES[at % SHAPES.len()]), joined: true, points }
     }
 
     /// The classes of its group. Lines without marks have patterns, because colours alone do not tell them apart.
@@ -108,8 +115,8 @@ impl Series {
 }
 
 /// A figure.
-#[derive(Clone, Debug)]
-pub(super) struct Plot {
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
     /// Unique in a page.
     pub id: String,
     /// What it shows.
@@ -138,21 +145,18 @@ const LETTER: f64 = 12.0;
 const LEGEND_LINE: f64 = 20.0;
 
 /// Estimated width of a text: narrow enough to keep labels together, wide enough to keep them apart.
-pub(super) fn text_width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 0.56
 }
 
 /// Returns the name of an axis, or only its unit if the name is wider than `length`.
 fn name_within(axis: &Axis, length: f64) -> String {
     let name = axis.name();
-    match name.split_once(", ") {
-        Some((_, unit)) if text_width(&name) > length => unit.to_owned(),
-        _ => name,
-    }
+    if text_width(&name) > length { axis.short_name() } else { name }
 }
 
 /// A name that fits into a width; empty if hardly any of it does.
-pub(super) fn shortened(name: &str, width: f64) -> String {
+pub fn shortened(name: &str, width: f64) -> String {
     if text_width(name) <= width {
         return name.to_owned();
     }
@@ -162,7 +166,7 @@ pub(super) fn shortened(name: &str, width: f64) -> String {
 }
 
 /// The beginning of a drawing, with its name and description.
-pub(super) fn begin(id: &str, class: &str, (width, height): (f64, f64), title: &str, description: &str) -> String {
+pub fn begin(id: &str, class: &str, (width, height): (f64, f64), title: &str, description: &str) -> String {
     format!(
         "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-labelledby=\"{id}-t {id}-d\" xmlns=\"http://www.w3.org/2000/svg\">\n\
@@ -173,7 +177,7 @@ pub(super) fn begin(id: &str, class: &str, (width, height): (f64, f64), title: &
 }
 
 /// A text inside SVG or HTML.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -188,7 +192,7 @@ struct Frame {
 
 impl Plot {
     /// As an `<svg>` element.
-    pub(super) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let legend = self.legend();
         let lines = legend.last().map_or(0.0, |l| l.2 + 1.0);
         // Further lines of the legend take no room from the axes.
@@ -330,8 +334,13 @@ impl Plot {
                     x - 4.0
                 );
             }
-            if point.at_least {
-                let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} {y:.1}v-20m-4 5l4 -5l4 5\"/>");
+            let arrow = match point.bound {
+                Bound::AtLeast => "v-20m-4 5l4 -5l4 5",
+                Bound::AtMost | Bound::LessThan => "v20m-4 -5l4 5l4 -5",
+                Bound::Exact | Bound::Strict => "",
+            };
+            if !arrow.is_empty() {
+                let _ = writeln!(out, "<path class=\"whisker\" d=\"M{x:.1} {y:.1}{arrow}\"/>");
             }
             for (i, dot) in point.dots.iter().enumerate() {
                 // Beside the whisker, alternately, so that equal values stay visible.
@@ -346,7 +355,7 @@ impl Plot {
             }
             if let Some(shape) = series.shape {
                 let _ = write!(out, "<g><title>{}</title>", escaped(&self.says(series, point)));
-                draw_mark(out, shape, x, y, point.at_least);
+                draw_mark(out, shape, x, y, point.bound.is_open());
                 out.push_str("</g>");
                 self.draw_label(out, f, point);
                 out.push('\n');
@@ -360,7 +369,7 @@ impl Plot {
         if let Some(says) = &point.says {
             return says.clone();
         }
-        let bound = if point.at_least { "≥ " } else { "" };
+        let bound = point.bound.sign();
         let range = point
             .whisker
             .map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), self.y.says(high)));
@@ -373,11 +382,13 @@ impl Plot {
         let (x, y) = self.at(f, point.x, point.y);
         let (class, x, y) = match self.labels {
             Labels::None => return,
-            Labels::Above if point.at_least => ("middle", x, self.at(f, point.x, high).1.min(y - 16.0) - 9.0),
+            Labels::Above if point.bound == Bound::AtLeast => {
+                ("middle", x, self.at(f, point.x, high).1.min(y - 16.0) - 9.0)
+            }
             Labels::Above => ("middle", x, self.at(f, point.x, high).1 - 9.0),
             Labels::Below => ("begin", x + 4.0, self.at(f, point.x, low).1 + 17.0),
         };
-        let bound = if point.at_least { "≥ " } else { "" };
+        let bound = escaped(point.bound.sign());
         let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{bound}{}</text>", si(point.y, 3));
     }
 }

@@ -36,9 +36,9 @@ const REPLACED: [(&str, &str); 29] = [
 ];
 
 /// Returns a text on one line in printable ASCII. A character without a counterpart becomes its code point: `<U+4E2D>`.
-pub(super) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in super::document::one_line(text).chars() {
+    for c in crate::split::one_line(text).chars() {
         match REPLACED.iter().find(|(from, _)| from.contains(c)) {
             Some((_, to)) => out.push_str(to),
             None if c.is_ascii() && !c.is_ascii_control() => out.push(c),

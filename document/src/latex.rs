@@ -1,14 +1,9 @@
 //! The report as LaTeX: a document that compiles, whose tables (booktabs, longtable) can be pasted into a paper with the packages of
 //! its preamble. A wide table is split by columns.
 
-use super::document::{Block, Document, Line, is_words, one_line, spans};
-use super::table::{Row, Table};
-use super::{Format, Report};
+use crate::section::Document;
+use crate::split::{Block, Line, Sheet, Texts, one_line, with_code};
 use std::fmt::Write;
-
-/// LaTeX with booktabs.
-pub(super) const FORMAT: Format =
-    Format { name: "latex", extension: "tex", about: "a LaTeX document with booktabs tables, for a paper", render };
 
 const PREAMBLE: &str = r"\documentclass{article}
 \usepackage[utf8]{inputenc}
@@ -26,17 +21,18 @@ const BETWEEN: usize = 3;
 /// Width of a character in em, with some room.
 const EM: f64 = 0.52;
 
-fn render(report: &Report) -> String {
-    let document = Document::of(report).map(one_line);
+/// Returns a document in LaTeX.
+pub fn render(document: &Document) -> String {
     let mut out = PREAMBLE.to_owned();
-    let _ = write!(out, "\\section*{{{}}}\n\n\\textbf{{{}}}\n", escaped(&document.title), escaped(&document.label));
+    let heading = |text: &str| escaped(&one_line(text));
+    let _ = write!(out, "\\section*{{{}}}\n\n\\textbf{{{}}}\n", heading(&document.title), heading(&document.label));
     paragraphs(&mut out, &document.about);
     for part in &document.parts {
-        let _ = write!(out, "\n\\subsection*{{{}}}\n", escaped(&part.title));
+        let _ = write!(out, "\n\\subsection*{{{}}}\n", heading(&part.title));
         paragraphs(&mut out, &part.paragraphs);
-        for table in &part.tables {
-            for block in Block::split(table, ROOM, BETWEEN) {
-                print(&mut out, table, &block);
+        for sheet in part.tables.iter().map(|table| Sheet::of(table, one_line)) {
+            for block in Block::split(&sheet, ROOM, BETWEEN) {
+                print(&mut out, &sheet, &block);
             }
         }
     }
@@ -46,23 +42,23 @@ fn render(report: &Report) -> String {
 
 fn paragraphs(out: &mut String, paragraphs: &[String]) {
     for paragraph in paragraphs {
-        let _ = write!(out, "\n{}\n", prose(paragraph));
+        let _ = write!(out, "\n{}\n", prose(&one_line(paragraph)));
     }
 }
 
-fn print(out: &mut String, table: &Table, block: &Block) {
-    let _ = write!(out, "\n{{\\footnotesize\n\\begin{{longtable}}{{@{{}}{}}}\n", specification(table, block));
-    let mut head = escaped(table.axis);
+fn print(out: &mut String, sheet: &Sheet, block: &Block) {
+    let _ = write!(out, "\n{{\\footnotesize\n\\begin{{longtable}}{{@{{}}{}}}\n", specification(sheet, block));
+    let mut head = escaped(&sheet.head[0]);
     for column in block.columns.clone() {
-        let _ = write!(head, " & {}", escaped(&table.columns[column]));
+        let _ = write!(head, " & {}", escaped(&sheet.head[column + 1]));
     }
     let _ = write!(
         out,
         "\\caption*{{{}}}\\\\\n\\toprule\n{head} \\\\\n\\midrule\n\\endfirsthead\n\\toprule\n{head} \\\\\n\\midrule\n\\endhead\n\
          \\bottomrule\n\\endlastfoot\n",
-        escaped(&block.title(table))
+        escaped(&block.title(sheet))
     );
-    for (i, line) in block.lines(table).into_iter().enumerate() {
+    for (i, line) in block.lines(sheet).into_iter().enumerate() {
         match line {
             Line::Group(title) => {
                 if i > 0 {
@@ -77,18 +73,18 @@ fn print(out: &mut String, table: &Table, block: &Block) {
         }
     }
     out.push_str("\\end{longtable}}\n");
-    if block.is_last(table) {
-        for (i, note) in table.notes.iter().enumerate() {
+    if block.is_last(sheet) {
+        for (i, note) in sheet.notes.iter().enumerate() {
             let _ = write!(out, "\n{{\\footnotesize {{[}}{}] {}\\par}}\n", i + 1, prose(note));
         }
     }
 }
 
 /// The columns: row heads and words as paragraphs, numbers aligned to the right.
-fn specification(table: &Table, block: &Block) -> String {
+fn specification(sheet: &Sheet, block: &Block) -> String {
     let mut columns = paragraph_column(block.label);
     for (column, width) in block.columns.clone().zip(&block.widths) {
-        columns += &if is_words(table, column) { paragraph_column(*width) } else { "r".to_owned() };
+        columns += &if sheet.is_words[column] { paragraph_column(*width) } else { "r".to_owned() };
     }
     columns
 }
@@ -97,8 +93,8 @@ fn paragraph_column(characters: usize) -> String {
     format!(">{{\\raggedright\\arraybackslash}}p{{{:.1}em}}", (characters + 1) as f64 * EM)
 }
 
-fn print_row(out: &mut String, block: &Block, row: &Row) {
-    let strong = |text: String| if row.strong { format!("\\textbf{{{text}}}") } else { text };
+fn print_row(out: &mut String, block: &Block, row: &Texts) {
+    let strong = |text: String| if row.is_strong { format!("\\textbf{{{text}}}") } else { text };
     let cells = row.cells[block.columns.clone()].iter().map(|cell| prose(cell));
     let all: Vec<String> = std::iter::once(escaped(&row.label)).chain(cells).map(strong).collect();
     let _ = writeln!(out, "{} \\\\", all.join(" & "));
@@ -106,11 +102,7 @@ fn print_row(out: &mut String, block: &Block, row: &Row) {
 
 /// A text with its code.
 fn prose(text: &str) -> String {
-    let code = |(is_code, part): (bool, &str)| {
-        let part = escaped(part);
-        if is_code { format!("\\texttt{{{part}}}") } else { part }
-    };
-    spans(text).into_iter().map(code).collect()
+    with_code(text, |code| format!("\\texttt{{{}}}", escaped(code)), escaped)
 }
 
 /// Signs, and how LaTeX prints them.

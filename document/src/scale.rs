@@ -1,10 +1,10 @@
 //! Axes of figures: how values become lengths, and where the ticks are.
 
-use super::number::{grouped_f64, si, significant};
+use crate::number::{grouped_f64, si, significant};
 
 /// How values become lengths on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scale {
+pub enum Scale {
     /// Equal steps.
     Linear,
     /// Equal factors.
@@ -13,11 +13,39 @@ pub(super) enum Scale {
     LogWithZero,
 }
 
+/// What an axis shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The quantity; empty if the unit says it.
+    pub quantity: String,
+    /// Its unit; empty if the quantity has none, or is one.
+    pub unit: String,
+}
+
+impl Label {
+    /// Its parts that are not empty.
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        [self.quantity.as_str(), &self.unit].into_iter().filter(|part| !part.is_empty())
+    }
+}
+
+impl From<&str> for Label {
+    fn from(quantity: &str) -> Label {
+        Label { quantity: quantity.to_owned(), unit: String::new() }
+    }
+}
+
+impl<Q: Into<String>, U: Into<String>> From<(Q, U)> for Label {
+    fn from((quantity, unit): (Q, U)) -> Label {
+        Label { quantity: quantity.into(), unit: unit.into() }
+    }
+}
+
 /// An axis.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
-    /// Quantity and unit, with a comma in between; or one of both.
-    pub label: String,
+pub struct Axis {
+    /// What it shows.
+    pub label: Label,
     /// Its scale.
     pub scale: Scale,
     /// Ends of the axis; the lower one is that of the logarithm's part.
@@ -26,39 +54,45 @@ pub(super) struct Axis {
     pub ticks: Vec<(f64, String)>,
 }
 
+impl Default for Axis {
+    fn default() -> Axis {
+        Axis::linear("", 1.0)
+    }
+}
+
 /// Height of the lane for zero.
 const LANE: f64 = 36.0;
 
 impl Axis {
     /// From zero to at least `max`, ticks at 1, 2 or 5 times a power of ten.
-    pub(super) fn linear(label: &str, max: f64) -> Axis {
+    pub fn linear(label: impl Into<Label>, max: f64) -> Axis {
         let max = if max > 0.0 { max } else { 1.0 };
         let step = round_step(max / 5.0);
         let last = (max / step).ceil();
         let ticks = (0..=last as u32).map(|i| (f64::from(i) * step, si(f64::from(i) * step, 3))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, last * step), ticks }
+        Axis { label: label.into(), scale: Scale::Linear, range: (0.0, last * step), ticks }
     }
 
     /// From zero to exactly `end`: a time that has passed.
-    pub(super) fn until(label: &str, end: f64) -> Axis {
+    pub fn until(label: impl Into<Label>, end: f64) -> Axis {
         let rounded = Axis::linear(label, end);
         let ticks = rounded.ticks.into_iter().filter(|(tick, _)| *tick <= end * 1.000_001).collect();
         Axis { range: (0.0, if end > 0.0 { end } else { 1.0 }), ticks, ..rounded }
     }
 
     /// Steps 1 to `last`.
-    pub(super) fn steps(label: &str, last: usize) -> Axis {
+    pub fn steps(label: impl Into<Label>, last: usize) -> Axis {
         let step = round_step(last as f64 / 8.0).max(1.0) as usize;
         let mut ticks: Vec<(f64, String)> =
             (0..=last).step_by(step).skip(1).map(|i| (i as f64, i.to_string())).collect();
         if step > 1 {
             ticks.insert(0, (1.0, "1".to_owned()));
         }
-        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.5, last as f64 + 0.5), ticks }
+        Axis { label: label.into(), scale: Scale::Linear, range: (0.5, last as f64 + 0.5), ticks }
     }
 
     /// Powers of ten; over few of them also 2 and 5, and over less than one more.
-    pub(super) fn log(label: &str, min: f64, max: f64) -> Axis {
+    pub fn log(label: impl Into<Label>, min: f64, max: f64) -> Axis {
         let (min, max) = (min / 1.25, max * 1.25);
         let factors: &[f64] = match max / min {
             200.0.. => &[1.0],
@@ -70,50 +104,58 @@ impl Axis {
             ticks.extend(factors.iter().map(|f| f * 10f64.powi(power)));
         }
         let ticks = ticks.into_iter().filter(|t| (min..=max).contains(t)).map(|t| (t, si(t, 3))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Log, range: (min, max), ticks }
+        Axis { label: label.into(), scale: Scale::Log, range: (min, max), ticks }
     }
 
     /// From zero, with ticks where there are values: ideal scaling is a straight line.
-    pub(super) fn at_values(label: &str, values: &[f64]) -> Axis {
+    pub fn at_values(label: impl Into<Label>, values: &[f64]) -> Axis {
         let max = values.iter().copied().fold(0.0, f64::max);
         let ticks = values.iter().map(|&v| (v, si(v, 3))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Linear, range: (0.0, max * 1.1), ticks }
+        Axis { label: label.into(), scale: Scale::Linear, range: (0.0, max * 1.1), ticks }
     }
 
     /// A share in percent with a lane for zero; `smallest` is the smallest value above zero.
-    pub(super) fn loss(label: &str, smallest: f64) -> Axis {
+    pub fn loss(label: impl Into<Label>, smallest: f64) -> Axis {
         let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
         let powers = first..=2;
         let every = (2 - first) / 6 + 1;
         let name = |p: i32| if (2 - p) % every == 0 { percent(p) } else { String::new() };
         let mut ticks = vec![(0.0, "0".to_owned())];
         ticks.extend(powers.map(|p| (10f64.powi(p), name(p))));
-        Axis { label: label.to_owned(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
+        Axis { label: label.into(), scale: Scale::LogWithZero, range: (10f64.powi(first), 100.0), ticks }
     }
 
     /// The share of frames above a value, in percent, by its factors, from 100 % down to the smallest share above zero.
-    pub(super) fn share(label: &str, smallest: f64) -> Axis {
+    pub fn share(label: impl Into<Label>, smallest: f64) -> Axis {
         let first = smallest.clamp(1e-9, 10.0).log10().floor() as i32;
         let ticks = (first..=2).map(|power| (10f64.powi(power), percent(power))).collect();
-        Axis { label: label.to_owned(), scale: Scale::Log, range: (10f64.powi(first), 100.0), ticks }
+        Axis { label: label.into(), scale: Scale::Log, range: (10f64.powi(first), 100.0), ticks }
     }
 
     /// Its name as printed beside it, which tells a logarithmic scale.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
+        self.told(&self.label.parts().collect::<Vec<_>>().join(", "))
+    }
+
+    /// The same without its quantity, if it has a unit.
+    pub fn short_name(&self) -> String {
+        self.told(self.label.parts().last().unwrap_or_default())
+    }
+
+    fn told(&self, name: &str) -> String {
         match self.scale {
-            Scale::Linear => self.label.clone(),
-            Scale::Log | Scale::LogWithZero => format!("{} (log scale)", self.label),
+            Scale::Linear => name.to_owned(),
+            Scale::Log | Scale::LogWithZero => format!("{name} (log scale)"),
         }
     }
 
-    /// A value with its unit: what is behind the comma of the label, or else the label.
-    pub(super) fn says(&self, value: f64) -> String {
-        let unit = self.label.rsplit_once(", ").map_or(self.label.as_str(), |(_, unit)| unit);
-        format!("{} {unit}", digits(value))
+    /// A value with its unit, or with the quantity where that is the unit.
+    pub fn says(&self, value: f64) -> String {
+        format!("{} {}", digits(value), self.label.parts().last().unwrap_or_default())
     }
 
     /// Position of a value between 0 and `length`.
-    pub(super) fn place(&self, value: f64, length: f64) -> f64 {
+    pub fn place(&self, value: f64, length: f64) -> f64 {
         let (min, max) = self.range;
         match self.scale {
             Scale::Linear => (value - min) / (max - min) * length,
@@ -125,7 +167,7 @@ impl Axis {
 }
 
 /// A value as a mark says it, without its unit: all digits of large ones.
-pub(super) fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     if value.abs() >= 1_000.0 { grouped_f64(value.round()) } else { significant(value, 4) }
 }
 
@@ -167,13 +209,13 @@ mod tests {
 
     #[test]
     fn a_time_that_has_passed_ends_its_axis() {
-        let axis = Axis::until("time, s", 62.5);
+        let axis = Axis::until(("time", "s"), 62.5);
         assert_eq!((texts(&axis), axis.range), (vec!["0", "20", "40", "60"], (0.0, 62.5)));
     }
 
     #[test]
     fn shares_go_down_to_the_smallest_one() {
-        let axis = Axis::share("frames with a longer delay, %", 0.02);
+        let axis = Axis::share(("frames with a longer delay", "%"), 0.02);
         assert_eq!(texts(&axis), ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
         assert_eq!(axis.name(), "frames with a longer delay, % (log scale)");
     }
@@ -181,7 +223,7 @@ mod tests {
     #[test]
     fn values_carry_the_unit_of_the_label() {
         assert_eq!(Axis::linear("connections", 10.0).says(1_000_000.0), "1,000,000 connections");
-        assert_eq!(Axis::linear("delay, µs", 10.0).says(0.123_45), "0.123 µs");
+        assert_eq!(Axis::linear(("delay", "µs"), 10.0).says(0.123_45), "0.123 µs");
     }
 
     #[test]

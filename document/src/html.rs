@@ -1,0 +1,187 @@
+//! Pages in HTML: paragraphs, lists, pairs, tables and figures. A page needs no network and no script, follows the light or dark
+//! setting of the browser, and works with screen readers, on small screens and on paper.
+
+use crate::section::{Figure, Pairs};
+use crate::split::with_code;
+pub use crate::svg::escaped;
+use crate::table::{Row, Table};
+use escaped as e;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("report.css");
+
+/// A page of paragraphs and tables without a report, such as that of a sizing.
+pub fn tables_only(title: &str, paragraphs: &[String], tables: &[Table]) -> String {
+    let mut out = begin(title);
+    let _ = writeln!(out, "<header>\n<h1>{}</h1>\n</header>\n<main>", e(title));
+    for paragraph in paragraphs {
+        self::paragraph(&mut out, "", paragraph);
+    }
+    self::tables(&mut out, tables);
+    out + END
+}
+
+/// The head of a page, up to its content.
+pub fn begin(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{} · natmeter</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        e(title)
+    )
+}
+
+/// The end of a page, after its content.
+pub const END: &str = "</main>\n</body>\n</html>\n";
+
+/// A paragraph of a class, if it has one.
+pub fn paragraph(out: &mut String, class: &str, text: &str) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = writeln!(out, "<p{class}>{}</p>", prose(text));
+}
+
+/// A list of a class; nothing without items.
+pub fn list(out: &mut String, class: &str, items: &[String]) {
+    if !items.is_empty() {
+        let _ = writeln!(out, "<ul class=\"{class}\">");
+        for item in items {
+            let _ = writeln!(out, "<li>{}</li>", prose(item));
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
+/// A sentence; text between backticks becomes `<code>`.
+pub fn prose(text: &str) -> String {
+    with_code(text, |code| format!("<code>{}</code>", e(code)), escaped)
+}
+
+/// Pairs of name and value under a heading of the third level; nothing without pairs.
+pub fn pairs(out: &mut String, Pairs { title, pairs, .. }: &Pairs) {
+    if pairs.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "<h3>{}</h3>\n<dl>", e(title));
+    for (name, value) in pairs {
+        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", e(name), prose(value));
+    }
+    out.push_str("</dl>\n");
+}
+
+/// Largest number of characters in a row of a table that leaves room for another one beside it.
+const SLIM: usize = 58;
+/// Largest number of columns of a table that needs no small letters on paper.
+const BROAD: usize = 8;
+
+/// Tables; slim ones stand side by side where there is room.
+pub fn tables(out: &mut String, tables: &[Table]) {
+    for same in tables.chunk_by(|a, b| is_slim(a) == is_slim(b)) {
+        let _ =
+            writeln!(out, "<div class=\"{}\">", if same.first().is_some_and(is_slim) { "slim" } else { "wide-tables" });
+        for table in same {
+            let broad = if table.columns.len() > BROAD { " broad" } else { "" };
+            let _ = writeln!(out, "<div class=\"with-notes{broad}\">");
+            self::table(out, table);
+            out.push_str("</div>\n");
+        }
+        out.push_str("</div>\n");
+    }
+}
+
+fn is_slim(table: &Table) -> bool {
+    let count = |text: &str| text.chars().count();
+    let label = table.all_rows().map(|row| count(&row.label)).max().unwrap_or(0).max(count(table.axis));
+    let column = |at: usize| {
+        let cells = table.all_rows().filter_map(|row| row.cells.get(at)).map(|cell| count(&cell.to_string()));
+        // The words of a heading can stand below each other.
+        cells.chain(table.columns[at].name.split(' ').map(count)).max().unwrap_or(0) + 2
+    };
+    label + (0..table.columns.len()).map(column).sum::<usize>() <= SLIM
+}
+
+/// Starts a table that a small screen scrolls sideways, also by keyboard.
+fn begin_table(out: &mut String, name: &str) {
+    let _ =
+        writeln!(out, "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Table: {}\"><table>", e(name));
+}
+
+fn table(out: &mut String, table: &Table) {
+    begin_table(out, &table.title);
+    let _ = write!(
+        out,
+        "<caption>{}</caption>\n<thead><tr><th scope=\"col\" class=\"words\">{}</th>",
+        e(&table.title),
+        e(table.axis)
+    );
+    for column in &table.columns {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", e(&column.name));
+    }
+    out.push_str("</tr></thead>\n");
+    if !table.parameters.is_empty() {
+        out.push_str("<tbody>\n");
+        table.parameters.iter().for_each(|row| table_row(out, row));
+        out.push_str("</tbody>\n");
+    }
+    for group in &table.groups {
+        let span = table.columns.len() + 1;
+        let _ = writeln!(out, "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"{span}\">{}</th></tr>", e(&group.title));
+        group.rows.iter().for_each(|row| table_row(out, row));
+        out.push_str("</tbody>\n");
+    }
+    out.push_str("</table></div>\n");
+    let notes: Vec<String> = table.notes.iter().enumerate().map(|(i, note)| format!("[{}] {note}", i + 1)).collect();
+    list(out, "notes", &notes);
+}
+
+fn table_row(out: &mut String, row: &Row) {
+    let class = if row.is_strong() { " class=\"strong\"" } else { "" };
+    let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", e(&row.label));
+    for cell in &row.cells {
+        let _ = write!(out, "<td>{}</td>", e(&cell.to_string()));
+    }
+    out.push_str("</tr>\n");
+}
+
+/// A table without a caption, whose heading the page has. A column of words has a class of its own.
+pub fn simple(out: &mut String, table: &Table) {
+    begin_table(out, &table.title);
+    let _ = write!(out, "<thead><tr><th scope=\"col\" class=\"words\">{}</th>", e(table.axis));
+    let class = |at: usize| if table.columns[at].is_words { " class=\"words\"" } else { "" };
+    for (at, column) in table.columns.iter().enumerate() {
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(at), e(&column.name));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.parameters {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", e(&row.label));
+        for (at, cell) in row.cells.iter().enumerate() {
+            let _ = write!(out, "<td{}>{}</td>", class(at), e(&cell.to_string()));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+}
+
+/// Figures; narrow ones stand in pairs.
+pub fn figures(out: &mut String, figures: &[Figure]) {
+    for same in figures.chunk_by(|a, b| a.wide == b.wide) {
+        let wide = same.first().is_some_and(|figure| figure.wide);
+        if !wide {
+            out.push_str("<div class=\"pair\">\n");
+        }
+        for Figure { caption, drawing, .. } in same {
+            let (caption, svg) = (e(caption), drawing.svg());
+            let _ = if wide {
+                write!(
+                    out,
+                    "<figure class=\"wide\">\n<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{caption}\">{svg}</div>\n"
+                )
+            } else {
+                write!(out, "<figure>\n{svg}")
+            };
+            let _ = write!(out, "<figcaption>{caption}</figcaption>\n</figure>\n");
+        }
+        if !wide {
+            out.push_str("</div>\n");
+        }
+    }
+}

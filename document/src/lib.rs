@@ -1,0 +1,24 @@
+//! Results as typed values until the last moment, and the formats that print them. A cell knows its value, its interval, what
+//! bounds it and its unit; tables, sections and figures consist of cells. Nothing here knows a run, a device or a procedure.
+
+pub mod ascii;
+pub mod csv;
+pub mod flame;
+pub mod html;
+pub mod latex;
+pub mod markdown;
+pub mod number;
+pub mod quantity;
+pub mod rfc_text;
+pub mod scale;
+pub mod section;
+mod split;
+pub mod svg;
+pub mod table;
+pub mod text;
+pub mod xml;
+pub mod xml2rfc;
+
+pub use quantity::{Bound, Ends, Form, Quantity};
+pub use section::{Document, Drawing, Figure, Finding, Pairs, Part, Section};
+pub use table::{Bar, Cell, Column, Group, Role, Row, Table, Term, row};

@@ -1,0 +1,123 @@
+//! Horizontal bars with whiskers on a common axis: devices side by side.
+
+use super::{Dot, begin, escaped, text_width};
+use crate::scale::{Axis, digits};
+use std::fmt::Write;
+
+/// A bar of a [`bars`] figure.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// Its name.
+    pub label: String,
+    /// Its length; `None` if there is no value.
+    pub value: Option<f64>,
+    /// Lowest and highest value.
+    pub whisker: Option<(f64, f64)>,
+    /// Its repetitions.
+    pub dots: Vec<Dot>,
+    /// Text after the bar.
+    pub text: String,
+    /// Class of the style sheet, which gives the colour.
+    pub class: String,
+}
+
+/// Height of a row.
+const ROW: f64 = 34.0;
+
+/// Horizontal bars with whiskers on a common axis.
+#[derive(Clone, Debug, Default)]
+pub struct Bars {
+    /// Unique in a page.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Description for screen readers.
+    pub description: String,
+    /// Left to right, from zero.
+    pub axis: Axis,
+    /// Top to bottom.
+    pub bars: Vec<Bar>,
+    /// Width in pixels of the drawing.
+    pub width: f64,
+}
+
+impl Bars {
+    /// As an `<svg>` element.
+    pub fn render(&self) -> String {
+        let Bars { id, title, description, axis, bars, width } = self;
+        let left = bars.iter().map(|b| text_width(&b.label)).fold(0.0, f64::max) + 26.0;
+        let right = bars.iter().map(|b| text_width(&b.text)).fold(0.0, f64::max) + 24.0;
+        let (inner, bottom) = (width - left - right, 8.0 + ROW * bars.len() as f64);
+        let height = bottom + 46.0;
+        let mut out = begin(id, "plot", (*width, height), title, description);
+        for (value, text) in &axis.ticks {
+            let x = left + axis.place(*value, inner);
+            let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} 4V{bottom:.1}\"/>");
+            let _ = writeln!(
+                out,
+                "<text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                bottom + 17.0,
+                escaped(text)
+            );
+        }
+        for (i, bar) in bars.iter().enumerate() {
+            let y = 8.0 + ROW * (i as f64 + 0.5);
+            let _ = writeln!(
+                out,
+                "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                left - 8.0,
+                y + 4.0,
+                escaped(&bar.label)
+            );
+            let end = bar.value.map_or(0.0, |v| axis.place(v, inner));
+            let mut edge = left + end;
+            let _ = write!(out, "<g class=\"{}\">", bar.class);
+            let _ = write!(
+                out,
+                "<rect class=\"bar\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{end:.1}\" height=\"20\"><title>{}</title></rect>",
+                y - 10.0,
+                escaped(&says(bar, axis))
+            );
+            if let Some((low, high)) = bar.whisker {
+                let (a, b) = (left + axis.place(low, inner), left + axis.place(high, inner));
+                edge = edge.max(b);
+                let _ = write!(
+                    out,
+                    "<path class=\"whisker on-bar\" d=\"M{a:.1} {0:.1}H{b:.1}M{a:.1} {1:.1}v8M{b:.1} {1:.1}v8\"/>",
+                    y - 4.0,
+                    y - 8.0
+                );
+            }
+            for (at, dot) in bar.dots.iter().enumerate() {
+                let x = left + axis.place(dot.value, inner);
+                let says = format!("{}, repetition {}\n{}", bar.label, at + 1, axis.says(dot.value));
+                let _ = write!(
+                    out,
+                    "<circle class=\"{} on-bar\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"2.5\"><title>{}</title></circle>",
+                    dot.class(),
+                    y + 5.0,
+                    escaped(&says)
+                );
+            }
+            let _ =
+                writeln!(out, "</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>", edge + 8.0, y + 4.0, escaped(&bar.text));
+        }
+        let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} 4V{bottom:.1}H{:.1}\"/>", left + inner);
+        let _ = writeln!(
+            out,
+            "<text class=\"middle name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n</svg>",
+            left + inner / 2.0,
+            bottom + 37.0,
+            escaped(&axis.name())
+        );
+        out
+    }
+}
+
+/// What a bar says: its value and range with the unit of the axis.
+fn says(bar: &Bar, axis: &Axis) -> String {
+    let value = bar.value.map_or_else(|| bar.text.clone(), |value| axis.says(value));
+    let range =
+        bar.whisker.map_or_else(String::new, |(low, high)| format!("\nrange {} to {}", digits(low), axis.says(high)));
+    format!("{}\n{value}{range}", bar.label)
+}

@@ -1,0 +1,102 @@
+//! The values of results as typed cells and quantities.
+
+use super::result::PointResult;
+use document::{Bound, Cell, Ends, Form, Quantity};
+use method::trial::of_rate;
+use procedure::metric::{Unit, by_key};
+
+/// The median of a result as printed in tables.
+pub(super) fn median(result: &PointResult) -> Cell {
+    cell(result, result.median())
+}
+
+/// The median of a result with its bound; `None` if the device has no rate and no bound.
+pub(super) fn quantity(result: &PointResult) -> Option<Quantity> {
+    bounded(result, result.median())
+}
+
+/// A statistic with its bound.
+pub(super) fn cell(result: &PointResult, value: Option<f64>) -> Cell {
+    match bounded(result, value) {
+        Some(quantity) => quantity.into(),
+        None if value.is_some() => "none passed".into(),
+        None if result.nothing_measured() => "not measured".into(),
+        None => Cell::Nothing,
+    }
+}
+
+fn bounded(result: &PointResult, value: Option<f64>) -> Option<Quantity> {
+    match value.filter(|_| !result.nothing_passed()) {
+        Some(value) => Some(Quantity::new(value, Form::default()).bounded(result.bound_of(value))),
+        None if value.is_none() && result.nothing_measured() => None,
+        None => result.upper().map(|failed| below(failed.0 as f64)),
+    }
+}
+
+/// A statistic other than the median; nothing for a result without a rate.
+pub(super) fn statistic(result: &PointResult, of: Option<f64>) -> Cell {
+    if of.is_some() || result.nothing_measured() { cell(result, of) } else { Cell::Nothing }
+}
+
+/// An upper bound.
+pub(super) fn below(rate: f64) -> Quantity {
+    Quantity::new(rate, Form::default()).bounded(Bound::LessThan)
+}
+
+/// A value of a result in a few digits, with its unit: `≥ 7.4 Mfps per direction`.
+pub(super) fn short(result: &PointResult, value: f64, digits: usize) -> Quantity {
+    let unit = by_key(&result.metric).map(|metric| metric.unit);
+    let form = form(unit, digits, of_rate(result.direction_ratio));
+    // Ratios of frames are recorded in parts per million.
+    match unit {
+        Some(Unit::PartsPerMillion) => Quantity::new(value / PPM, Form::Digits(3, " %")),
+        _ => Quantity::new(value, form),
+    }
+    .bounded(result.bound_of(value))
+}
+
+/// The form of a value with this unit in a few characters. `direction` stands after rates of frames.
+pub(super) fn form(unit: Option<Unit>, digits: usize, direction: &'static str) -> Form {
+    match unit {
+        Some(Unit::FramesPerSecond) => Form::Si(digits, "fps", direction),
+        Some(Unit::Nanoseconds) => Form::Time,
+        Some(unit) => Form::Si(digits, "", unit.symbol()),
+        None => Form::Si(digits, "", ""),
+    }
+}
+
+/// Parts per million in a percent.
+const PPM: f64 = 10_000.0;
+
+/// The same with the interval or range of the repetitions, if there are several: `3.8 (3.8–9.7) Mfps per direction`.
+pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quantity {
+    let short = short(result, value, digits);
+    let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else { return short };
+    let unit = by_key(&result.metric).map(|metric| metric.unit);
+    let scale = if unit == Some(Unit::PartsPerMillion) { PPM } else { 1.0 };
+    let word = if result.has_interval() { "" } else { "range " };
+    Quantity { ends: Some(Ends { low: interval.low / scale, high: interval.high / scale, word }), ..short }
+}
+
+/// The same for a bar, whose table names the unit.
+pub(super) fn of_bar(result: &PointResult, value: f64) -> Quantity {
+    let between = between(result, value, 3);
+    let Some(ends) = between.ends else { return between };
+    let form = match (between.form, by_key(&result.metric).map(|metric| metric.unit)) {
+        (Form::Si(digits, _, _), Some(Unit::FramesPerSecond)) => Form::Si(digits, "fps", ""),
+        (Form::Si(digits, _, _), Some(Unit::ConnectionsPerSecond)) => Form::Si(digits, "cps", ""),
+        (form, _) => form,
+    };
+    Quantity { ends: Some(Ends { word: "", ..ends }), form, ..between }
+}
+
+/// What stands where a result has no rate.
+pub(super) fn without_rate(result: &PointResult) -> Cell {
+    let below = |rate: method::Rate| Quantity::new(rate.0 as f64, Form::Si(3, "", "")).bounded(Bound::LessThan);
+    match (result.upper(), result.failing().filter(|failing| failing.most > 0.0)) {
+        (Some(rate), Some(failing)) => format!("{}, loses {}", below(rate), failing.in_words()).into(),
+        (Some(rate), None) => below(rate).into(),
+        (None, _) if result.nothing_passed() => "none passed".into(),
+        (None, _) => "not measured".into(),
+    }
+}
