@@ -20,7 +20,7 @@ use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
 use procedure::is_of_phase1;
 use procedure::metric::{is_establishment, is_throughput};
 use scenario::axis::AxisValues;
-use scenario::{DefaultRanges, Link, Options, Point, Scenario, Sequence, VethIo};
+use scenario::{DefaultRanges, Link, Options, Point, RecordedDefaults, Scenario, Sequence, VethIo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,9 +32,15 @@ const WITH_FIXED_RANGES: u32 = 2;
 /// Version of a run folder that does not name its version.
 pub const RECORD_WITHOUT_VERSION: u32 = 1;
 
-/// The port ranges of a run whose scenario does not give them, by the version of its folder.
-pub fn default_ranges(record: u32) -> DefaultRanges {
-    if record > WITH_FIXED_RANGES { DefaultRanges::OfConnections } else { DefaultRanges::Fixed }
+/// The last version of the rules whose runs had the address of the tester's left port as `inside`.
+const WITH_INSIDE_OF_PORT: u32 = 4;
+
+/// The defaults of a run, by the versions of its folder and of its rules.
+pub fn recorded_defaults(record: u32, rules: Option<u32>) -> RecordedDefaults {
+    RecordedDefaults {
+        ranges: if record > WITH_FIXED_RANGES { DefaultRanges::OfConnections } else { DefaultRanges::Fixed },
+        inside_is_port: rules.is_none_or(|rules| rules <= WITH_INSIDE_OF_PORT),
+    }
 }
 
 /// The first document of a run folder. [`crate::read::header`] reads it.

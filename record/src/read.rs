@@ -9,7 +9,7 @@ mod version1;
 
 use crate::folder::{
     Calibration, CommandLine, Facts, Header, NullDevice, Outcome, RECORD, RECORD_WITHOUT_VERSION, SelfTest,
-    default_ranges, writer_in_words,
+    recorded_defaults, writer_in_words,
 };
 use crate::plan::Plan;
 use crate::store::{self, Dir, StoreError, Torn};
@@ -205,7 +205,8 @@ fn scenario_of(folder: &Dir, stored: &Stored, technologies: Technologies) -> Res
     let Some(options) = &stored.options else {
         return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
     };
-    let read = scenario::parse_recorded(default_ranges(stored.record), &name, &text, options, technologies);
+    let read =
+        scenario::parse_recorded(recorded_defaults(stored.record, stored.rules), &name, &text, options, technologies);
     let read = read.map_err(|complaints| RecordError::Scenario { path, complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))
 }

@@ -472,6 +472,16 @@ impl PortKeys {
         self.addresses.iter().find_map(|(address, _)| if let IpAddr::V4(a) = address { Some(*a) } else { None })
     }
 
+    /// The next host of its first IPv4 network that is not the box; its own address if there is none.
+    pub fn next_host(&self) -> Option<Ipv4Addr> {
+        let own = self.ipv4()?;
+        let length = self.addresses.iter().find(|(address, _)| *address == own).map_or(32, |(_, length)| *length);
+        let hosts = u32::MAX.checked_shr(length.into()).unwrap_or(0);
+        // The last one is the broadcast address.
+        let others = u32::from(own).saturating_add(1)..u32::from(own) | hosts;
+        Some(others.map(Ipv4Addr::from).find(|host| self.gateway != Some((*host).into())).unwrap_or(own))
+    }
+
     /// What T0 depends on, in words.
     pub fn settings(&self) -> String {
         let io = PORT_IO.iter().find(|(_, io, _)| *io == self.io).map_or("", |(name, ..)| name);
@@ -585,6 +595,14 @@ mod tests {
         let bed = bed(RACK).unwrap();
         assert_eq!((bed.lanes(), bed.left.io, bed.right.io), (4, PortIo::AfXdp, PortIo::AfPacket));
         assert_eq!(bed.left.ipv4(), Some(Ipv4Addr::new(198, 18, 0, 2)));
+        assert_eq!(bed.left.next_host(), Some(Ipv4Addr::new(198, 18, 0, 3)));
+        let next = |own: &str, length, gateway: &str| {
+            let addresses = vec![(own.parse().unwrap(), length)];
+            PortKeys { addresses, gateway: gateway.parse().ok(), ..bed.left.clone() }.next_host().unwrap().to_string()
+        };
+        assert_eq!(next("198.18.0.1", 24, "198.18.0.2"), "198.18.0.3", "the box is no test host");
+        assert_eq!(next("10.0.0.1", 30, "10.0.0.2"), "10.0.0.1", "a network of two hosts has no other");
+        assert_eq!(next("10.0.0.1", 32, "10.0.0.2"), "10.0.0.1");
         let [("dut", keys)] = &bed.boxes[..] else { panic!("{:?}", bed.boxes) };
         assert_eq!(keys.on, On::Ssh("root@p095".to_owned()));
         assert_eq!(keys.facts, Some(vec![("computer".to_owned(), "Dell R430".to_owned())]));

@@ -57,7 +57,7 @@ pub use procedures::{
     OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
-pub use reader::{Loaded, Options, about, parse, parse_recorded, read};
+pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, read};
 pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;

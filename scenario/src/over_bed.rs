@@ -74,11 +74,13 @@ fn nat44(tree: &mut Tree, nat: &Entry) -> TreeTable {
     own
 }
 
-/// Test frames use the addresses of the bed where the scenario names none; a NAT44 has the address of the box.
+/// Test frames use the addresses of the bed where the scenario names none: on the right that of the port, on the left that of
+/// the next host. A NAT between 198.18.0.2 and 198.19.0.1, the usual addresses of tester and box (RFC 2544, appendix C.2.2),
+/// would change no checksum. A NAT44 has the address of the box.
 fn use_addresses_of(bed: &Bed, tree: &mut Tree, key: SourceSpan) {
     let of_box =
         |port: &crate::bed::PortKeys| if let Some(IpAddr::V4(gateway)) = port.gateway { Some(gateway) } else { None };
-    let ends = [("traffic.inside", bed.left.ipv4()), ("traffic.remote", bed.right.ipv4())];
+    let ends = [("traffic.inside", bed.left.next_host()), ("traffic.remote", bed.right.ipv4())];
     let pool = tree
         .table("technology.nat44")
         .and_then(|_| of_box(&bed.right))

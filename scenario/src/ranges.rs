@@ -196,12 +196,13 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, conformance, parse, parse_recorded};
+    use crate::{Options, RecordedDefaults, conformance, parse, parse_recorded};
 
     /// A scenario of a gateway, with more keys of its tables.
     fn scenario(ranges: DefaultRanges, gateway: &str, traffic: &str, connections: &str) -> Scenario {
         let text = format!("name = \"x\"\n{gateway}\n[traffic]\n{traffic}\n[sweep]\nconnections = [{connections}]\n");
-        let loaded = parse_recorded(ranges, "x.toml", &text, &Options::default(), tech::ALL);
+        let defaults = RecordedDefaults { ranges, inside_is_port: false };
+        let loaded = parse_recorded(defaults, "x.toml", &text, &Options::default(), tech::ALL);
         loaded.unwrap_or_else(|complaints| panic!("{}", complaints.render(false))).scenario
     }
 

@@ -31,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use tech::{AXES, FRAME_SIZE, Plays, RFC_8219, Technology};
 
@@ -124,19 +125,44 @@ pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologi
     loaded(DefaultRanges::default(), name, text, options, technologies, |_, _| ())
 }
 
-/// Reads the scenario of a run folder: with the default of port ranges with which it was made, and with shares without a unit,
-/// because earlier versions read 0.1 as 10 %.
+/// The defaults with which the scenario of a run folder was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedDefaults {
+    /// Of port ranges.
+    pub ranges: DefaultRanges,
+    /// Whether `inside` was the address of the tester's left port, 198.18.0.2 without a bed.
+    pub inside_is_port: bool,
+}
+
+/// Reads the scenario of a run folder: with the defaults with which it was made, and with shares without a unit, because earlier
+/// versions read 0.1 as 10 %.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse_recorded(
-    ranges: DefaultRanges,
+    defaults: RecordedDefaults,
     name: &str,
     text: &str,
     options: &Options,
     technologies: Technologies,
 ) -> Result<Loaded, Complaints> {
-    loaded(ranges, name, text, options, technologies, give_units_to_shares)
+    loaded(defaults.ranges, name, text, options, technologies, |tree, book| {
+        give_units_to_shares(tree, book);
+        if defaults.inside_is_port {
+            let bed = options.bed.as_ref().and_then(|bed| bed::parse(bed).ok());
+            give_inside(tree, bed.and_then(|bed| bed.left.ipv4()).unwrap_or(Ipv4Addr::new(198, 18, 0, 2)));
+        }
+    })
+}
+
+/// Writes this address where the scenario names no `inside`.
+fn give_inside(tree: &mut Tree, address: Ipv4Addr) {
+    let is_given = tree.table("traffic").is_some_and(|traffic| traffic.get("inside").is_some());
+    if let Some(key) = tree.root.entries().first().map(|entry| entry.key).filter(|_| !is_given) {
+        let nowhere = SourceSpan::new(key.source, key.start..key.start);
+        let node = Node { place: nowhere, ..override_value(&format!("\"{address}\""), 0, 0, false) };
+        tree.insert("traffic.inside", nowhere, node);
+    }
 }
 
 /// Writes shares without a unit as earlier versions read them.
@@ -164,7 +190,7 @@ fn loaded(
     text: &str,
     options: &Options,
     technologies: Technologies,
-    update: fn(&mut Tree, &Book),
+    update: impl FnOnce(&mut Tree, &Book),
 ) -> Result<Loaded, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
     if !faults.is_empty() {

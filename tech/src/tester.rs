@@ -21,7 +21,7 @@ key::table! {
     /// The flows: every combination of an inside address or subscriber, a source port, a remote address and a destination port.
     pub struct Flows {
         /// Addresses of the Initiator, on the left.
-        inside: AddrRange = "inside", addresses(), or("198.18.0.2");
+        inside: AddrRange = "inside", addresses(), or("198.18.0.3");
         /// Networks on each side of a router, 256 addresses apart: `inside` and `remote` are the addresses in the first ones. Each
         /// frame goes to a pseudo-random network (RFC 2544, section 12).
         networks: u32 = "networks", number(1..=MOST_NETWORKS), or("1");

@@ -6,7 +6,7 @@ use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
 use crate::fields::{Fields, FrameWords, Values, place};
 use crate::header::{self, put16};
-use crate::layout::{At, ENDS6, Layout, by_head};
+use crate::layout::{At, ENDS6, Layout, Row, by_head};
 use crate::tag::Tag;
 use std::sync::Arc;
 
@@ -240,6 +240,17 @@ impl Template {
         let udp = pseudo.half(ports).word(tag[0]).word(tag[1]);
         let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0).fold() } else { 0 };
         (ip, !udp.fold())
+    }
+
+    /// The source and the destination in the pseudo header of a frame with these values: those of the header that UDP follows.
+    /// An IPv4 address is in the last four octets.
+    pub(crate) fn pseudo_ends(&self, values: &Values) -> [Row; 2] {
+        match &self.layout {
+            Layout::Ipv6(_) => values.words(self.fields, &self.layout).ends,
+            Layout::Ipv4 | Layout::Tunnel(_) => {
+                [self.fields.src, self.fields.dst].map(|end| u128::from(values.get(end)).into())
+            }
+        }
     }
 
     /// Write the first frames of a batch, from their header words and prepared octets, into `frames`, which have the

@@ -1,8 +1,10 @@
 //! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it and the engine uses
 //! it, so that the engine is independent of technologies.
 
+use crate::checksum::Sum;
+use crate::fields::Values;
 use crate::header::Mac;
-use crate::{Expect, FlowSpace, Foreground, Mix, Permutation, PortRange, Sizes, Template};
+use crate::{Expect, Flow, FlowSpace, Foreground, Mix, Permutation, PortRange, Row, Sizes, Template};
 use std::sync::Arc;
 
 /// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
@@ -103,6 +105,39 @@ impl View {
         let native = self.background.as_ref().map_or(0, |background| background.view.longest());
         let sent = self.left.len().max(self.right.len());
         sent.max(self.expect_left.frame_len()).max(self.expect_right.frame_len()).max(native)
+    }
+
+    /// Whether a DUT that translates addresses, keeps ports, and copies the UDP checksum sends right frames: the addresses of
+    /// every frame have the same ones' complement sum on both sides. `false` if the DUT translates no addresses.
+    pub fn hides_copied_checksums(&self) -> bool {
+        let sum = |ends: &[Row; 2]| Sum(ends[0].sum() + ends[1].sum()).fold();
+        let ends = self.translated_ends();
+        !ends.is_empty() && ends.iter().all(|[sent, received]| sum(sent) == sum(received))
+    }
+
+    /// Source and destination of frames that Left sends, and as Right receives them, where these differ: for some connections
+    /// with some outside addresses.
+    fn translated_ends(&self) -> Vec<[[Row; 2]; 2]> {
+        const LOOKED_AT: usize = 256;
+        let mut outer: Vec<u32> = self.expect_right.outer_addresses().take(LOOKED_AT).collect();
+        if outer.is_empty() {
+            outer.push(0);
+        }
+        let flows = (0..self.connections.min(LOOKED_AT as u64) as u32).map(|index| self.flow(index));
+        let with =
+            flows.flat_map(|flow| outer.iter().map(move |&outer| Values::of(flow).learned(outer, flow.inside_port)));
+        let ends = with.map(|values| {
+            let [sent, [from, to]] = [&self.left, &self.right].map(|side| side.pseudo_ends(&values));
+            [sent, [to, from]]
+        });
+        ends.filter(|[sent, received]| sent != received).collect()
+    }
+
+    /// The flow of a connection.
+    pub fn flow(&self, index: u32) -> Flow {
+        let mut number = [0];
+        self.order.fill(&[index], &mut number);
+        self.flows.flow(number[0])
     }
 
     /// Octets by which the DUT lengthens the frames that Left sends (`left`) or that Right sends; 0 if it shortens them.

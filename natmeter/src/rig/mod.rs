@@ -293,6 +293,19 @@ impl Drop for Rig {
     }
 }
 
+impl Rig {
+    /// Returns the doubt about a device that this point's test frames cannot find to copy checksums.
+    pub fn doubt_of_addresses(&self) -> Option<String> {
+        let Bed::Engine(engine) = &self.bed else { return None };
+        let hides = engine.view().hides_copied_checksums();
+        hides.then(|| {
+            "A device that copies the UDP checksum unchanged is not found: the addresses of test frames have the same checksum on both \
+             sides of it; change `inside` of [traffic], or the pool."
+                .to_owned()
+        })
+    }
+}
+
 impl Trials for Rig {
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let result = self.bed.run(spec);

@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
     /// Records facts and doubts of the rig.
     fn note_rig(&mut self, point: &Point, rig: &Rig) -> Result<(), RunError> {
         self.facts.duts.entry(point.dut_name.clone()).or_default().extend(rig.facts.clone());
-        for doubt in &rig.doubts {
+        for doubt in rig.doubts.iter().chain(&rig.doubt_of_addresses()) {
             if !self.facts.doubts.contains(doubt) {
                 self.facts.doubts.push(doubt.clone());
                 self.tell(&Event::Doubt { text: doubt.clone() })?;

@@ -104,7 +104,7 @@ fn a_box_translates_beside_native_ipv6() {
     let plan =
         bed.natmeter(&[&["plan", scenario.to_str().unwrap(), "--bed", "bed.toml", "--steps"], &more[..]].concat());
     let plan = String::from_utf8(plan.stdout).unwrap();
-    for route in ["198.18.0.2 through 198.18.0.2", "2001:2:0:8000::/64 through 2001:2:0:8000::2"] {
+    for route in ["198.18.0.3 through 198.18.0.2", "2001:2:0:8000::/64 through 2001:2:0:8000::2"] {
         assert!(plan.contains(route), "{route}: {plan}");
     }
     let report = bed.run(&scenario, &more);

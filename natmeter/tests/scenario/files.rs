@@ -301,8 +301,9 @@ fn shares_of_recorded_scenarios_need_no_unit() {
     let text = "name = \"x\"\n[dut.embedded]\n[link.impair]\nloss = 0.1\ncorrupt = \"5 %\"\n[sweep]\nconnections = \"1M\"\n\
                 [measure]\nacceptance = 1\n[full]\nacceptance = \"0.9\"\n";
     let options = |full| Options { full, set: vec!["error=0.02".to_owned()], ..Options::default() };
-    let ranges = scenario::DefaultRanges::Fixed;
-    let recorded = |full| scenario::parse_recorded(ranges, "x.toml", text, &options(full), tech::ALL).unwrap().scenario;
+    let defaults = scenario::RecordedDefaults { ranges: scenario::DefaultRanges::Fixed, inside_is_port: true };
+    let recorded =
+        |full| scenario::parse_recorded(defaults, "x.toml", text, &options(full), tech::ALL).unwrap().scenario;
     let impair = recorded(false).impair.unwrap();
     assert_eq!((impair.loss_ppm, impair.corrupt_ppm), (100_000, 50_000));
     assert_eq!(
@@ -310,6 +311,11 @@ fn shares_of_recorded_scenarios_need_no_unit() {
         (SearchError::Share(20_000), 1_000_000)
     );
     assert_eq!(recorded(true).measure.acceptance_ppm, 900_000);
+    assert_eq!(
+        recorded(false).traffic.flows.inside.first,
+        std::net::Ipv4Addr::new(198, 18, 0, 2),
+        "before version 5 of the rules"
+    );
     assert!(parse("x.toml", text, &options(false), tech::ALL).is_err());
 }
 

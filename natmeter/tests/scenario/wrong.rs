@@ -275,7 +275,7 @@ refused! {
     nat66_pool_runs_out: instead(&with_ranges(include_str!("../../../scenarios/nat66.toml"), "1024-1063", "1-100"), &[("mapping = \"address-and-port-dependent\"\n", ""), ("200::/124", "200::/127"), ("\"1k\"", "\"100k\"")]);
     technology_pool_runs_out_at_one_worker:
         instead(&with_ranges_apart(include_str!("../../../scenarios/ds-lite.toml"), "1024-11023", "1-100"), &[("1024-11023", "1024-51023"), ("mapping = \"address-and-port-dependent\"\n", ""), ("[sweep]", "[sweep]\ncores = [1, 2]")]);
-    map_prefix_meets_inside: instead(&MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 19")]);
+    map_prefix_meets_inside: instead(&MAP_E, &[("203.0.113.0", "198.18.0.0"), ("ce = 3", "ce = 27")]);
     map_prefix_public: instead(&MAP_E, &[("203.0.113.0", "9.9.9.0")]);
     port_set_too_small: instead(MAP_E_FILE, &[("frame-size = 64", "inside = \"198.18.0.2 - 198.18.39.17\""), ("mapping = \"address-and-port-dependent\"\n", "")]);
     port_set_too_small_for_written_ports: instead(&MAP_E, &[("\"1024-5023\"", "\"1024-10023\"")]);

@@ -1,8 +1,9 @@
 //! Version 1 of the run folder did not record `--set`, only the resulting values. This module derives the options: each
 //! recorded value that differs from the text becomes an override.
 
+use crate::folder::{RECORD_WITHOUT_VERSION, recorded_defaults};
 use crate::store::StoreError;
-use scenario::{DefaultRanges, Options, Scenario, Technologies, book, parse_recorded};
+use scenario::{Options, Scenario, Technologies, book, parse_recorded};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +21,10 @@ pub(super) fn scenario(
     let full = recorded["full"] == true;
     let read = |set: Vec<String>| {
         let options = Options { full, set, ..Options::default() };
-        let scenario = parse_recorded(DefaultRanges::Fixed, name, text, &options, technologies).ok()?.scenario;
+        let scenario =
+            parse_recorded(recorded_defaults(RECORD_WITHOUT_VERSION, None), name, text, &options, technologies)
+                .ok()?
+                .scenario;
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.

@@ -2,7 +2,7 @@
 
 use plane::nat44::Nat44;
 use plane::{Boxed, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
-use scenario::{Options, parse};
+use scenario::{Options, Scenario, parse};
 use std::io::{self, BufRead, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
@@ -13,11 +13,11 @@ use testbed::packets::{icmp, ip, ping, raw, udp_with};
 use wire::checksum::Sum;
 use wire::{Mac, PortSet};
 
-fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
 }
 
-fn build(technology: &dyn Technology, plays: Plays, workers: usize) -> Result<Vec<Boxed<Frame>>, String> {
+pub(crate) fn build(technology: &dyn Technology, plays: Plays, workers: usize) -> Result<Vec<Boxed<Frame>>, String> {
     let job = Job { plays, links: links(), workers, seed: 7, open: &open, live: None };
     technology.build(&job).map(|built| built.functions.boxed())
 }
@@ -26,15 +26,22 @@ fn steering(technology: &dyn Technology, plays: Plays, workers: usize) -> [Steer
     technology.steering(plays, workers, &open)
 }
 
-const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
+pub(crate) const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
 fn technology(plays: &str, table: &str) -> (Box<dyn Technology>, Plays) {
-    let with_state = if plays == "pe" {
-        ["[technology.nat6", "[technology.464xlat", "[technology.ds-lite"].as_slice()
-    } else {
-        &["[technology.map-", "[technology.lw4o6"]
+    let (plays, technology) =
+        scenario(plays, table, "").duts[0].technology().map(|(plays, t)| (plays, t.boxed())).unwrap();
+    (technology, plays)
+}
+
+/// A scenario with a part of this technology, and these keys of `[traffic]`.
+pub(crate) fn scenario(plays: &str, table: &str, traffic: &str) -> Scenario {
+    let with_state: &[&str] = match plays {
+        "ce" => &["map-", "lw4o6"],
+        "pe" => &["nat", "464xlat", "ds-lite"],
+        _ => &["nat", "464xlat", "ds-lite", "map-", "lw4o6"],
     };
-    let measure = if with_state.iter().any(|name| table.contains(name)) {
+    let measure = if with_state.iter().any(|name| table.contains(&format!("[technology.{name}"))) {
         // With state at the edge there is nothing to measure without connections.
         "metrics = [\"max_conn_est_rate\"]\n[sweep]\nconnections = [\"60k\"]"
     } else {
@@ -42,12 +49,10 @@ fn technology(plays: &str, table: &str) -> (Box<dyn Technology>, Plays) {
     };
     let text = format!(
         "name = \"t\"\n[dut.embedded]\nplays = \"{plays}\"\n{table}\n[traffic]\nframe-size = 128\nsource-ports = \"1024-2023\"\n\
-         destination-ports = \"1-100\"\n[measure]\n{measure}\n"
+         destination-ports = \"1-100\"\n{traffic}\n[measure]\n{measure}\n"
     );
-    let loaded =
-        parse("t.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|c| panic!("{}", c.render(false)));
-    let (plays, technology) = loaded.scenario.duts[0].technology().unwrap();
-    (technology.boxed(), plays)
+    let loaded = parse("t.toml", &text, &Options::default(), tech::ALL);
+    loaded.unwrap_or_else(|c| panic!("{}", c.render(false))).scenario
 }
 
 fn links() -> Links {
@@ -138,7 +143,8 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
 type Play<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Side, &[u8]) -> Vec<(Side, Vec<u8>)>);
 
 /// What a gateway makes of its own.
-struct Made(Vec<(Side, Vec<u8>)>);
+#[derive(Default)]
+pub(crate) struct Made(Vec<(Side, Vec<u8>)>);
 
 impl Spare<Frame> for Made {
     fn fresh(&mut self, len: usize) -> Option<Frame> {
