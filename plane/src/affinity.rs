@@ -1,22 +1,19 @@
-//! Pins each IPv6 customer to one worker. The customer's address selects the worker; where all customers with a common
-//! prefix are counted together, the prefix selects it. A worker hands over the packets of customers that are pinned to
-//! other workers before it does anything else with them. Apart from the functions that need it (NAT64, AFTR),
-//! because it works around any function: no two workers have state of the same customer.
+//! Pins each IPv6 customer, or all customers of a prefix, to one worker, so that no two workers have state of the same
+//! customer.
 
 use crate::chain::{gather, scatter};
 use crate::function::{BATCH, Function, Packet, Side, Spare, Verdict};
 use crate::steer::{Steering, by_hash};
 use wire::header::{ICMPV6, TYPE_IPV6, be16};
 
-/// How packets from the customers are to be spread over the workers: by all 16 octets of the IPv6 source. A /64 would do
-/// for most networks, but not for a test whose customers all lie in one.
+/// Spreads packets from the customers over the workers: by all octets of the IPv6 source, as test customers may share a
+/// /64.
 pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(22, 16)]);
 
-/// Default length of a subscriber's prefix where its addresses are counted together: the prefix of a single link (RFC
-/// 7421), of which a host may use any address (RFC 8981).
+/// Default length of a subscriber's prefix: that of a single link (RFC 7421), of which a host may use any address (RFC
+/// 8981).
 pub const SUBSCRIBER_PREFIX: u8 = 64;
 
-/// The source's first octets: none, one, and so on.
 static FIRST: [[(usize, usize); 1]; 17] = {
     let mut all = [[(22, 0)]; 17];
     let mut n = 0;
@@ -27,28 +24,25 @@ static FIRST: [[(usize, usize); 1]; 17] = {
     all
 };
 
-/// How many octets of an address select its worker, where one worker has all customers with a common prefix of this
-/// length: the octets that lie wholly in the prefix.
+/// Octets of an address that select its worker: those wholly in a prefix of this length.
 #[must_use]
 pub(crate) fn octets(prefix: u8) -> usize {
     usize::from(prefix / 8).min(16)
 }
 
-/// How packets from the customers are to be spread over the workers where one worker has all customers with a common
-/// prefix of this length, because they are counted together.
+/// As [`STEER_CUSTOMER`], where one worker has all customers with a common prefix of this length.
 #[must_use]
 pub fn steering(prefix: u8) -> Steering {
     Steering::Hash(&FIRST[octets(prefix)])
 }
 
-/// Where the destination stands in the packet that an ICMPv6 error quotes.
+/// The destination in the packet that an ICMPv6 error quotes.
 const QUOTED_DESTINATION: usize = 14 + 40 + 8 + 24;
 
 /// Pins the IPv6 customers of a function to workers.
 pub struct Affinity {
     worker: usize,
     workers: usize,
-    /// How many of an address's first octets select its worker.
     octets: usize,
     handed_over: u64,
 }
@@ -59,22 +53,21 @@ impl Affinity {
         Affinity { worker, workers, octets: 16, handed_over: 0 }
     }
 
-    /// The same where one worker has all customers with a common prefix of this length.
+    /// Where one worker has all customers with a common prefix of this length.
     #[must_use]
     pub fn together_by(self, prefix: u8) -> Affinity {
         Affinity { octets: octets(prefix), ..self }
     }
 
-    /// The worker that a frame from the customers' side belongs to, unless it is this one. An ICMPv6 error may come from any
-    /// router; it belongs to the customer that the quoted packet was sent to.
+    /// The worker that a frame from the customers belongs to, unless it is this one. An ICMPv6 error belongs to the
+    /// customer that the quoted packet was sent to.
     #[inline(always)]
     fn elsewhere(&self, b: &[u8]) -> Option<u16> {
         worker(b, self.workers, self.octets).filter(|w| usize::from(*w) != self.worker)
     }
 }
 
-/// The worker of `workers` that the first `octets` octets of the address select for a frame from the customers' side;
-/// `None` if it is no IPv6 packet.
+/// The worker that the first `octets` octets of the source select; `None` if it is no IPv6 packet.
 #[inline(always)]
 pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
     if b.len() < 54 || be16(b, 12) != TYPE_IPV6 {
@@ -86,7 +79,7 @@ pub(crate) fn worker(b: &[u8], workers: usize, octets: usize) -> Option<u16> {
 }
 
 impl Affinity {
-    /// Works on a batch as [`Function::process`] does. `function` processes the packets of this worker's customers.
+    /// As [`Function::process`]; `function` processes the packets of this worker's customers.
     #[inline]
     pub(crate) fn process<F: Function, P: Packet>(
         &mut self,
@@ -132,5 +125,5 @@ impl Affinity {
     }
 }
 
-/// Name of the counter of packets that arrived at another worker than their customer's.
+/// Counter of packets that arrived at another worker than their customer's.
 pub const NAME: &str = "customer-handed-over";

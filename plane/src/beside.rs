@@ -1,5 +1,4 @@
-//! A router for native IPv6 in parallel to another function (RFC 8219, section 5.3): it forwards packets between two
-//! IPv6 networks as they are, and the function processes all others.
+//! A router for native IPv6 in parallel to another function (RFC 8219, section 5.3).
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::ip6::be128;
@@ -16,7 +15,7 @@ pub struct Beside {
     networks: [Prefix6; 2],
 }
 
-/// Where the destination address begins.
+/// Offset of the destination address.
 const DST: usize = header::ETH + 24;
 
 impl Beside {
@@ -25,13 +24,12 @@ impl Beside {
         Beside { router, networks }
     }
 
-    /// Whether a packet from this side goes to the network on the other one.
     fn has(&self, from: Side, packet: &impl Packet) -> bool {
         let Some(h) = packet.bytes().first_chunk::<{ DST + 16 }>() else { return false };
         be16(h, 12) == TYPE_IPV6 && self.networks[usize::from(from == Side::Customer)].contains(be128(h, DST))
     }
 
-    /// Forwards the native packets at the beginning of a batch; returns how many there were, and how many others follow.
+    /// Forwards the leading native packets of a batch; returns how many there were, and how many others follow.
     fn forward_first<P: Packet>(
         &mut self,
         (now, from): (u64, Side),

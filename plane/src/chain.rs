@@ -1,15 +1,11 @@
-//! Two functions in a row as one: the customer's half and the Internet's half, joined by an inner link of plain
-//! Ethernet frames that never leave the machine. Here and not in a technology, because NAT64, AFTR and every stateful
-//! CE are such pairs. All pairs have the same difficulties: hairpinned packets, packets that either half makes, and
-//! packets that are handed over between the halves.
+//! Two functions in a row as one: the customer's half and the Internet's half, joined by an inner link of Ethernet
+//! frames that never leave the machine.
 //!
-//! **Other workers.** A packet that the first half hands over reaches the other worker as it came in. If a packet is
-//! handed over after it has crossed the inner link, the other worker must continue at the same half: the packet's
-//! Ethernet destination, which only the inner link uses, then holds a mark that names the half. The mark is derived
-//! from the seed, so that an outsider cannot forge it. The Ethernet source stays the half's own: NAT44 has marks there,
-//! for itself and for the half behind it (`original_id`). A half may be a pair itself: each outer pair then adds one
-//! step to the way in the mark, so that each pair at the other worker finds its own step and leaves the rest to its
-//! half. All nested pairs use the marks of the outermost one ([`Function::nest`]), whatever seed they were made with.
+//! **Other workers.** If a packet is handed over after it has crossed the inner link, the other worker must continue at
+//! the same half. So the packet's Ethernet destination holds a mark that names the half, derived from the seed so that
+//! an outsider cannot forge it. The Ethernet source stays the half's own, as NAT44 has marks there (`original_id`).
+//! Chains nest: each outer chain adds a step to the mark, and all use the marks of the outermost one
+//! ([`Function::nest`]).
 
 use crate::function::{BATCH, Drops, Entry, Function, Packet, Side, Spare, Verdict};
 pub use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF, Nested};
@@ -18,12 +14,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// How often a packet may cross the inner link: there, back (hairpins), and there again for an ICMP error about it. No
-/// packet needs more if both halves are correct. The limit is necessary because the inner link does not decrement the
-/// hop limit.
+/// How often a packet may cross the inner link: there, back (hairpins), and there again for an ICMP error. The limit is
+/// necessary because the inner link does not decrement the hop limit.
 const MOST_CROSSINGS: u32 = 4;
 
-/// What the pair itself counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     crossed: u64,
@@ -32,9 +26,8 @@ struct Count {
     loops: u64,
 }
 
-/// Names of what the pair itself counts: packets that crossed the inner link; packets handed over after they crossed
-/// it; drops of packets that a half wanted to leave to the machine after they crossed it; drops of packets that crossed
-/// it too often.
+/// Counters of the pair: packets that crossed the inner link; packets handed over after that; drops of packets that a
+/// half then wanted to leave to the machine; drops of packets that crossed too often.
 pub const NAMES: [&str; 4] = ["inner-link", "inner-handed-over", "inner-local", "inner-loop"];
 
 /// A pair of functions.
@@ -48,10 +41,10 @@ pub struct Chain<A, B> {
     count: Count,
 }
 
-/// Maximum depth of nested chains: the steps that a mark has room for.
+/// Maximum depth of nested chains: the steps that a mark holds.
 const MOST_NESTED: u32 = 7;
 
-/// The spare of one half: packets that it sends towards the other one wait until the batch is done.
+/// The spare of one half, which keeps packets for the other half until the batch is done.
 struct Inner<'a, P> {
     spare: &'a mut dyn Spare<P>,
     across: &'a mut Vec<P>,
@@ -84,8 +77,8 @@ impl<P: Packet> Spare<P> for Inner<'_, P> {
     }
 }
 
-/// Mark a packet that is handed over between the halves of this chain or of an inner one with the half that must
-/// process it next; true if it needed the mark.
+/// Marks a packet that is handed over between the halves with the half that must process it next; true if it needed
+/// that.
 fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
     let needed = marks.filter(|m| middle || m.way(b).is_some());
     if let Some(m) = needed {
@@ -94,15 +87,13 @@ fn mark(marks: Option<Marks>, half: Half, middle: bool, b: &mut [u8]) -> bool {
     needed.is_some()
 }
 
-/// What one call of [`Function::process`] works with.
 struct Run<'a, P> {
     now: u64,
     spare: &'a mut dyn Spare<P>,
-    /// Packets that wait to cross the inner link, by the half they go to. Nothing is allocated while nothing is emitted.
+    /// Packets that wait to cross the inner link, by the half they go to.
     to_customer: Vec<P>,
     to_internet: Vec<P>,
-    /// Packets that the halves emit about packets that have waited: they are sent after these, so that fragments keep
-    /// their order.
+    /// Packets to be sent after packets that have waited, so that fragments keep their order.
     behind: Option<Vec<(Side, P)>>,
 }
 
@@ -113,10 +104,10 @@ impl<P> Run<'_, P> {
 }
 
 impl<A: Function, B: Function> Chain<A, B> {
-    /// A pair, each half with the prefix of its counters' names. All workers of a gateway get the same seed.
+    /// A pair, each half with the prefix of its counters' names. All workers have the same seed.
     ///
     /// # Panics
-    /// When more than seven chains are nested; every technology needs far fewer.
+    /// When more than seven chains are nested.
     pub fn new(customer: (&'static str, A), internet: (&'static str, B), workers: usize, seed: u64) -> Chain<A, B> {
         let mut chain = Chain {
             prefixes: [customer.0, internet.0],
@@ -129,7 +120,6 @@ impl<A: Function, B: Function> Chain<A, B> {
         chain
     }
 
-    /// Let one half work on a batch that came in on `from`.
     #[inline(always)]
     fn half<P: Packet>(&mut self, run: &mut Run<P>, half: Half, from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
         let across = if half == Half::Customer { &mut run.to_internet } else { &mut run.to_customer };
@@ -142,8 +132,8 @@ impl<A: Function, B: Function> Chain<A, B> {
         self.count.handed_over += inner.handed_over;
     }
 
-    /// Take a batch through `half`, and through the other half if it is forwarded there. `crossings` says how often
-    /// these packets have crossed the inner link; none means that they came in on the half's own side.
+    /// Takes a batch through `half`, and the other half if it is forwarded there; `crossings` counts the crossings so
+    /// far.
     fn pass<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -177,8 +167,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         scatter(batch, verdicts, &order[..on]);
     }
 
-    /// Final verdicts of packets. A verdict on a packet that has crossed the inner link may need a mark, or may be
-    /// impossible and becomes a drop.
+    /// Final verdicts: after a crossing, a verdict may need a mark, or is impossible and becomes a drop.
     fn end<P: Packet>(&mut self, half: Half, crossings: u32, batch: &mut [P], verdicts: &mut [Verdict]) {
         for (p, v) in batch.iter_mut().zip(verdicts) {
             match *v {
@@ -194,7 +183,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Take packets that the halves made for each other through, until there are no more.
+    /// Takes packets that the halves made for each other through, until there are no more.
     fn cross<P: Packet>(&mut self, run: &mut Run<P>) {
         for round in 0..=MOST_CROSSINGS {
             for half in [Half::Internet, Half::Customer] {
@@ -211,8 +200,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         }
     }
 
-    /// Take the first packets of a queue through. They are not in the caller's batch, so those that are forwarded are
-    /// emitted.
+    /// Takes the first packets of a queue through; forwarded ones are emitted, as they are not in the caller's batch.
     fn some<P: Packet>(&mut self, run: &mut Run<P>, half: Half, queue: &mut Vec<P>) {
         let n = queue.len().min(BATCH);
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -228,7 +216,7 @@ impl<A: Function, B: Function> Chain<A, B> {
         run.behind.take().into_iter().flatten().for_each(|(to, p)| run.spare.emit(to, p));
     }
 
-    /// Take a batch through that may contain packets that another worker has handed over between its halves.
+    /// As `pass`, for a batch that may contain packets handed over between the halves.
     fn sort<P: Packet>(
         &mut self,
         run: &mut Run<P>,
@@ -333,8 +321,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
             return Err(format!("{} is no {}; restart the gateway", new.prefixes.join(", "), self.prefixes.join(", ")));
         }
         let of = |half: &str, said: Result<(), String>| said.map_err(|why| format!("{half}: {why}"));
-        // The Internet's half first: where outside addresses have numbers, its error names the key of the file that
-        // changes them; a NAT before it only finds that they change.
+        // The Internet's half first: its error names the key of the file.
         of(self.prefixes[1], self.internet.can_adopt(&new.internet))?;
         of(self.prefixes[0], self.customer.can_adopt(&new.customer))
     }
@@ -355,7 +342,7 @@ impl<A: Function, B: Function> Function for Chain<A, B> {
     }
 }
 
-/// Move the packets with this verdict to the front, in their order. Returns the old position of each.
+/// Moves the packets with this verdict to the front, in order. Returns the old position of each.
 pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdict) -> [u8; BATCH] {
     let (mut order, mut k) = ([0u8; BATCH], 0);
     for i in 0..batch.len().min(BATCH) {
@@ -369,7 +356,7 @@ pub(crate) fn gather<P>(batch: &mut [P], verdicts: &mut [Verdict], wanted: Verdi
     order
 }
 
-/// Move every packet back to the position that it had before [`gather`].
+/// Moves packets back to their positions before [`gather`].
 pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]) {
     for (k, &i) in order.iter().enumerate().rev() {
         batch.swap(k, i.into());
@@ -377,7 +364,7 @@ pub(crate) fn scatter<P>(batch: &mut [P], verdicts: &mut [Verdict], order: &[u8]
     }
 }
 
-/// `prefix.name`, made once for each pair of the two: counters' names are never freed, and there are few of them.
+/// `prefix.name`, made once for each pair: names of counters are never freed.
 pub(crate) fn prefixed(prefix: &str, name: &str) -> &'static str {
     static MADE: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let name = format!("{prefix}.{name}");

@@ -1,10 +1,9 @@
-//! Counters with names: each technology lists what may happen to a packet, above all the drop reasons; a macro makes
-//! the enumeration, the names and the counters from that list. Here, because every technology needs it.
+//! Named counters and drop reasons of a technology, by a macro.
 
-/// From a list of documented names: the enumeration `Event`, its `NAMES`, and `Counters` of them.
+/// From documented names: the enumeration `Event`, its `NAMES`, and `Counters`.
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// Something that is counted; drop reasons are the larger part.
+        /// Something that is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Event { $($(#[$doc])* $name,)* }
 

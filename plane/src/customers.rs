@@ -1,14 +1,11 @@
 //! The dictionary of customers: an IPv6 address, or a softwire and the IPv4 address inside, ↔ a number that plays the
-//! customer's IPv4 address in a NAT44. With it NAT64 is translation and NAT44 in a row, and AFTR tunnel and NAT44. The
-//! numbers never leave the machine: each is written into a packet by one half and taken out again by the other.
+//! customer's IPv4 address in a NAT44 (NAT64, AFTR). Numbers never leave the machine.
 //!
-//! Numbers lie in a prefix that is free of the gateway's own and its outside addresses ([`numbers`]). A host on the
-//! Internet may have such an address. It is a remote end point then; NAT44 never takes it for an inside one, because
-//! the side on which a packet arrives tells the two apart.
+//! Numbers lie in a prefix free of the gateway's own and outside addresses ([`numbers`]). A remote host may have such
+//! an address: the side on which a packet arrives tells them apart.
 //!
-//! The dictionary is bounded: when it is full it refuses new customers and removes no customer with state. It frees a
-//! number when its customer has no session left and has sent nothing for two epochs of the NAT's census
-//! ([`crate::nat44::Nat44::epochs_without_session`]).
+//! A full dictionary refuses new customers and removes none with state. It frees a number when its customer has had no
+//! session and sent nothing for two epochs ([`crate::nat44::Nat44::epochs_without_session`]).
 
 use crate::hash::Hasher;
 use crate::table::{Guess, Index, NONE, Slab};
@@ -34,7 +31,7 @@ impl Key for u128 {
     }
 }
 
-/// The far end of a softwire and an IPv4 address inside (RFC 6333, section 6.6). Twenty octets without padding.
+/// The far end of a softwire and an IPv4 address inside (RFC 6333, section 6.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftwireHost {
     end: [u8; 16],
@@ -64,28 +61,26 @@ impl Key for SoftwireHost {
     #[inline(always)]
     fn hash(&self, hasher: &Hasher) -> u64 {
         let end = self.end();
-        // Spread over the upper bits, which addresses of neighbours share.
+        // Neighbours share the upper bits.
         hasher.pair((end >> 64) as u64 ^ (self.inner as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15), end as u64)
     }
 }
 
 /// Maximum number of customers known at once: the largest prefix of numbers is a /4.
 pub const MOST: u64 = (1 << 28) - 1;
-/// How many packets after the prefetch of its bucket an entry is prefetched.
+/// Packets between the prefetch of a bucket and that of its entry.
 const BEHIND: u32 = 8;
-/// Prefetched keys that are kept until they are looked up: a batch of them.
+/// Prefetched keys that are kept: a batch.
 const KEPT: usize = 32;
 
-/// A key that was prefetched.
 #[derive(Clone, Copy)]
 struct Asked<K> {
     key: K,
     hash: u64,
-    /// The entry that probably is it.
     entry: u32,
 }
 
-/// Entries that one step checks for being unused: with each batch, and when idle.
+/// Entries that one step checks for being unused.
 const STEP: u32 = 32;
 const STEP_IDLE: u32 = 512;
 
@@ -94,36 +89,35 @@ pub struct Customers<K: Key> {
     slab: Slab<K>,
     index: Index,
     hasher: Hasher,
-    /// Epoch in which each was last used for a packet.
+    /// Epoch of each entry's last use.
     used: Array<u8>,
     epoch: u8,
-    /// Next entry to check for being unused; past the last one until the next epoch begins.
+    /// Next entry to check; past the last one until the next epoch begins.
     sweep: u32,
     base: u32,
-    /// Permanent customers: they have the first entries.
+    /// Permanent customers, which have the first entries.
     permanent: Vec<K>,
     /// Prefetched keys, as a ring.
     recent: [Cell<Asked<K>>; KEPT],
-    /// How many were ever put there, had their entry prefetched, and were taken out.
+    /// How many were put there, had their entry prefetched, and were taken out.
     put: Cell<u32>,
     near: Cell<u32>,
     taken: Cell<u32>,
 }
 
 impl<K: Key> Customers<K> {
-    /// Room for `capacity` customers whose numbers lie in `numbers`; the first number of the prefix is never given out.
+    /// Room for `capacity` customers with numbers in `numbers`, of which the first is never given out.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Customers<K>, ArenaError> {
         Customers::with_permanent(capacity, numbers, seed, Vec::new())
     }
 
-    /// The same with permanent customers, for which `capacity` has room: they have the first numbers in
-    /// this order, and keep them when time passes and when the dictionary is cleared.
+    /// As [`Customers::new`], with permanent customers: they have the first numbers, in this order, and keep them.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn with_permanent(
         capacity: u64,
         numbers: Prefix4,
@@ -161,7 +155,7 @@ impl<K: Key> Customers<K> {
         (self.base..).zip(self.permanent.iter().copied())
     }
 
-    /// Bytes of memory for `capacity` customers: key, free list, index, epoch, and the NAT's census.
+    /// Bytes of memory for `capacity` customers, the NAT's census included.
     pub fn bytes_for(capacity: u64) -> u64 {
         capacity * (size_of::<K>() as u64 + 4 + 1 + 1) + Index::bytes_for(capacity)
     }
@@ -176,13 +170,13 @@ impl<K: Key> Customers<K> {
         self.slab.is_empty()
     }
 
-    /// The number of a customer; a new one if it was not known. `None` when the dictionary is full.
+    /// The number of a customer, new if it was not known; `None` when the dictionary is full.
     #[inline]
     pub fn number(&mut self, key: K) -> Option<u32> {
         self.number_if(key, || true)
     }
 
-    /// The same, but a new number only if `may` allows it.
+    /// As [`Customers::number`], but assigns a number only if `may` allows it.
     #[inline]
     pub fn number_if(&mut self, key: K, may: impl FnOnce() -> bool) -> Option<u32> {
         let asked = self.asked(key);
@@ -225,9 +219,8 @@ impl<K: Key> Customers<K> {
         (key != K::NONE).then_some(key)
     }
 
-    /// Prefetch what [`Self::number`] will read. Called for all packets of a batch before the first look-up: each call
-    /// prefetches the bucket of its key, and the entry of the key of some calls before, whose bucket should be in the
-    /// cache by now. The results are kept for the look-up.
+    /// Prefetches what [`Self::number`] will read. Called for all packets of a batch before the first look-up: each
+    /// call prefetches the bucket of its key, and the entry of an earlier key.
     #[inline(always)]
     pub fn prefetch_key(&self, key: K) {
         let hash = key.hash(&self.hasher);
@@ -259,7 +252,7 @@ impl<K: Key> Customers<K> {
         self.near.set(near.wrapping_add(1));
     }
 
-    /// What the prefetch of a key found; skips keys that were prefetched before it and never looked up.
+    /// What the prefetch of a key found; skips keys that were never looked up.
     #[inline(always)]
     fn asked(&self, key: K) -> Option<Asked<K>> {
         self.bring_entry();
@@ -275,8 +268,7 @@ impl<K: Key> Customers<K> {
         None
     }
 
-    /// The hash of a key, after a prefetch of its bucket: the first of three steps for all packets of a batch, before
-    /// [`Self::guess`] and [`Self::entry`].
+    /// Hashes a key and prefetches its bucket: the first of three steps, before [`Self::guess`] and [`Self::entry`].
     #[inline(always)]
     pub(crate) fn ask(&self, key: K) -> u64 {
         let hash = key.hash(&self.hasher);
@@ -284,7 +276,7 @@ impl<K: Key> Customers<K> {
         hash
     }
 
-    /// The entry that this hash probably leads to, after a prefetch of it; [`NONE`] without one.
+    /// The probable entry of this hash, prefetched; [`NONE`] without one.
     #[inline(always)]
     pub(crate) fn guess(&self, hash: u64) -> u32 {
         match self.index.guess(hash) {
@@ -310,7 +302,6 @@ impl<K: Key> Customers<K> {
         self.base + entry
     }
 
-    /// Note that an entry was used for a packet.
     #[inline(always)]
     pub(crate) fn touch(&mut self, entry: u32) {
         let used = &mut self.used[entry as usize];
@@ -328,14 +319,14 @@ impl<K: Key> Customers<K> {
         }
     }
 
-    /// Free the numbers of customers without state: a few entries a call, every entry once an epoch. `epoch` is the
-    /// NAT's, and `idle` tells for a number how many epochs it has had no session.
+    /// Frees numbers of customers without state: a few entries a call, each once an epoch. `idle` tells for how many
+    /// epochs a number has had no session.
     #[inline]
     pub fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8) {
         self.tidy_and_tell(epoch, when_idle, idle, |_| {});
     }
 
-    /// The same, with a call for each number that is freed.
+    /// As [`Customers::tidy`], with a call for each freed number.
     #[inline]
     pub fn tidy_and_tell(
         &mut self,
@@ -360,7 +351,7 @@ impl<K: Key> Customers<K> {
         self.sweep = self.sweep.max(end);
     }
 
-    /// Forget all but permanent customers, in constant time for the others.
+    /// Forgets all but permanent customers, in constant time.
     pub fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();
@@ -370,14 +361,13 @@ impl<K: Key> Customers<K> {
     }
 }
 
-/// A prefix for the numbers of `capacity` customers that holds none of these outside and own addresses: the smallest
-/// one that is large enough and ordinary (RFC 1122, section 3.2.1.3), 10.0.0.0/8 or in it if possible. `None` when no
-/// such prefix is free, or `capacity` is above [`MOST`].
+/// The smallest ordinary prefix (RFC 1122, section 3.2.1.3) for the numbers of `capacity` customers that holds none of
+/// these addresses, in 10.0.0.0/8 if possible. `None` when none is free, or `capacity` is above [`MOST`].
 pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Prefix4> {
     if capacity > MOST {
         return None;
     }
-    // One more, for the first number, which no customer gets.
+    // One more: the first number is never given out.
     let bits = (64 - capacity.leading_zeros()).max(8);
     let size = 1u64 << bits;
     let taken = |first: u64| {
@@ -395,7 +385,6 @@ pub fn numbers(capacity: u64, pool: &[AddrRange], own: &[Ipv4Addr]) -> Option<Pr
     Some(Prefix4 { addr: Ipv4Addr::from(first as u32), len: (32 - bits) as u8 })
 }
 
-/// One worker's share of a number of customers.
 pub(crate) fn share(customers: u64, workers: usize) -> u64 {
     match workers {
         0 | 1 => customers.max(1),

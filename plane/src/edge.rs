@@ -1,6 +1,5 @@
 //! A customer edge that keeps state: a NAT44 within the customer's address and ports, and behind it the tunnel (lw4o6,
-//! MAP-E) or the translator (MAP-T), as one router. Here once for every technology, so that tests and gateways run the
-//! same code.
+//! MAP-E) or the translator (MAP-T).
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::function::{Function, Side};
@@ -10,8 +9,7 @@ use crate::side::{Side4, Side6, inner_address};
 use crate::{translate, tunnel};
 use wire::{AddrRange, PortRange, PortSet, Prefix4};
 
-/// Octets by which an IPv6 header is longer than an IPv4 header: the IPv4 side of a customer edge has an MTU smaller by
-/// this.
+/// Octets by which an IPv6 header exceeds an IPv4 header, and the IPv6 MTU that of the customer's side.
 const GROWTH: u16 = 20;
 
 /// The links of an edge.
@@ -24,13 +22,12 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The NAT44 before a tunnel; the tunnel itself decides about packets that are too large for it. The outside
-    /// addresses and ports of the NAT44 are the customer's.
+    /// The NAT44 before a tunnel, which decides itself about packets that are too large.
     pub fn nat_before_tunnel(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, u16::MAX)
     }
 
-    /// The NAT44 before a translator, which it sends no larger packets than the IPv6 side takes.
+    /// The NAT44 before a translator, which gets no larger packets than the IPv6 side takes.
     pub fn nat_before_translator(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet) -> NatConfig {
         self.nat(inside, pool, ports, self.internet.mtu.saturating_sub(GROWTH))
     }
@@ -38,33 +35,34 @@ impl Edge {
     fn nat(&self, inside: Vec<Prefix4>, pool: AddrRange, ports: PortSet, mtu: u16) -> NatConfig {
         let internet = Side4 { mac: CUSTOMER_HALF, next_hop: INTERNET_HALF, address: pool.first, mtu };
         let mut c = NatConfig::new(self.customer, internet, inside, vec![pool]);
-        // A shared address has few ports, so the NAT uses all of its port set, those below 1024 included.
+        // A shared address has few ports, so the NAT uses those below 1024 too.
         c.ports = PortRange { first: if ports == PortSet::ALL { 1024 } else { 1 }, last: 65_535 };
         c.port_set = ports;
         c
     }
 
-    /// The tunnel behind the NAT44, which is the hop, with the defaults of the RFCs.
+    /// The tunnel behind the NAT44, with the defaults of the RFCs; the NAT44 is the hop.
     pub fn tunnel(&self) -> tunnel::Config {
         tunnel::Config { hop: false, ..tunnel::Config::new(Side::Internet, self.inner(), self.internet) }
     }
 
-    /// The translator behind the NAT44, which is the hop, with the defaults of the RFCs.
+    /// The translator behind the NAT44, with the defaults of the RFCs; the NAT44 is the hop.
     pub fn translator(&self) -> translate::Config {
         translate::Config { hop: false, ..translate::Config::new(Side::Internet, self.inner(), self.internet) }
     }
 
-    /// The inner link as the half behind the NAT44 sees it. It carries packets of any size.
+    /// The inner link as the half behind the NAT44 sees it.
     fn inner(&self) -> Side4 {
         let address = inner_address(self.customer.address);
         Side4 { mac: INTERNET_HALF, next_hop: CUSTOMER_HALF, address, mtu: u16::MAX }
     }
 }
 
-/// Worker number `worker` of `workers` of an edge: its NAT44, and behind it a function whose counters are called by a name.
+/// Worker number `worker` of `workers` of an edge: its NAT44, and behind it a function with this prefix of its
+/// counters.
 ///
 /// # Errors
-/// When the NAT44's configuration is invalid or there is not enough memory.
+/// An invalid configuration, or too little memory.
 pub fn behind_nat<F: Function>(
     nat: NatConfig,
     behind: (&'static str, F),

@@ -1,5 +1,4 @@
-//! What may happen to a packet in the functions that have an IPv6 side (translation, tunnels): one list, because they
-//! check the same headers and drop for the same reasons, and the pages of the technologies draw them in the same way.
+//! Counters and drop reasons of the functions with an IPv6 side (translation, tunnels).
 
 use crate::count::events;
 
@@ -8,21 +7,21 @@ events! {
     ToIpv6 = "ipv4-to-ipv6",
     /// Forwarded from IPv6 to IPv4.
     ToIpv4 = "ipv6-to-ipv4",
-    /// Hairpinned: it left on the side on which it came in.
+    /// Hairpinned.
     Hairpinned = "hairpinned",
     /// Left to the machine itself.
     Local = "local",
     /// Given to another worker.
     HandedOver = "handed-over",
-    /// ICMP errors that this gateway made.
+    /// ICMP errors sent.
     IcmpSent = "icmp-sent",
-    /// ICMP errors that it did not make: too many in this second, or switched off.
+    /// ICMP errors not sent: over the rate limit, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Packets that it fragmented.
+    /// Packets fragmented.
     Fragmented = "fragmented",
     /// Packets reassembled from fragments.
     Reassembled = "reassembled",
-    /// Fragments that wait for the rest of their packet; the packets themselves end.
+    /// Fragments that wait for the rest of their packet.
     FragmentHeld = "fragment-held",
     /// Drop: shorter than the headers it claims to have.
     Short = "short-frame",
@@ -38,7 +37,7 @@ events! {
     BadHeaderChecksum = "bad-header-checksum",
     /// Drop: IPv4 options that do not parse, or that route by the source.
     BadOption = "bad-ip-option",
-    /// Drop: IPv6 extension headers that do not parse, or too many of them.
+    /// Drop: unparsable or too many IPv6 extension headers.
     BadExtension = "bad-extension-header",
     /// Drop: an IPv6 routing header with segments left (RFC 7915, section 5.1).
     SourceRoute = "source-route",
@@ -58,13 +57,13 @@ events! {
     UdpChecksumZero = "udp-checksum-zero",
     /// Drop: the checksum of an ICMP message.
     IcmpChecksum = "icmp-checksum",
-    /// Drop: an ICMP message that has no counterpart in the other IP version.
+    /// Drop: an ICMP message without counterpart.
     IcmpUntranslatable = "icmp-untranslatable",
     /// Drop: a source address without counterpart.
     SourceUnmapped = "source-unmapped",
     /// Drop: a destination address without counterpart.
     DestinationUnmapped = "destination-unmapped",
-    /// Drop: a source address or port that does not belong to the subscriber it comes from.
+    /// Drop: the source does not belong to the subscriber.
     Spoofed = "spoofed-source",
     /// Drop: a port outside every port set.
     OutsidePortSet = "outside-port-set",
@@ -84,12 +83,12 @@ events! {
     FragmentLate = "fragment-late",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",
-    /// Drop: congestion was marked in the tunnel, and the packet inside is not ECN-capable (RFC 6040, section 4.2).
+    /// Drop: ECN marked congestion in the tunnel, but the inner packet is not ECN-capable (RFC 6040, section 4.2).
     EcnLost = "ecn-not-capable",
-    /// Drop: between two customers, and hairpinning is switched off.
+    /// Drop: between customers, with hairpinning off.
     HairpinOff = "hairpin-off",
     /// Drop: an ICMP message that the policy rejects (RFC 7596, section 8.1).
     IcmpFiltered = "icmp-filtered",
-    /// ICMPv6 errors about tunnel packets, relayed to the sender of the inner packet as ICMPv4 errors.
+    /// ICMPv6 errors about tunnel packets, relayed as ICMPv4 errors.
     Relayed = "icmp-relayed",
 }

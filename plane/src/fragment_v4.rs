@@ -1,46 +1,40 @@
-//! Fragmentation of an IPv4 packet (RFC 791, section 3.2). Apart from the functions, because a NAT fragments packets
-//! that it forwards, and a tunnel those that it encapsulates or has decapsulated; where the fragments are sent is their
-//! decision.
+//! Fragmentation of IPv4 packets (RFC 791, section 3.2).
 
 use std::ops::Range;
 use wire::checksum::Sum;
 use wire::header::{be16, put16};
 
-/// More fragments follow.
 const MORE: u16 = 0x2000;
 
-/// How a packet is fragmented.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     ihl: usize,
     payload: usize,
-    /// Octets of payload in every fragment but the last.
+    /// Octets of payload in all fragments but the last.
     piece: usize,
-    /// The packet's own fragment field: a fragment can be fragmented again.
+    /// The packet's own fragment field, as fragments may be fragmented again.
     fragment: u16,
 }
 
 impl Cut {
-    /// How to fragment the packet of more than `mtu` octets whose valid header begins at `b[0]` into fragments of at
-    /// most `mtu`; `None` where not even eight octets of payload fit a fragment. Whether it may be fragmented is not
-    /// checked.
+    /// How to fragment the packet at `b[0]` to `mtu` octets; `None` where not even eight octets of payload fit. Does
+    /// not check DF.
     pub(crate) fn of(b: &[u8], mtu: usize) -> Option<Cut> {
         let (total, ihl) = (usize::from(be16(b, 2)), usize::from(b[0] & 15) * 4);
         let piece = mtu.checked_sub(ihl)? & !7;
         (piece > 0).then_some(Cut { ihl, payload: total - ihl, piece, fragment: be16(b, 6) })
     }
 
-    /// The parts of the payload behind the first fragment, in order.
+    /// Ranges of the payload behind the first fragment.
     pub(crate) fn rest(self) -> impl Iterator<Item = Range<usize>> {
         (self.piece..self.payload).step_by(self.piece).map(move |at| at..self.payload.min(at + self.piece))
     }
 
-    /// Length of a fragment with this part of the payload.
     pub(crate) fn len(&self, part: &Range<usize>) -> usize {
         self.ihl + part.len()
     }
 
-    /// Write the fragment with this part of the packet at `b[0]` into `o`, which has at least its length.
+    /// Writes the fragment with this part of the packet at `b[0]` into `o`.
     pub(crate) fn write(&self, b: &[u8], part: &Range<usize>, o: &mut [u8]) {
         o[..self.ihl].copy_from_slice(&b[..self.ihl]);
         keep_copied_options(&mut o[20..self.ihl]);
@@ -49,14 +43,12 @@ impl Cut {
         self.finish(o, part.len(), ((self.fragment & 0x1fff) + (part.start / 8) as u16) | more);
     }
 
-    /// Make the packet itself the first fragment. Returns the fragment's length, to which the caller must shorten the
-    /// frame.
+    /// Makes the packet the first fragment. Returns the length to which the caller must shorten the frame.
     pub(crate) fn first(&self, b: &mut [u8]) -> usize {
         self.finish(b, self.piece, (self.fragment & 0x1fff) | MORE);
         self.ihl + self.piece
     }
 
-    /// Length, fragment field and header checksum.
     fn finish(&self, b: &mut [u8], payload: usize, fragment: u16) {
         put16(b, 2, (self.ihl + payload) as u16);
         put16(b, 6, fragment);
@@ -66,7 +58,7 @@ impl Cut {
     }
 }
 
-/// Turn options without the "copied" bit into no-operations: only the first fragment has them (RFC 791, section 3.1).
+/// Only the first fragment has options without the "copied" bit (RFC 791, section 3.1).
 fn keep_copied_options(o: &mut [u8]) {
     let mut at = 0;
     while at < o.len() {

@@ -1,5 +1,4 @@
-//! The interface of every plane function: a batch of packets in, a verdict for each out. Written once
-//! here so that gateway, file mode and fuzz targets run any technology the same way.
+//! The interface of plane functions: a batch of packets in, a verdict for each out.
 
 use crate::inner_link::Nested;
 pub use crate::side::Side;
@@ -10,35 +9,33 @@ use std::time::Duration;
 /// Maximum number of packets of one batch.
 pub use wire::BATCH;
 
-/// What is to become of a packet.
+/// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send it out on this side.
     Forward(Side),
     /// Drop it; the function has counted the reason.
     Drop,
-    /// This worker cannot decide: put it into that worker's inbox, with the side that it came in on. The function may
-    /// have written into it, so the other worker must get the same bytes.
+    /// Put it into that worker's inbox, with its side. The function may have written into it, so the other worker must
+    /// get the same bytes.
     HandOver(u16),
-    /// It is for the machine itself (ARP, ND, management): the caller keeps it, the function nothing of it.
+    /// For the machine itself (ARP, ND, management): the caller keeps it.
     Local,
-    /// It is a fragment, and not dropped: the function keeps a copy until its datagram is known or complete, or has sent the
-    /// datagram that it completes. The caller frees the packet.
+    /// A fragment of which the function keeps a copy, or whose datagram it has sent. The caller frees the packet.
     Held,
 }
 
-/// Where a function gets and leaves packets that are not in the batch: fragments, ICMP errors.
+/// Where a function gets and leaves packets outside the batch: fragments, ICMP errors.
 pub trait Spare<P> {
-    /// A fresh packet of `len` bytes, contents undefined; `None` when there is no memory left.
+    /// A packet of `len` bytes, contents undefined; `None` without memory.
     fn fresh(&mut self, len: usize) -> Option<P>;
     /// Send a packet out on a side, after the packets of the batch.
     fn emit(&mut self, to: Side, packet: P);
-    /// Put a packet into another worker's inbox as if it had come in on `from`: fragments that had to wait until their
-    /// worker was known. Never called with one worker.
+    /// Put a packet into another worker's inbox as if it had come in on `from`. Never called with one worker.
     fn hand_over(&mut self, to: u16, from: Side, packet: P);
 }
 
-/// Provides no packets and sends none: for callers that only read verdicts (benchmarks).
+/// Provides and sends no packets: for benchmarks.
 pub struct NoSpare;
 
 impl<P> Spare<P> for NoSpare {
@@ -52,7 +49,7 @@ impl<P> Spare<P> for NoSpare {
 /// Shortest Ethernet frame without FCS.
 pub(crate) const LEAST_FRAME: usize = 60;
 
-/// A fresh packet for a frame of `len` octets: zeros, and at least as many as a frame must have.
+/// A zeroed packet for a frame of `len` octets, of at least the minimum length.
 pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P> {
     let want = len.max(LEAST_FRAME);
     let mut p = spare.fresh(want).filter(|p| p.bytes().len() == want)?;
@@ -60,8 +57,8 @@ pub(crate) fn fresh<P: Packet>(spare: &mut dyn Spare<P>, len: usize) -> Option<P
     Some(p)
 }
 
-/// Keeps what a function emits about a packet until the packet itself has been sent, so that fragments keep their order
-/// (RFC 7915, section 4). Not for frames of the batch: these are sent before all emitted packets anyway.
+/// Keeps what a function emits about a packet until the packet has been sent, so that fragments keep their order (RFC
+/// 7915, section 4). Not for frames of the batch, which precede emitted packets anyway.
 pub(crate) struct Behind<'a, P> {
     spare: &'a mut dyn Spare<P>,
     emitted: Vec<(Side, P)>,
@@ -72,7 +69,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         Behind { spare, emitted: Vec::new() }
     }
 
-    /// Executes the verdict on the packet, which came in on `from`, then sends the packets that were kept.
+    /// Executes the verdict on the packet, then sends the kept packets.
     pub(crate) fn send(self, verdict: Verdict, from: Side, packet: P) {
         match verdict {
             Verdict::Forward(to) => self.spare.emit(to, packet),
@@ -86,7 +83,7 @@ impl<'a, P: Packet> Behind<'a, P> {
         self.emitted.into_iter().for_each(|(to, p)| self.spare.emit(to, p));
     }
 
-    /// The same with a copy of the packet. False when there is no memory for it.
+    /// As [`Self::send`], with a copy; false without memory.
     #[must_use]
     fn send_copy(mut self, verdict: Verdict, from: Side, frame: &[u8]) -> bool {
         if matches!(verdict, Verdict::Drop | Verdict::Held | Verdict::Local) {
@@ -112,8 +109,7 @@ impl<P> Spare<P> for Behind<'_, P> {
     }
 }
 
-/// Decides about a packet from `from` that is not in a frame of the caller, and sends a copy of it, if its verdict says
-/// so. False when there is no memory for the copy.
+/// Decides about a packet outside the caller's frames, and sends a copy as its verdict says; false without memory.
 #[must_use]
 pub(crate) fn decide_copy<F: Packet, P: Packet>(
     from: Side,
@@ -126,15 +122,14 @@ pub(crate) fn decide_copy<F: Packet, P: Packet>(
     behind.send_copy(verdict, from, p.bytes())
 }
 
-/// Named drop reasons and other counters, in a fixed order: name and value.
+/// Named counters in a fixed order: name and value.
 pub type Drops = Vec<(&'static str, u64)>;
 
 /// A plane function: one worker's share of a technology.
 pub trait Function: Send {
-    /// Work on a batch of at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any monotonic
-    /// clock), and write a verdict for each: `verdicts[i]` belongs to `batch[i]`. An empty batch is allowed, and needed
-    /// from time to time when no packets arrive: packets that are due later (ICMP errors about held packets) are
-    /// emitted through `spare`, which [`Function::idle`] does not have.
+    /// Works on at most [`BATCH`] packets that came in on `from` at time `now` (nanoseconds of any monotonic clock);
+    /// `verdicts[i]` belongs to `batch[i]`. Without traffic, an empty batch is needed from time to time: packets due
+    /// later are emitted through `spare`.
     fn process<P: Packet>(
         &mut self,
         now: u64,
@@ -144,7 +139,7 @@ pub trait Function: Send {
         spare: &mut dyn Spare<P>,
     );
 
-    /// A little background work (timers) when there is nothing to do or every few batches.
+    /// A little background work (timers), when idle or every few batches.
     fn idle(&mut self, now: u64);
 
     /// Forget all state, in constant time.
@@ -156,13 +151,13 @@ pub trait Function: Send {
     /// Counters, drop reasons included.
     fn counters(&self) -> Drops;
 
-    /// How many places of the state table may hold an entry now: those that a complete listing must read.
+    /// Places of the state table that a complete listing must read.
     fn places(&self) -> u64 {
         0
     }
 
-    /// The entries in these of its [places](Function::places), in no order; stateless functions have none. A caller
-    /// that lists a large table reads a part of it at a time, so that packets do not wait.
+    /// The entries in these [places](Function::places), unordered. A caller lists a large table in parts, so that
+    /// packets do not wait.
     fn sessions(&self, _now: u64, _places: Range<u64>) -> Vec<Entry> {
         Vec::new()
     }
@@ -175,10 +170,11 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Take over the configuration of `new` without losing state, counters or packets that wait: this changes the
-    /// configuration of a running function. `new` may have been made with the smallest of tables and another seed.
-    /// Required: replacing the function would lose its counters. Afterwards `new` holds what is no longer needed, to be
-    /// dropped where that delays no packets: it may be gigabytes of rules.
+    /// Takes over the configuration of `new` without losing state, counters or waiting packets. `new` may have minimal
+    /// tables and another seed. Afterwards it holds what is no longer needed, to be dropped where that delays no
+    /// packets.
+    ///
+    /// Required: replacing the function would reset its counters.
     ///
     /// # Errors
     /// As [`Function::can_adopt`]; nothing is changed then.
@@ -186,18 +182,17 @@ pub trait Function: Send {
     where
         Self: Sized;
 
-    /// Become a part of a [`crate::Chain`]: the marks of all inner links in it follow from the outermost one's.
-    /// Functions that hold others pass it on; those without an inner link have nothing to do.
+    /// Becomes part of a [`crate::Chain`]: the marks of all inner links follow from the outermost one's. Functions that
+    /// hold others pass it on.
     fn nest(&mut self, nested: Nested);
 }
 
-/// An entry of a state table, for people and monitors.
+/// An entry of a state table, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which of several functions in a row keeps it, by the names of the halves; empty where there is only one
-    /// function.
+    /// The half that keeps it; empty for a single function.
     pub part: &'static str,
-    /// The far end of the customer's tunnel, where that is a part of the customer's identity.
+    /// The far end of the customer's tunnel, where it identifies the customer.
     pub softwire: Option<Ipv6Addr>,
     /// Protocol number.
     pub protocol: u8,
@@ -211,11 +206,11 @@ pub struct Entry {
     pub idle: Duration,
 }
 
-/// Returns an error for the first setting that differs; none of these can change while `runs`.
+/// Returns an error for the first setting that differs.
 pub(crate) fn unchanged(settings: &[(&str, bool)], runs: &str) -> Result<(), String> {
     let differs = settings.iter().find(|(_, differs)| *differs);
     differs.map_or(Ok(()), |(what, _)| Err(format!("{what}: cannot be changed while {runs}; restart the gateway")))
 }
 
-/// What a function with sessions cannot be given while it runs.
+/// Why settings of a function with sessions cannot change.
 pub(crate) const SESSIONS: &str = "there are sessions";

@@ -1,15 +1,14 @@
-//! The seeded hash of state-table keys. Apart from the table, because indexes, port choice and steering of
-//! hand-overs all need the same well-mixed 64 bits, and because its quality is tested on its own.
+//! The seeded hash of state-table keys.
 
-/// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic; an outsider that does
-/// not know the seed cannot aim at one bucket.
+/// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic, but without the seed
+/// nobody can aim at one bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     keys: [u64; 3],
 }
 
 impl Hasher {
-    /// The hash of one seed. Different seeds give unrelated hashes.
+    /// The hash of a seed.
     pub fn new(seed: u64) -> Hasher {
         let mut state = seed;
         Hasher { keys: std::array::from_fn(|_| splitmix(&mut state) | 1) }
@@ -29,14 +28,13 @@ impl Hasher {
     }
 }
 
-/// Both halves of the 128-bit product, folded.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let p = a as u128 * b as u128;
     (p as u64) ^ ((p >> 64) as u64)
 }
 
-/// The next number of the splitmix64 sequence: spreads a seed over several keys.
+/// The next number of the splitmix64 sequence.
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +42,7 @@ pub fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Map 32 uniform high bits of a hash onto [0, n) without division.
+/// Maps 32 uniform high bits of a hash onto [0, n) without division.
 #[inline(always)]
 pub fn range(hash: u64, n: u32) -> u32 {
     (((hash >> 32) * n as u64) >> 32) as u32

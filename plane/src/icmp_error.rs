@@ -1,22 +1,17 @@
-//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): their messages, how much they quote, and
-//! how many are allowed a second. One file for all functions, because they differ only in the recipient and the
-//! message.
+//! ICMP errors that a gateway makes itself (RFC 792; RFC 1812, 4.3; RFC 4443): messages, quotes and rate limits.
 
 use crate::ip6::put128;
 use wire::checksum::Sum;
 use wire::header::{ICMP, ICMPV6, IPV4, IPV6, put16, put32};
 
-/// Octets of the offending packet that are quoted, so that the error is 576 octets at most (RFC 1812, 4.3.2.3).
+/// Octets quoted of the offending packet: the error has 576 octets at most (RFC 1812, 4.3.2.3).
 pub(crate) const QUOTE4: usize = 576 - HEADERS4;
 /// The same for IPv6: 1280 octets at most (RFC 4443, section 2.4 c).
 pub(crate) const QUOTE6: usize = 1280 - HEADERS6;
-/// Octets in front of the quote.
 pub(crate) const HEADERS4: usize = IPV4 + ICMP_HEADER;
-/// The same for IPv6.
 pub(crate) const HEADERS6: usize = IPV6 + ICMP_HEADER;
 
 const ICMP_HEADER: usize = 8;
-/// Time to live of what a gateway sends itself.
 const TTL: u8 = 64;
 /// Precedence "internetwork control" for errors (RFC 1812, 4.3.2.5).
 const CONTROL: u8 = 0xc0;
@@ -26,11 +21,9 @@ const BURST: u64 = 32;
 /// Type, code and the four octets behind the checksum of an ICMP or ICMPv6 error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Error {
-    /// Type.
     pub kind: u8,
-    /// Code.
     pub code: u8,
-    /// MTU, pointer as it stands there, or zero.
+    /// MTU or pointer in its place, or zero.
     pub rest: u32,
 }
 
@@ -40,7 +33,6 @@ pub(crate) const TIME_EXCEEDED: Error = Error::new(11, 0);
 pub(crate) const HOST_UNREACHABLE: Error = Error::new(3, 1);
 
 impl Error {
-    /// One without anything behind the checksum.
     pub(crate) const fn new(kind: u8, code: u8) -> Error {
         Error { kind, code, rest: 0 }
     }
@@ -50,7 +42,7 @@ impl Error {
         Error { kind: 3, code: 4, rest: mtu }
     }
 
-    /// Write the IPv4 packet with this error; it fills `b`, which is all zeros.
+    /// Writes the IPv4 packet with this error into `b`, which is all zeros.
     pub(crate) fn write4(self, b: &mut [u8], src: u32, dst: u32, id: u16, quote: &[u8]) {
         (b[0], b[1]) = (0x45, CONTROL);
         put16(b, 2, b.len() as u16);
@@ -63,7 +55,7 @@ impl Error {
         self.message(&mut b[IPV4..], quote, Sum::default());
     }
 
-    /// Write the IPv6 packet with this error; it fills `b`, which is all zeros.
+    /// Writes the IPv6 packet with this error into `b`, which is all zeros.
     pub(crate) fn write6(self, b: &mut [u8], src: u128, dst: u128, quote: &[u8]) {
         let len = b.len() - IPV6;
         b[0] = 0x60;
@@ -75,7 +67,7 @@ impl Error {
         self.message(&mut b[IPV6..], quote, pseudo);
     }
 
-    /// Write the message with its quote; `pseudo` is the sum of the pseudo header, if there is one.
+    /// Writes the message with its quote; `pseudo` is the sum of the pseudo header, if any.
     fn message(self, b: &mut [u8], quote: &[u8], pseudo: Sum) {
         (b[0], b[1]) = (self.kind, self.code);
         put32(b, 4, self.rest);
@@ -88,12 +80,12 @@ impl Error {
 /// Limits the rate of errors (RFC 1812, 4.3.2.8; RFC 4443, section 2.4 f).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limiter {
-    /// When the next error would be due if errors were evenly spaced.
+    /// When the next error would be due at an even rate.
     due: u64,
 }
 
 impl Limiter {
-    /// Whether an error may be sent at `now` (nanoseconds) if `per_second` are allowed on average; none with 0.
+    /// Whether an error may be sent at `now` (nanoseconds) at this average rate.
     pub(crate) fn allow(&mut self, now: u64, per_second: u32) -> bool {
         let Some(apart) = 1_000_000_000u64.checked_div(per_second.into()) else { return false };
         if self.due > now + BURST * apart {

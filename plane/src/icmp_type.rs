@@ -1,6 +1,5 @@
 //! The types of ICMP (RFC 792) and ICMPv6 (RFC 4443) messages.
 
-/// ICMP types.
 pub(crate) mod v4 {
     pub(crate) const ECHO_REPLY: u8 = 0;
     pub(crate) const UNREACHABLE: u8 = 3;
@@ -9,7 +8,6 @@ pub(crate) mod v4 {
     pub(crate) const PARAMETER: u8 = 12;
 }
 
-/// ICMPv6 types.
 pub(crate) mod v6 {
     pub(crate) const UNREACHABLE: u8 = 1;
     pub(crate) const TOO_BIG: u8 = 2;
@@ -19,7 +17,6 @@ pub(crate) mod v6 {
     pub(crate) const ECHO_REPLY: u8 = 129;
 }
 
-/// Whether an ICMP type is an error message.
 pub(crate) fn is_error4(kind: u8) -> bool {
     matches!(kind, 3 | 4 | 5 | 11 | 12)
 }

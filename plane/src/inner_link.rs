@@ -1,16 +1,15 @@
-//! The inner link of a [`crate::Chain`]: the Ethernet addresses of its halves, and the marks of packets that are handed
-//! over between the halves. Apart from the chain, because every [`crate::Function`] may be nested in one.
+//! The inner link of a [`crate::Chain`]: Ethernet addresses of the halves, and marks of packets handed over between
+//! them.
 
 use crate::hash::Hasher;
 use crate::side::Side;
 use wire::Mac;
 
-/// Ethernet address of the customer's half on the inner link.
+/// Ethernet address of the customer's half.
 pub const CUSTOMER_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0a]);
-/// Ethernet address of the Internet's half on the inner link.
+/// Ethernet address of the Internet's half.
 pub const INTERNET_HALF: Mac = Mac([0x02, 0x6e, 0x6d, 0, 0, 0x0b]);
 
-/// One of the two functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Customer,
@@ -24,15 +23,12 @@ impl Half {
     pub(crate) fn other(self) -> Half {
         if self == Half::Customer { Half::Internet } else { Half::Customer }
     }
-    /// The side on which a packet leaves the pair from this half.
     pub(crate) fn outer(self) -> Side {
         if self == Half::Customer { Side::Customer } else { Side::Internet }
     }
-    /// The side where the other half is.
     pub(crate) fn inner(self) -> Side {
         self.outer().other()
     }
-    /// Its address on the inner link.
     pub(crate) fn mac(self) -> [u8; 6] {
         if self == Half::Customer { CUSTOMER_HALF.0 } else { INTERNET_HALF.0 }
     }
@@ -42,13 +38,12 @@ impl Half {
 #[derive(Clone, Copy, Debug)]
 pub struct Nested {
     pub(crate) marks: Option<Marks>,
-    /// Chains around it.
     pub(crate) depth: u32,
 }
 
-/// Ethernet destinations of packets that are handed over between the halves: a group address, which no link delivers as
-/// ours, four octets that cannot be guessed, and the way through nested chains. A step of the way is a bit, the
-/// outermost chain's the lowest; a one stands in front of the first step.
+/// Ethernet destinations of packets handed over between the halves: a group address, four octets that cannot be
+/// guessed, and the way through nested chains. A step of the way is a bit, the outermost chain's the lowest; a one
+/// precedes the first step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks([u8; 5]);
 
@@ -58,20 +53,20 @@ impl Marks {
         Marks([3, a, b, c, d])
     }
 
-    /// The rest of the way of a packet, if it carries a mark.
+    /// The rest of the way of a marked packet.
     #[inline(always)]
     pub(crate) fn way(self, b: &[u8]) -> Option<u8> {
         // Nearly always the first octet decides: unicast.
         if b.first() != Some(&3) || b.len() < 6 || b[..5] != self.0 { None } else { Some(b[5]) }
     }
 
-    /// The half that must process a packet next, if it carries a mark.
+    /// The half that must process a marked packet next.
     #[inline(always)]
     pub(crate) fn half(self, b: &[u8]) -> Option<Half> {
         self.way(b).map(|way| if way & 1 == 1 { Half::Internet } else { Half::Customer })
     }
 
-    /// Mark a packet for this half; the steps that an inner chain has marked remain.
+    /// Marks a packet for this half; steps that an inner chain has marked remain.
     pub(crate) fn put(self, half: Half, b: &mut [u8]) {
         let way = self.way(b).unwrap_or(1) << 1 | u8::from(half == Half::Internet);
         if let Some(d) = b.get_mut(..6) {
@@ -80,8 +75,7 @@ impl Marks {
         }
     }
 
-    /// Take the step to this half: the rest of the mark is for the half, or, if it is empty, the packet enters the half
-    /// without a mark.
+    /// Takes the step to this half, which gets the rest of the mark, if any.
     pub(crate) fn step(half: Half, b: &mut [u8]) {
         match b[5] >> 1 {
             0 | 1 => b[..6].copy_from_slice(&half.mac()),

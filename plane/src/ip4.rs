@@ -1,6 +1,4 @@
-//! Reading IPv4: the header with its options, checked completely (RFC 791). Apart from the functions, because NAT,
-//! tunnels and translation all read frames, packets inside tunnels and the quotes of ICMP errors in the same way; what
-//! only one of them needs from a packet is in that function, as methods of the same header.
+//! Reading IPv4: the header with its options, checked completely (RFC 791).
 
 use crate::event::Event;
 use crate::fragment::{Key, Piece};
@@ -34,12 +32,10 @@ impl From<Fault> for Event {
     }
 }
 
-/// What the options of a header say about the route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// Nothing.
     Free,
-    /// A source route that has been followed to its end: its pointer lies behind it.
+    /// A source route followed to its end.
     Followed,
     /// A source route with hops left.
     Fixed,
@@ -48,56 +44,38 @@ pub(crate) enum Route {
 /// An IPv4 header that was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head4 {
-    /// Source.
     pub src: u32,
-    /// Destination.
     pub dst: u32,
     /// Type of service, or DSCP and ECN.
     pub tos: u8,
-    /// Protocol.
     pub protocol: u8,
-    /// Time to live.
     pub ttl: u8,
-    /// Identification.
     pub id: u16,
-    /// Don't fragment.
     pub df: bool,
-    /// More fragments.
     pub more: bool,
     /// Offset of this fragment in octets.
     pub offset: usize,
-    /// Where the header begins.
     pub l3: usize,
-    /// Where the payload begins.
     pub l4: usize,
-    /// Where the packet ends; the frame may go on with padding.
+    /// Where the packet ends; padding may follow.
     pub end: usize,
 }
 
 impl Head4 {
-    /// Read and check the header of a packet at `l3` that must be complete in `b`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Reads and checks the header of a packet at `l3` that must be complete in `b`.
     pub(crate) fn whole(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::sealed(b, l3)?;
-        // A fragment behind the largest datagram (RFC 791, section 3.1) is an attack on the host that reassembles it.
+        // A fragment behind the largest datagram (RFC 791, section 3.1) attacks the host that reassembles it.
         if h.end > b.len() || h.offset + h.total() > usize::from(u16::MAX) { Err(Fault::Length) } else { Ok(h) }
     }
 
-    /// Read and check the header at `l3` of a packet that may be cut off behind it, as in a quote.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Reads and checks the header at `l3` of a packet that may be truncated behind it, as in a quote.
     pub(crate) fn sealed(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         let h = Head4::read(b, l3)?;
         if Sum::default().bytes(&b[h.l3..h.l4]).is_valid() { Ok(h) } else { Err(Fault::Checksum) }
     }
 
-    /// The same without the checksum: routers quote packets that they have already changed.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// As [`Self::sealed`] without the checksum: routers quote packets that they have already changed.
     pub(crate) fn read(b: &[u8], l3: usize) -> Result<Head4, Fault> {
         if b.len() < l3 + header::IPV4 {
             return Err(Fault::Short);
@@ -127,38 +105,29 @@ impl Head4 {
         })
     }
 
-    /// Octets of the whole packet.
     pub(crate) fn total(&self) -> usize {
         self.end - self.l3
     }
 
-    /// Whether it is a fragment.
     pub(crate) fn is_fragment(&self) -> bool {
         self.more || self.offset > 0
     }
 
-    /// The key that it has in common with the other fragments of its datagram from this tunnel or side.
+    /// The key of its datagram's fragments from this tunnel or side.
     pub(crate) fn key(&self, from: u128) -> Key {
         Key { from, addresses: (self.src, self.dst), id: self.id, protocol: self.protocol }
     }
 
-    /// Its place in its datagram.
     pub(crate) fn piece(&self) -> Piece {
         Piece { offset: self.offset, len: self.end - self.l4, more: self.more }
     }
 
-    /// Walk over the options, which must parse. Their other contents do not matter here.
-    ///
-    /// # Errors
-    /// [`Fault::Option`].
+    /// Walks over the options.
     pub(crate) fn route(&self, b: &[u8]) -> Result<Route, Fault> {
         route(&b[self.l3 + header::IPV4..self.l4])
     }
 
-    /// Refuse options that do not parse, and senders that choose the route, as a router does (RFC 7126, 4.3 and 4.4).
-    ///
-    /// # Errors
-    /// [`Fault::Option`].
+    /// Refuses unparsable options and source routes (RFC 7126, 4.3 and 4.4).
     pub(crate) fn without_route(&self, b: &[u8]) -> Result<(), Fault> {
         if self.route(b)? == Route::Free { Ok(()) } else { Err(Fault::Option) }
     }
@@ -195,11 +164,11 @@ fn route(mut o: &[u8]) -> Result<Route, Fault> {
     Ok(found)
 }
 
-/// Whether an address is an ordinary unicast one: neither "this network" nor loopback, nor multicast, reserved or
-/// broadcast (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), nor link-local, which no router forwards (RFC 3927, section 7).
+/// Whether an address is an ordinary unicast one (RFC 1122, 3.2.1.3; RFC 1812, 5.3.7), and not link-local (RFC 3927,
+/// section 7).
 #[inline(always)]
 pub(crate) fn is_ordinary(a: u32) -> bool {
-    /// Bits that 127 and 169 have in common: few other addresses need a second check.
+    /// Common bits of 127 and 169: few other addresses need a second check.
     const BOTH: u32 = 0x7f & 0xa9;
     let top = a >> 24;
     top.wrapping_sub(1) < 223 && (top & BOTH != BOTH || top != 127 && a >> 16 != 0xa9fe)

@@ -1,5 +1,4 @@
-//! Reading IPv6: pools, and the header with its extension headers, checked completely (RFC 8200). Apart from
-//! translation and tunnels, because both read the same headers, in packets and in the quotes of ICMPv6 errors.
+//! Reading IPv6: pools, and the header with its extension headers, checked completely (RFC 8200).
 
 use crate::event::Event;
 use std::net::Ipv6Addr;
@@ -22,10 +21,10 @@ pub mod next {
     pub const IPV4: u8 = 4;
 }
 
-/// Maximum number of extension headers; a packet with more is dropped.
+/// Maximum number of extension headers.
 const MOST_EXTENSIONS: usize = 8;
 
-/// Outside addresses of a NAT with an IPv6 Internet: those of a short prefix, each with its number.
+/// Outside addresses of a NAT with an IPv6 Internet: those of a short prefix, numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool6(Prefix6);
 
@@ -49,7 +48,6 @@ impl Pool6 {
         Ok(Pool6(prefix))
     }
 
-    /// Whether this address is none of them.
     pub(crate) fn not(&self, own: Ipv6Addr) -> Result<(), Pool6Error> {
         if self.number(own.to_bits()).is_none() {
             return Ok(());
@@ -94,19 +92,18 @@ pub fn put128(b: &mut [u8], at: usize, v: u128) {
     b[at..at + 16].copy_from_slice(&v.to_be_bytes());
 }
 
-/// Whether an address is link-local.
 pub(crate) fn is_link_local(a: u128) -> bool {
     a >> 118 == 0xfe80 >> 6
 }
 
-/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291), IPv4-mapped (RFC
-/// 6890, section 2.2.3).
+/// Whether no router may forward from or to this address: unspecified, loopback, link-local, multicast (RFC 4291),
+/// IPv4-mapped (RFC 6890, section 2.2.3).
 pub(crate) fn is_martian(a: u128) -> bool {
     a <= 1 || a >> 32 == 0xffff || is_link_local(a) || a >> 120 == 0xff
 }
 
-/// Whether an IPv6 address needs no further check: it lies neither in ::/64, which has the unspecified and the loopback
-/// address, nor in fe00::/7, which has all link-local and multicast addresses.
+/// Whether an IPv6 address needs no further check: it lies neither in ::/64 (unspecified, loopback) nor in fe00::/7
+/// (link-local, multicast).
 #[inline(always)]
 pub(crate) fn is_common(a: u128) -> bool {
     // One comparison for both.
@@ -118,7 +115,7 @@ pub(crate) fn is_extension(protocol: u8) -> bool {
     matches!(protocol, 0 | 43 | 44 | 51 | 60 | 135 | 139 | 140)
 }
 
-/// ICMPv6 types of neighbour discovery: the first, and the last.
+/// ICMPv6 types of neighbour discovery.
 const DISCOVERY: std::ops::RangeInclusive<u8> = 133..=137;
 
 /// A fragment header that was read.
@@ -146,15 +143,15 @@ impl Part {
     }
 }
 
-/// Whether a Hop-by-Hop Options header or a second Fragment Header may stand behind a Fragment Header, where no sender may
-/// put one (RFC 8200, section 4.1).
+/// Whether a Hop-by-Hop Options header or a second Fragment Header may follow a Fragment Header, against RFC 8200,
+/// section 4.1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BehindFragment {
     Refused,
     Read,
 }
 
-/// An IPv6 header that was read, extension headers included.
+/// An IPv6 header with its extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Head6 {
     /// Source.
@@ -179,7 +176,7 @@ pub struct Head6 {
     pub l3: usize,
     /// Where the payload behind all extension headers begins.
     pub l4: usize,
-    /// Where the packet ends; the frame may go on with padding.
+    /// Where the packet ends; padding may follow.
     pub end: usize,
 }
 
@@ -192,21 +189,17 @@ impl Head6 {
         Head6::read(b, header::ETH)?.not_cut(b)
     }
 
-    /// Reads the header of a frame whose Fragment Header may be followed by headers that have no place there: a translator
-    /// tells their sender of the drop (RFC 7915, sections 5.1.1 and 5.4).
-    ///
-    /// # Errors
-    /// The reason to drop it.
+    /// Reads the header of a frame whose Fragment Header may be followed by misplaced headers: a translator sends an
+    /// error about these (RFC 7915, sections 5.1.1 and 5.4).
     pub(crate) fn of_frame_in_any_order(b: &[u8]) -> Result<Head6, Event> {
         Head6::walked(b, header::ETH, BehindFragment::Read)?.not_cut(b)
     }
 
-    /// The header, if the frame has the whole packet.
     fn not_cut(self, b: &[u8]) -> Result<Head6, Event> {
         if self.end > b.len() { Err(Event::BadLength) } else { Ok(self) }
     }
 
-    /// Read the header at `l3` of a packet that may be cut off behind its headers, as in a quote.
+    /// Reads the header at `l3` of a packet that may be truncated behind its headers, as in a quote.
     ///
     /// # Errors
     /// The reason to drop it.
@@ -240,7 +233,6 @@ impl Head6 {
         Ok(h)
     }
 
-    /// Walk over the extension headers.
     fn walk(&mut self, b: &[u8], behind: BehindFragment) -> Result<(), Event> {
         let mut later = false;
         for _ in 0..MOST_EXTENSIONS {
@@ -284,11 +276,8 @@ impl Head6 {
         Err(Event::BadExtension)
     }
 
-    /// Check the options as the destination of the packet in `b` must (RFC 8200, section 4.2). In a fragment, check
-    /// only those in front of the fragment header, as those behind it belong to the whole datagram.
-    ///
-    /// # Errors
-    /// The first option to be refused.
+    /// Checks the options as the destination must (RFC 8200, section 4.2); in a fragment only those before the fragment
+    /// header, as others belong to the datagram.
     pub(crate) fn options(&self, b: &[u8]) -> Result<(), BadOption> {
         let (mut number, mut at) = (b[self.l3 + 6], self.l3 + header::IPV6);
         while at < self.l4 {
@@ -305,8 +294,6 @@ impl Head6 {
         Ok(())
     }
 
-    /// Whether the packet in `b` is neighbour discovery, which the machine itself answers (RFC 4861); it never has
-    /// extension headers.
     pub(crate) fn is_discovery(&self, b: &[u8]) -> bool {
         let icmp = self.protocol == header::ICMPV6 && self.part.is_none() && self.l4 < self.end;
         icmp && self.hop_limit == 255 && DISCOVERY.contains(&b[self.l4])
@@ -318,10 +305,8 @@ impl Head6 {
     }
 }
 
-/// An option that makes the destination drop the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadOption {
-    /// Longer than its header.
     Length,
     /// Unknown, and not to be skipped.
     Unknown,
@@ -329,9 +314,7 @@ pub(crate) enum BadOption {
     Told(usize),
 }
 
-/// Look at the options between two places.
 fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
-    /// The one that has no length: a single octet of padding.
     const PAD1: u8 = 0;
     while at < end {
         if b[at] == PAD1 {
@@ -342,7 +325,7 @@ fn options(b: &[u8], mut at: usize, end: usize) -> Result<(), BadOption> {
         if behind > end {
             return Err(BadOption::Length);
         }
-        // All options that are known here, or may matter to a tunnel, may be skipped by nodes that do not know them.
+        // Options known here may be skipped by nodes that do not know them.
         match b[at] >> 6 {
             0 => at = behind,
             1 => return Err(BadOption::Unknown),

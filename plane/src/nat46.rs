@@ -1,6 +1,5 @@
-//! Stateful NAT46: customers with IPv4, an Internet with IPv6, and a few IPv6 addresses that all customers share (RFC
-//! 9693 counts it among the stateful NATxy). It is a NAT44 in front of the translator, as in a MAP-T CE; only its
-//! addresses differ, and these are here.
+//! Stateful NAT46: IPv4 customers share a few IPv6 addresses of an IPv6 Internet (a stateful NATxy of RFC 9693). A
+//! NAT44 in front of the translator, as in a MAP-T CE.
 
 use crate::chain::{CUSTOMER_HALF, Chain, INTERNET_HALF};
 use crate::customers::numbers;
@@ -16,7 +15,7 @@ use crate::translate::{self, Eam, EamError, Pair, Pref64, Pref64Error, Siit, Tra
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// Octets by which an IPv6 header is longer than an IPv4 header.
+/// Octets by which an IPv6 header exceeds an IPv4 header.
 const GROWTH: u16 = 20;
 
 /// A NAT46.
@@ -26,16 +25,15 @@ pub struct Config {
     pub internet: Side6,
     /// Outside addresses.
     pub pool: Pool6,
-    /// Remote hosts to which customers send by IPv4 addresses: explicit maps (RFC 7757); `pref64` is for all others.
+    /// Remote hosts that customers reach by IPv4 addresses: explicit maps (RFC 7757); `pref64` is for all others.
     pub maps: Vec<Pair>,
-    /// The prefix that IPv4 addresses without a map are embedded in (RFC 6052).
+    /// The prefix for IPv4 addresses without a map (RFC 6052).
     pub pref64: Option<Prefix6>,
-    /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
+    /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,
     /// The size to which packets without DF are fragmented (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
-    /// The customers' side and prefixes, ports, behaviour, timeouts and limits. Its settings of the Internet's side and
-    /// of the pool are not used: these follow from the fields above.
+    /// The customers' side, ports, behaviour, timeouts and limits. Its Internet's side and pool are not used.
     pub nat: nat44::Config,
 }
 
@@ -51,12 +49,12 @@ pub enum Nat46Error {
     /// The maps of remote hosts.
     #[error("explicit maps of a NAT46: {0}")]
     Maps(#[from] EamError),
-    /// No host could be reached.
+    /// No remote host can be reached.
     #[error(
         "a NAT46 needs `eam`, `pref64` or both: which IPv6 address is meant by an IPv4 address that customers send to"
     )]
     NoRemotes,
-    /// No IPv4 addresses are left to represent the pool inside the gateway.
+    /// No IPv4 addresses are left to represent the pool.
     #[error("a NAT46 whose customers and maps have every IPv4 address: leave a /16 free, for its own use")]
     Full,
     /// The NAT44's part.
@@ -85,10 +83,10 @@ impl Config {
         }
     }
 
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid or there is not enough memory.
+    /// An invalid configuration, or too little memory.
     pub fn build(&self, worker: usize, workers: usize, seed: u64) -> Result<Nat46, Nat46Error> {
         let addressing = self.outside()?;
         let first = addressing.first;
@@ -97,7 +95,7 @@ impl Config {
         let mut t = translate::Config::new(Side::Internet, inner, self.internet);
         t.hop = false;
         t.lowest_ipv6_mtu = self.lowest_ipv6_mtu;
-        // Customers cannot reach each other: outside addresses have no IPv4 address.
+        // Outside addresses have no IPv4 address, so customers cannot reach each other.
         t.hairpinning = translate::Hairpinning::Off;
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;
         t.seed = seed;
@@ -106,12 +104,12 @@ impl Config {
         Ok(Chain::new(("nat44", nat), ("translate", translate), workers, seed))
     }
 
-    /// How packets from the customers are to be spread over the workers.
+    /// Spreads customers' packets over the workers.
     pub const STEER_CUSTOMER: Steering = Nat44::STEER_CUSTOMER;
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    /// Spreads packets from the Internet over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// The half with the state: its pool consists of the numbers of the outside addresses.
+    /// The NAT44, whose pool is the numbers of the outside addresses.
     fn nat_before(&self, first: Ipv4Addr) -> nat44::Config {
         let mtu = self.internet.mtu.saturating_sub(GROWTH);
         nat44::Config {
@@ -122,7 +120,6 @@ impl Config {
         }
     }
 
-    /// The address mapping of the translator.
     fn outside(&self) -> Result<Outside, Nat46Error> {
         self.pool.not(self.internet.address)?;
         if self.maps.is_empty() && self.pref64.is_none() {
@@ -146,12 +143,12 @@ fn range(p: Prefix4) -> AddrRange {
     AddrRange { first: first.into(), count: p.count().min(u32::MAX.into()) as u32 }
 }
 
-/// The addresses of a NAT46: a number for each outside address, and the rules of SIIT for all remote hosts.
+/// A number for each outside address, and the rules of SIIT for remote hosts.
 pub struct Outside {
     pool: Pool6,
-    /// The number of the first outside address.
+    /// Number of the first outside address.
     first: u32,
-    /// Addresses that these numbers must not overlap, in addition to the maps: the customers', and the gateway's own.
+    /// Further addresses that the numbers must not overlap: the customers' and the gateway's.
     inside: Vec<Prefix4>,
     address: Ipv4Addr,
     remotes: Siit,
@@ -164,7 +161,7 @@ impl Addressing for Outside {
             return self.pool.nth(point.addr.wrapping_sub(self.first)).ok_or(Event::SourceUnmapped);
         }
         let remote = self.remotes.to_ipv6(end, point)?;
-        // An outside address belongs to customers; it is no remote host.
+        // An outside address is no remote host.
         if self.pool.number(remote).is_some() { Err(Event::DestinationUnmapped) } else { Ok(remote) }
     }
 
@@ -190,7 +187,7 @@ impl Addressing for Outside {
         }
     }
 
-    /// Every session has one of the outside addresses, by its number.
+    /// Every session has an outside address, by its number.
     fn can_adopt(&self, new: &Outside) -> Result<(), String> {
         unchanged(&[("pool", self.pool != new.pool)], SESSIONS)?;
         if self.first == new.first {

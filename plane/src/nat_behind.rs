@@ -1,6 +1,4 @@
-//! A NAT44 behind a half that gives each customer a number: everything that a NAT64 (whose half translates) and an AFTR
-//! (whose half tunnels) have in common. The number takes the place of the customer's inside IPv4 address, so that there
-//! is one NAT with one set of rules. It is freed when neither half needs it any more.
+//! A NAT44 behind a half that gives each customer a number as inside IPv4 address: what NAT64 and AFTR have in common.
 
 use crate::affinity::{self, Affinity};
 use crate::chain::{self, Chain, Nested};
@@ -15,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 use wire::Prefix4;
 
-/// The customers' half: every packet that it sends to the NAT has a number of its dictionary as its source.
+/// The customers' half: packets that it sends to the NAT have a number of its dictionary as source.
 pub trait Numbering: Function {
     /// What distinguishes customers.
     type Key: Key;
@@ -25,7 +23,7 @@ pub trait Numbering: Function {
     fn dictionary(&self) -> &Customers<Self::Key>;
     /// See [`Customers::tidy`].
     fn tidy(&mut self, epoch: u8, when_idle: bool, idle: impl Fn(u32) -> u8);
-    /// A session of the NAT with the customer's own address in place of its number.
+    /// A session with the customer's address in place of the number.
     fn named(&self, session: Entry) -> Option<Entry>;
     /// The configuration of the NAT behind it.
     fn nat_behind(config: &Self::Config, numbers: Prefix4) -> nat44::Config;
@@ -34,7 +32,7 @@ pub trait Numbering: Function {
     /// # Errors
     /// What differs and cannot be changed while there is state.
     fn can_follow(&self, config: &Self::Config, numbers: Prefix4) -> Result<(), String>;
-    /// Take over a configuration, and from `new`, which was made with it, everything but state.
+    /// Takes over a configuration, and everything but state from `new`, made with it.
     fn follow(&mut self, config: &Self::Config, numbers: Prefix4, new: &mut Self);
 }
 
@@ -43,13 +41,12 @@ pub struct Numbered<H: Numbering> {
     affinity: Affinity,
     pair: Chain<H, Nat44>,
     config: H::Config,
-    /// The prefix of the customers' numbers.
     numbers: Prefix4,
 }
 
 impl<H: Numbering> Numbered<H> {
-    /// A half, whose counters have the prefix `name`, and the NAT behind it, both made from this configuration. All
-    /// workers of a gateway get the same configuration and seed.
+    /// A half, whose counters have the prefix `name`, and the NAT behind it. All workers have the same configuration
+    /// and seed.
     pub(crate) fn join(
         (name, half): (&'static str, H),
         nat: Nat44,
@@ -63,18 +60,18 @@ impl<H: Numbering> Numbered<H> {
         Numbered { affinity: Affinity::new(worker, workers), pair, config, numbers }
     }
 
-    /// The same where one worker has all customers with a common prefix of this length.
+    /// Where one worker has all customers of a prefix of this length.
     pub(crate) fn together_by(self, prefix: u8) -> Numbered<H> {
         Numbered { affinity: self.affinity.together_by(prefix), ..self }
     }
 
-    /// How packets from the customers are to be spread over the workers: by IPv6 source. Where a NAT64 counts subscribers
-    /// [`affinity::steering`] by their prefix spares handing over.
+    /// Spreads customers' packets over the workers by IPv6 source. For counted subscribers, [`affinity::steering`] by
+    /// their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    /// Spreads packets from the Internet over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_INTERNET;
 
-    /// Customers that the dictionary has at the moment.
+    /// Customers in the dictionary.
     pub fn customers(&self) -> u32 {
         self.half().dictionary().len()
     }
@@ -89,7 +86,6 @@ impl<H: Numbering> Numbered<H> {
         &self.pair.internet
     }
 
-    /// Frees numbers that are no longer needed.
     #[inline]
     fn tidy(&mut self, when_idle: bool) {
         let Chain { customer, internet: nat, .. } = &mut self.pair;
@@ -168,12 +164,12 @@ impl<H: Numbering> Function for Numbered<H> {
     }
 }
 
-/// Bytes of memory that all workers together take for their tables, each with `customers` in its dictionary.
+/// Bytes of memory of all workers' tables, each with `customers` in its dictionary.
 pub(crate) fn bytes_for<K: Key>(customers: u64, nat: &nat44::Config, workers: usize) -> u64 {
     Nat44::bytes_for(nat, workers) + Customers::<K>::bytes_for(customers) * workers as u64
 }
 
-/// The hosts of static mappings, each once and in order: the permanent customers, which have the first numbers.
+/// The hosts of static mappings, each once: the permanent customers, which have the first numbers.
 pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     let mut hosts: Vec<A> = statics.iter().map(|m| m.inside).collect();
     hosts.sort_unstable();
@@ -181,14 +177,14 @@ pub(crate) fn hosts<A: Inside>(statics: &[StaticMapping<A>]) -> Vec<A> {
     hosts
 }
 
-/// Static mappings as the NAT sees them: to the numbers of their hosts.
+/// Static mappings to the numbers of their hosts.
 pub(crate) fn by_number<A: Inside>(statics: &[StaticMapping<A>], numbers: Prefix4) -> Vec<StaticMapping> {
     let hosts = hosts(statics);
     let place = |host: A| hosts.partition_point(|h| *h < host);
     statics.iter().map(|m| m.with_inside(number_of_host(numbers, place(m.inside)))).collect()
 }
 
-/// Tell the NAT which worker of `workers` each host of static mappings is pinned to.
+/// Tells the NAT which worker each host of static mappings is pinned to.
 pub(crate) fn place_statics<A: Inside>(
     nat: &mut Nat44,
     statics: &[StaticMapping<A>],
@@ -200,24 +196,21 @@ pub(crate) fn place_statics<A: Inside>(
     nat.place_statics(|number| worker(hosts[(u32::from(number) - first) as usize]) as u16);
 }
 
-/// The number of the `place`-th host of static mappings.
 fn number_of_host(numbers: Prefix4, place: usize) -> Ipv4Addr {
     (u32::from(first(numbers)) + 1 + place as u32).into()
 }
 
-/// The first of these numbers, which no customer has: the source of packets that the customers' half itself sends to
-/// the Internet.
+/// The first number, which no customer has: the source of packets that the customers' half itself sends.
 pub(crate) fn first(numbers: Prefix4) -> Ipv4Addr {
     (u32::from(numbers.addr) & numbers.mask()).into()
 }
 
-/// The customers' half's end of the inner link.
 pub(crate) fn near(address: Ipv4Addr, mtu: u16) -> Side4 {
     Side4 { mac: chain::CUSTOMER_HALF, next_hop: chain::INTERNET_HALF, address, mtu }
 }
 
-/// The NAT's configuration at the other end; packets that it sends itself have the source `address`. The customers'
-/// half handles packet sizes on its side.
+/// The NAT's configuration; packets that it sends itself have the source `address`. The customers' half handles packet
+/// sizes on its side.
 pub(crate) fn far(nat: &nat44::Config, numbers: Prefix4, address: Ipv4Addr) -> nat44::Config {
     let mut nat = nat.clone();
     nat.customer = Side4 { mac: chain::INTERNET_HALF, next_hop: chain::CUSTOMER_HALF, address, mtu: u16::MAX };

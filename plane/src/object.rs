@@ -1,5 +1,4 @@
-//! Functions as trait objects. Workers, file mode and wrappers call a function through one, once a batch, and are
-//! therefore compiled only once, not once for each technology.
+//! Functions as trait objects, called once a batch, so that their callers are compiled only once.
 
 use crate::function::{Drops, Entry, Function, Packet, Side, Spare, Verdict};
 use std::any::Any;
@@ -19,7 +18,7 @@ pub trait DynFunction<P>: Any + Send {
     /// Checks whether [`DynFunction::adopt`] would succeed.
     ///
     /// # Errors
-    /// Those of [`Function::can_adopt`]; and `new` is a function of another type.
+    /// Those of [`Function::can_adopt`], or another type.
     fn can_adopt(&self, new: &dyn DynFunction<P>) -> Result<(), String>;
 
     /// Becomes what `new` is ([`Function::adopt`]).

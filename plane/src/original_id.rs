@@ -1,7 +1,6 @@
-//! The original identification of a packet, which a NAT44 passes to the half behind it if the NAT has drawn another
-//! one: an ICMP error of that half must quote the packet as it was sent (RFC 792). The Ethernet source holds it, which
-//! is not needed on the inner link of a [`crate::Chain`], so that it stays with the packet, also on the way to another
-//! worker.
+//! The original identification of a packet, which a NAT44 that draws another passes to the half behind it, as ICMP
+//! errors must quote the packet as it was sent (RFC 792). The Ethernet source holds it, unused on the inner link of a
+//! [`crate::Chain`].
 
 use crate::inner_link::{CUSTOMER_HALF, INTERNET_HALF};
 use crate::side::Side4;
@@ -9,22 +8,22 @@ use wire::Mac;
 use wire::checksum::update16;
 use wire::header::{ETH, IPV4, be16, put16};
 
-/// The octets before an identification in the Ethernet source. No half has such an address.
+/// The octets before the identification; no half has such an address.
 const KEPT: [u8; 4] = [2, 0x6e, 0x6d, 1];
 
-/// Whether a side of a NAT44 is the inner link to a half that sends ICMP errors of its own.
+/// Whether a side is the inner link to a half that sends ICMP errors.
 pub(crate) fn leads_inside(side: &Side4) -> bool {
     (side.mac, side.next_hop) == (CUSTOMER_HALF, INTERNET_HALF)
 }
 
-/// Store the original identification of a packet in its frame for the inner link.
+/// Stores the original identification for the inner link.
 #[inline(always)]
 pub(crate) fn keep(b: &mut [u8], identification: u16) {
     b[6..10].copy_from_slice(&KEPT);
     put16(b, 10, identification);
 }
 
-/// Change the identification of a frame's IPv4 packet, and its header checksum; returns the old one.
+/// Changes the identification of a frame, and its header checksum; returns the old one.
 #[inline]
 pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     let old = be16(b, ETH + 4);
@@ -34,8 +33,7 @@ pub(crate) fn identify(b: &mut [u8], new: u16) -> u16 {
     old
 }
 
-/// Restore the original identification of the packet in a frame to `own`, if a NAT44 has stored it there: for the
-/// function that quotes the packet.
+/// Restores a stored original identification, and the Ethernet source `own`, for a function that quotes the packet.
 pub(crate) fn restore(own: Mac, b: &mut [u8]) {
     if own == INTERNET_HALF && b.len() >= ETH + IPV4 && b[6..10] == KEPT {
         identify(b, be16(b, 10));

@@ -1,5 +1,4 @@
-//! A plain IPv4 router between two sides: the forwarding baseline, and the function that the known-truth
-//! device is built around. Stateless.
+//! A plain IPv4 router: the forwarding baseline, and the core of the known-truth device. Stateless.
 
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict};
 use crate::inner_link::Nested;

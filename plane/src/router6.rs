@@ -1,5 +1,4 @@
-//! A plain IPv6 router between two sides (RFC 8200): the forwarding baseline of all IPv6 functions (RFC 5180).
-//! Stateless; everything that comes in on one side leaves on the other.
+//! A plain IPv6 router (RFC 8200): the forwarding baseline of IPv6 functions (RFC 5180). Stateless.
 
 use crate::count::events;
 use crate::function::{Drops, Function, Packet, Side, Spare, Verdict, fresh};
@@ -16,9 +15,9 @@ events! {
     Forwarded = "forwarded",
     /// Left to the machine itself.
     Local = "local",
-    /// ICMPv6 errors that this router made.
+    /// ICMPv6 errors sent.
     IcmpSent = "icmp-sent",
-    /// ICMPv6 errors that it did not make: too many in this second, or switched off.
+    /// ICMPv6 errors not sent: over the rate limit, or switched off.
     IcmpSuppressed = "icmp-suppressed",
     /// Drop: shorter than its headers.
     Short = "short-frame",
@@ -44,10 +43,8 @@ events! {
 
 /// Hop limit ran out on the way (RFC 4443, section 3.3).
 const TIME_EXCEEDED: Error = Error::new(3, 0);
-/// Where the packet begins and its first header ends.
 const L3: usize = header::ETH;
 const L4: usize = L3 + header::IPV6;
-/// Fields of the frame.
 const HOP_LIMIT: usize = L3 + 7;
 const SRC: usize = L3 + 8;
 const DST: usize = L3 + 24;
@@ -70,7 +67,6 @@ impl Config {
     }
 }
 
-/// One side, precomputed.
 struct Link {
     side: Side6,
     own: OwnMac,
@@ -107,8 +103,7 @@ impl Router6 {
         }
     }
 
-    /// How packets are to be spread over the workers: by addresses and ports. Without state, any worker may process any
-    /// packet.
+    /// Spreads packets over the workers by addresses and ports; any worker may process any packet.
     pub const STEER: Steering = Steering::Hash(&[(SRC, L4 + 4 - SRC)]);
 
     /// How often something happened.
@@ -120,7 +115,7 @@ impl Router6 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Rewrites a packet that came in on a side, so that it can leave on the other one.
+    /// Rewrites a packet for the other side.
     #[inline]
     fn forward(&self, from: Side, b: &mut [u8]) -> Result<(), Event> {
         let Some(h) = b.first_chunk::<L4>() else {
@@ -158,7 +153,7 @@ impl Router6 {
     #[inline]
     fn route(&self, src: u128, dst: u128, is_group: bool, b: &[u8]) -> Result<(), Event> {
         let is_own = self.addresses.contains(&dst) || is_link_local(dst) || is_link_local(src);
-        // Valid neighbour discovery has not passed a router (RFC 4861, section 3.1).
+        // Valid neighbour discovery has passed no router (RFC 4861, section 3.1).
         let may_discover = b[HOP_LIMIT] == 255;
         if is_own || may_discover && Head6::of_frame(b).is_ok_and(|head| head.is_discovery(b)) {
             return Err(Event::Local);
@@ -172,8 +167,8 @@ impl Router6 {
         if is_martian(dst) { Err(Event::MartianDestination) } else { Ok(()) }
     }
 
-    /// Sends the ICMPv6 error that a drop owes to the sender, if it does. Nothing is sent about ICMPv6 errors and redirects,
-    /// nor about later fragments of ICMPv6, which could be one (RFC 4443, section 2.4 e).
+    /// Sends the ICMPv6 error that a drop owes, if any: none about ICMPv6 errors and redirects, or later fragments of
+    /// ICMPv6 (RFC 4443, section 2.4 e).
     fn refuse<P: Packet>(&mut self, from: Side, frame: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         let error = match why {
             Event::HopLimit => TIME_EXCEEDED,

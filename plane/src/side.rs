@@ -1,5 +1,4 @@
-//! One side of a gateway: its link, its neighbour, its own address. Here and not in a technology, because every
-//! function has two of them, and scenario tables and gateway files fill them.
+//! One side of a gateway: its link, its neighbour, its own address.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
@@ -29,9 +28,9 @@ impl Side {
 pub struct Side4 {
     /// Ethernet address of the gateway on this side.
     pub mac: Mac,
-    /// Ethernet address that everything leaving on this side is sent to.
+    /// Ethernet destination of everything that leaves on this side.
     pub next_hop: Mac,
-    /// IPv4 address of the gateway on this side: source of the ICMP errors that it sends there.
+    /// IPv4 address of the gateway on this side: source of its ICMP errors.
     pub address: Ipv4Addr,
     /// Largest IPv4 packet that leaves on this side.
     pub mtu: u16,
@@ -42,27 +41,26 @@ pub struct Side4 {
 pub struct Side6 {
     /// Ethernet address of the gateway on this side.
     pub mac: Mac,
-    /// Ethernet address that everything leaving on this side is sent to.
+    /// Ethernet destination of everything that leaves on this side.
     pub next_hop: Mac,
-    /// IPv6 address of the gateway on this side: source of the ICMPv6 errors that it sends there.
+    /// IPv6 address of the gateway on this side: source of its ICMPv6 errors.
     pub address: Ipv6Addr,
     /// Largest IPv6 packet that leaves on this side.
     pub mtu: u16,
 }
 
-/// The address that a gateway of two halves has on its IPv4 inner link: one that no host can have (RFC 7335), and
-/// different from that on the customers' side. It is the source of errors that the half behind a NAT44 sends to
-/// customers: from an address of the NAT44 itself they would have no session, and be dropped.
+/// The address of a gateway of two halves on its IPv4 inner link: one that no host has (RFC 7335), unlike that of the
+/// customers' side, from which errors of the half behind a NAT44 would have no session.
 pub fn inner_address(customer: Ipv4Addr) -> Ipv4Addr {
     const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 0, 2), Ipv4Addr::new(192, 0, 0, 3)];
     ADDRESSES[usize::from(customer == ADDRESSES[0])]
 }
 
-/// The gateway's Ethernet address on a side, as a word, so that one comparison tells whether a frame is for it.
+/// The gateway's Ethernet address on a side as a word, compared in one step.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnMac(u64);
 
-/// The first six of eight bytes, as they lie in memory.
+/// The first six of eight bytes in memory.
 const MAC_MASK: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
 impl OwnMac {
@@ -71,14 +69,14 @@ impl OwnMac {
         OwnMac(u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]))
     }
 
-    /// Whether a frame, which has eight octets or more, is for this address.
+    /// Whether a frame of eight octets or more is for this address.
     #[inline(always)]
     pub(crate) fn receives(self, frame: &[u8]) -> bool {
         word(frame, 0) & MAC_MASK == self.0
     }
 }
 
-/// Destination and source of frames that leave on a side, as they lie in memory.
+/// Destination and source of leaving frames, as in memory.
 pub fn leaving(own: Mac, next_hop: Mac) -> [u8; 12] {
     let mut m = [0; 12];
     m[..6].copy_from_slice(&next_hop.0);

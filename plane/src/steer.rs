@@ -1,6 +1,4 @@
-//! How packets are to be spread over the workers of a plane function: as data for the code that configures links and
-//! NICs, and as a function that gives the worker. Here and not in a technology, because the workers of every stateful
-//! function must agree with the steering in front of them.
+//! How packets are spread over the workers of a plane function: as data for links and NICs, and as a function.
 
 /// Which bytes of a frame decide the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +14,8 @@ pub enum Steering {
     },
 }
 
-/// The worker of `workers` for the concatenation of these bytes: 64-bit FNV-1a from a fixed start, multiplied once
-/// more, the upper 32 bits scaled onto the workers.
+/// The worker for these bytes: 64-bit FNV-1a from a fixed start, multiplied once more, the upper 32 bits scaled onto
+/// the workers.
 #[inline]
 pub fn by_hash(bytes: impl IntoIterator<Item = u8>, workers: usize) -> usize {
     let h =
@@ -26,7 +24,7 @@ pub fn by_hash(bytes: impl IntoIterator<Item = u8>, workers: usize) -> usize {
 }
 
 impl Steering {
-    /// The worker of `workers` for a frame; the first if the frame is too short.
+    /// The worker for a frame; the first if it is too short.
     pub fn worker(&self, frame: &[u8], workers: usize) -> usize {
         match *self {
             Steering::Hash(fields) => {

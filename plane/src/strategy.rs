@@ -1,10 +1,9 @@
-//! Where technologies differ, as two small interfaces: which IPv6 address represents an IPv4 address ([`Addressing`],
-//! for translation) and which tunnel a packet takes ([`Softwires`], for encapsulation). The code that translates and
-//! tunnels is the same for all technologies and names none of them.
+//! Where technologies differ: which IPv6 address represents an IPv4 address ([`Addressing`], for translation) and which
+//! tunnel a packet takes ([`Softwires`], for encapsulation).
 
 use crate::event::Event;
 
-/// An end of a packet by its role, independent of the packet's direction.
+/// An end of a packet by its role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The customer's.
@@ -13,9 +12,8 @@ pub enum End {
     Remote,
 }
 
-/// An IPv4 end point as far as a packet shows it: the address, and the UDP or TCP port or ICMP identifier that
-/// identifies one of the customers that share the address. `None` where the packet has none (other protocols, later
-/// fragments).
+/// An IPv4 end point as far as a packet shows it: the address, and the UDP or TCP port or ICMP identifier; `None` in
+/// other protocols and later fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point4 {
     /// Address.
@@ -24,9 +22,9 @@ pub struct Point4 {
     pub port: Option<u16>,
 }
 
-/// The address mapping between the two IP versions. For each packet and each quoted packet the translator looks up the
-/// remote end first on the way to IPv4, and the customer's end first on the way to IPv6: where several prefixes
-/// represent the Internet, the first look-up selects the prefix for the second.
+/// The address mapping between the IP versions. For each packet and quoted packet, the translator looks up the remote
+/// end first on the way to IPv4, and the customer's end first on the way to IPv6: where several prefixes represent the
+/// Internet, the first look-up selects the prefix for the second.
 pub trait Addressing: Send {
     /// The IPv6 address for an IPv4 end point.
     ///
@@ -34,62 +32,60 @@ pub trait Addressing: Send {
     /// The reason to drop the packet.
     fn to_ipv6(&self, end: End, point: Point4) -> Result<u128, Event>;
 
-    /// The IPv4 address for an IPv6 address; `port` is as in [`Point4`]; where customers share addresses, the port must
-    /// belong to the customer with this IPv6 address. May open an entry for a customer that was not known.
+    /// The IPv4 address for an IPv6 address; a port must belong to the customer with this address. May open an entry
+    /// for a new customer.
     ///
     /// # Errors
     /// The reason to drop the packet.
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event>;
 
-    /// The same for an address that occurs only in an ICMP error: as the source of the error, or in the packet that it
-    /// quotes. Opens no entry: otherwise a sender of errors could fill every table.
+    /// As [`Self::to_ipv4`] for an address in an ICMP error: its source, or in its quote. Opens no entry, so that
+    /// errors cannot fill tables.
     ///
     /// # Errors
-    /// As with [`Self::to_ipv4`]; also when no customer is known there.
+    /// As [`Self::to_ipv4`], or no known customer.
     fn known_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         self.to_ipv4(end, addr, port)
     }
 
-    /// Whether several customers share this IPv4 address of an end, so that only the port identifies one. If so, the
-    /// ports of a fragment's datagram are looked up.
+    /// Whether customers share this IPv4 address, so that only the port identifies one. If so, fragments' ports are
+    /// looked up.
     fn is_shared(&self, _end: End, _addr: u32) -> bool {
         false
     }
 
-    /// The IPv6 addresses of source and destination of a hairpinned packet, from one IPv6 host to another: `dst6` is
-    /// the destination that it was sent to, `src` and `dst` are its IPv4 addresses (RFC 7757, section 4). `None` if it
-    /// is not hairpinned.
+    /// The IPv6 addresses of a hairpinned packet between IPv6 hosts: `dst6` is its destination, `src` and `dst` are its
+    /// IPv4 addresses (RFC 7757, section 4). `None` if it is not hairpinned.
     fn turned(&self, _dst6: u128, _src: u32, _dst: u32) -> Option<(u128, u128)> {
         None
     }
 
-    /// Whether an IPv4 address belongs to customers that are found by address and port: packets from one of them to
-    /// another are translated twice instead of leaving over IPv4.
+    /// Whether an IPv4 address belongs to customers found by address and port: packets between them are translated
+    /// twice instead of leaving over IPv4.
     #[inline(always)]
     fn serves(&self, _addr: u32) -> bool {
         false
     }
 
-    /// Whether IPv6 packets between ends without counterpart are dropped silently (RFC 7599, section 8.2). A sender
-    /// that uses the address or port of another customer gets an error in any case.
+    /// Whether IPv6 packets between ends without counterpart are dropped silently (RFC 7599, section 8.2), except for a
+    /// wrong address or port of a customer.
     fn is_silent(&self) -> bool {
         false
     }
 
-    /// The IPv6 address to be used for the source of an IPv4 packet that a router may have hairpinned (RFC 7757,
-    /// section 4.2.1). `None` when there is none but that of [`Self::to_ipv6`].
+    /// The IPv6 address for the source of an IPv4 packet that a router may have hairpinned (RFC 7757, section 4.2.1),
+    /// if not that of [`Self::to_ipv6`].
     fn hidden(&self, _src: u32) -> Option<u128> {
         None
     }
 
-    /// Whether an IPv6 address at an end belongs to a customer of a rule, which has the whole /64: such a customer may
-    /// send ICMPv6 errors only about its own packets. Other routers have addresses outside all rules.
+    /// Whether an IPv6 address belongs to a customer of a rule, which has the whole /64 and may send ICMPv6 errors only
+    /// about its own packets.
     fn owns(&self, _end: End, _addr: u128) -> bool {
         false
     }
 
-    /// Whether an IPv4 address is that of the gateway itself on an inner link, so that an ICMP error from it is the
-    /// gateway's own.
+    /// Whether an IPv4 address is the gateway's own on an inner link, so that ICMP errors from it are its own.
     fn is_gateway(&self, _addr: u32) -> bool {
         false
     }
@@ -102,14 +98,14 @@ pub trait Addressing: Send {
     #[inline(always)]
     fn prefetch_ipv6(&self, _end: End, _addr: u128) {}
 
-    /// Forget what packets have taught, in constant time.
+    /// Forgets learned state, in constant time.
     fn clear(&mut self) {}
 
-    /// Checks whether [`Self::adopt`] leaves the addresses of every session unchanged. This default is right for
-    /// strategies whose addresses are in no session.
+    /// Checks whether [`Self::adopt`] leaves the addresses of every session unchanged. The default is for strategies
+    /// whose addresses are in no session.
     ///
     /// # Errors
-    /// The key of the setting that must not change while there are sessions, and why.
+    /// The key that must not change while there are sessions, and why.
     fn can_adopt(&self, _new: &Self) -> Result<(), String>
     where
         Self: Sized,
@@ -117,8 +113,8 @@ pub trait Addressing: Send {
         Ok(())
     }
 
-    /// Take over the settings of `new` and keep the state; `new` gets the old settings. This default is right for
-    /// strategies without state. The caller has called [`Self::can_adopt`].
+    /// Takes over the settings of `new` after [`Self::can_adopt`], and keeps the state; `new` gets the old settings.
+    /// The default is for strategies without state.
     fn adopt(&mut self, new: &mut Self)
     where
         Self: Sized,
@@ -134,56 +130,54 @@ pub struct Wrap {
     pub src: u128,
     /// Destination of the outer header.
     pub dst: u128,
-    /// The customer's IPv4 address inside the tunnel: that of the packet, unless customers' addresses overlap and are
-    /// replaced outside.
+    /// The customer's IPv4 address inside the tunnel, if it is replaced outside because addresses overlap.
     pub customer: u32,
 }
 
 /// Which softwires there are.
 pub trait Softwires: Send {
-    /// The tunnel for a packet of this customer. `customer` is its IPv4 end point, `remote` that of the remote host.
+    /// The tunnel for a packet between these IPv4 end points.
     ///
     /// # Errors
-    /// The reason to drop the packet. [`Event::OutsidePortSet`] also when a port is needed and the packet shows none:
-    /// then the ports of a fragment's datagram are looked up.
+    /// The reason to drop the packet. [`Event::OutsidePortSet`] also when a needed port is missing: then a fragment's
+    /// ports are looked up.
     fn wrap(&self, customer: Point4, remote: Point4) -> Result<Wrap, Event>;
 
-    /// Checks that a packet may leave this tunnel, and returns the customer's address outside the tunnel.
+    /// Checks that a packet may leave this tunnel; returns the customer's address outside.
     ///
     /// # Errors
-    /// The reason to drop the packet, as with [`Self::wrap`].
+    /// As [`Self::wrap`].
     fn unwrap(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event>;
 
-    /// The same for the ends of a packet that an ICMPv6 error quotes; `src` is the far end. Opens no entry: otherwise a
-    /// sender of errors could fill every table.
+    /// As [`Self::unwrap`] for the packet quoted by an ICMPv6 error; `src` is the far end. Opens no entry, so that
+    /// errors cannot fill tables.
     ///
     /// # Errors
-    /// As with [`Self::unwrap`]; also when no customer is known there.
+    /// As [`Self::unwrap`], or no known customer.
     fn unwrap_quoted(&mut self, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
         self.unwrap(src, dst, customer, remote)
     }
 
-    /// Whether customers' addresses are replaced outside the tunnel, because they overlap.
+    /// Whether customers' addresses overlap and are replaced outside the tunnel.
     const RENAMES: bool = false;
 
-    /// Where customers' addresses are replaced: the outside address of the customer whose packet an ICMP error from a
-    /// tunnel quotes. This need not be the customer that sends the error, but is one behind the same far end `src`.
+    /// Where addresses are replaced: the outside address of the customer behind `src` whose packet an ICMP error
+    /// quotes, not necessarily the sender of the error.
     ///
     /// # Errors
-    /// When no customer behind `src` has that address: outside, it may be the address of another customer.
+    /// When no customer behind `src` has that address.
     fn quoted(&self, _src: u128, customer: u32) -> Result<u32, Event> {
         Ok(customer)
     }
 
-    /// Whether an outside address belongs to a customer of these softwires: packets from one customer to another are
-    /// hairpinned.
+    /// Whether an outside address belongs to a customer: packets between customers are hairpinned.
     #[inline(always)]
     fn serves(&self, _addr: u32) -> bool {
         false
     }
 
-    /// Whether several customers share this IPv4 address, and [`Self::unwrap`] accepts packets that show no port, such
-    /// as later fragments.
+    /// Whether customers share this IPv4 address, and [`Self::unwrap`] accepts packets without port, such as later
+    /// fragments.
     fn is_shared(&self, _addr: u32) -> bool {
         false
     }
@@ -191,7 +185,7 @@ pub trait Softwires: Send {
     /// Whether an IPv6 address is this end's own: such a tunnel would be a loop (RFC 2473, section 4.1.2).
     fn is_own(&self, addr: u128) -> bool;
 
-    /// Whether there is one tunnel only, so that a path MTU that a router reports applies to all packets.
+    /// Whether there is only one tunnel, so that a reported path MTU applies to all packets.
     fn is_single(&self) -> bool {
         false
     }
@@ -208,18 +202,18 @@ pub trait Softwires: Send {
     #[inline(always)]
     fn prefetch_unwrap(&self, _src: u128, _customer: Point4) {}
 
-    /// The first step of a look-up, for strategies that need two; it also prefetches, as [`Self::prefetch_wrap`] does.
-    /// Its result is passed to [`Self::wrap_at`] in the same batch.
+    /// The first step of a two-step look-up, which also prefetches as [`Self::prefetch_wrap`]. [`Self::wrap_at`] gets
+    /// the result in the same batch.
     #[inline(always)]
     fn seek_wrap(&self, customer: Point4) -> u32 {
         self.prefetch_wrap(customer);
         0
     }
 
-    /// The second step. Whenever it fails, the caller gets the reason from [`Self::wrap`].
+    /// The second step; [`Self::wrap`] gives the reason when it fails.
     ///
     /// # Errors
-    /// Some reason.
+    /// Any reason.
     #[inline(always)]
     fn wrap_at(&self, _place: u32, customer: Point4, remote: Point4) -> Result<Wrap, Event> {
         self.wrap(customer, remote)
@@ -232,20 +226,20 @@ pub trait Softwires: Send {
         0
     }
 
-    /// The second step. Whenever it fails, the caller gets the reason from [`Self::unwrap`].
+    /// The second step; [`Self::unwrap`] gives the reason when it fails.
     ///
     /// # Errors
-    /// Some reason.
+    /// Any reason.
     #[inline(always)]
     fn unwrap_at(&mut self, _place: u32, src: u128, dst: u128, customer: Point4, remote: Point4) -> Result<u32, Event> {
         self.unwrap(src, dst, customer, remote)
     }
 
-    /// Forget what packets have taught, in constant time.
+    /// Forgets learned state, in constant time.
     fn clear(&mut self) {}
 
-    /// Take over the settings of `new` and keep the state; `new` gets the old settings. This default is right for
-    /// strategies without state.
+    /// Takes over the settings of `new` and keeps the state; `new` gets the old settings. The default is for strategies
+    /// without state.
     fn adopt(&mut self, new: &mut Self)
     where
         Self: Sized,

@@ -1,7 +1,5 @@
-//! Which customers are one subscriber, so that quotas and port blocks apply to it however many addresses it uses: all
-//! behind the same softwire of an AFTR (RFC 6333, section 8.3; RFC 6888, section 2), all in the same prefix of a NAT64
-//! or NAT66. Apart from the dictionary of customers, because a gateway without quotas and blocks does not have this
-//! table at all.
+//! Which customers are one subscriber for quotas and port blocks: all behind a softwire of an AFTR (RFC 6333, section
+//! 8.3; RFC 6888, section 2), all in a prefix of a NAT64 or NAT66.
 
 use crate::customers::Key;
 use crate::hash::Hasher;
@@ -10,23 +8,22 @@ use arena::{ArenaError, Array, AtomicArray};
 use std::sync::Arc;
 use wire::Prefix4;
 
-/// Subscribers of one worker, each with a unique number above zero.
+/// Subscribers of one worker, with unique numbers above zero.
 pub(crate) struct Subscribers {
     ends: Slab<u128>,
     index: Index,
     hasher: Hasher,
-    /// Number of customers of each.
     customers: Array<u32>,
-    /// The subscriber of each customer's number; the NAT reads it.
+    /// The subscriber of each customer's number, for the NAT.
     of: Arc<AtomicArray>,
     numbers: Prefix4,
 }
 
 impl Subscribers {
-    /// No subscriber yet; room for as many as customers.
+    /// Room for as many subscribers as customers.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(crate) fn new(capacity: u64, numbers: Prefix4, seed: u64) -> Result<Subscribers, ArenaError> {
         let what = "the subscribers that are counted";
         Ok(Subscribers {
@@ -39,18 +36,16 @@ impl Subscribers {
         })
     }
 
-    /// Bytes of memory for `capacity` customers.
     pub(crate) fn bytes_for(capacity: u64) -> u64 {
-        // Numbers lie in a prefix of up to twice as many addresses.
+        // The prefix of the numbers has up to twice as many addresses.
         capacity * (16 + 4 + 4 + 2 * 8) + Index::bytes_for(capacity)
     }
 
-    /// The subscriber of each customer's number, by its place in the prefix.
     pub(crate) fn of(&self) -> Arc<AtomicArray> {
         Arc::clone(&self.of)
     }
 
-    /// Note that a customer behind this softwire, or in the prefix that begins with `end`, got a number.
+    /// A customer behind this softwire, or in the prefix that begins with `end`, got a number.
     #[cold]
     pub(crate) fn add(&mut self, number: u32, end: u128) {
         let hash = end.hash(&self.hasher);
@@ -66,13 +61,12 @@ impl Subscribers {
         self.of.store(self.place(number), u64::from(e) + 1);
     }
 
-    /// The subscriber behind this softwire, or with the prefix that begins with `end`, as in [`Self::of`]; `None` for
-    /// one that has no customer with a number.
+    /// The subscriber behind this softwire, or with the prefix that begins with `end`; `None` without numbered
+    /// customers.
     pub(crate) fn known(&self, end: u128) -> Option<u32> {
         self.index.find(end.hash(&self.hasher), |e| self.ends[e] == end).map(|e| e + 1)
     }
 
-    /// Note that a customer's number was freed.
     pub(crate) fn end(&mut self, number: u32) {
         let place = self.place(number);
         let Some(e) = self.of.load(place).checked_sub(1).map(|e| e as u32) else { return };
@@ -84,8 +78,7 @@ impl Subscribers {
         }
     }
 
-    /// Forget all subscribers, in constant time: the entry of a number is valid again once the number is assigned
-    /// again.
+    /// Forgets everything, in constant time: entries become valid when their number is assigned again.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
         self.index.clear();
@@ -96,7 +89,7 @@ impl Subscribers {
     }
 }
 
-/// The first address of the prefix of this length that an address lies in.
+/// The first address of the prefix of this length around an address.
 pub(crate) fn prefix(addr: u128, len: u8) -> u128 {
     addr & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0)
 }

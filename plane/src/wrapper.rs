@@ -1,5 +1,4 @@
-//! Functions around another function. A wrapper decides about packets, and may have counters and state of its own. Everything else
-//! is the inner function's.
+//! Functions around another function, with verdicts, counters and state of their own.
 
 use crate::function::{Drops, Entry, Packet, Side, Spare, Verdict};
 use crate::object::{Boxed, DynFunction};
@@ -32,7 +31,7 @@ pub trait Wrapper: Send + Sized + 'static {
     }
 }
 
-/// A function in a wrapper. Only devices under test have wrappers, and they never adopt another configuration.
+/// A function in a wrapper, which never adopts another configuration.
 struct Wrapped<P, W> {
     function: Boxed<P>,
     wrapper: W,

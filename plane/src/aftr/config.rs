@@ -1,4 +1,4 @@
-//! The configuration of an AFTR. Its own file, because it is the only part that authors of scenarios need.
+//! The configuration of an AFTR.
 
 use crate::customers::share;
 use crate::nat_behind;
@@ -54,9 +54,8 @@ pub struct Config {
     pub oversize: Oversize,
     /// Limits for fragmented tunnel packets (RFC 6333, section 6.3).
     pub reassembly: PartLimits,
-    /// The Internet's side, pool, mapping, filtering, timeouts, quotas and limits. Its settings of the customers' side
-    /// (`customer`, `inside`, `numbered`, `statics`) are not used: the customers' numbers take their place. A
-    /// subscriber of its quotas and port blocks is a softwire with all its addresses inside.
+    /// The NAT. Its settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used. A
+    /// subscriber of its quotas and port blocks is a softwire.
     pub nat: nat44::Config,
 }
 
@@ -79,8 +78,8 @@ impl Config {
         }
     }
 
-    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
-    /// does not distribute them evenly. Hosts of static mappings have room of their own at each worker.
+    /// Customers that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
+    /// uneven.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

@@ -1,6 +1,5 @@
-//! The AFTR of DS-Lite (RFC 6333): the far end of all customers' tunnels with a dictionary of (softwire, IPv4 address
-//! inside), and behind it a NAT44 whose inside addresses are the dictionary's numbers. So customers' addresses may
-//! overlap: section 6.6 of the RFC extends the NAT's table for this.
+//! The AFTR of DS-Lite (RFC 6333): the end of all customers' tunnels, which numbers each (softwire, inside IPv4
+//! address), and behind it a NAT44 with these numbers as inside addresses (section 6.6).
 
 pub mod config;
 mod softwires;
@@ -52,10 +51,10 @@ pub enum AftrError {
 pub type Aftr = Numbered<Tunnel<Customer>>;
 
 impl Aftr {
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid or there is not enough memory.
+    /// An invalid configuration, or too little memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Aftr, AftrError> {
         let capacity = config.customers_per_worker(workers);
         let own = [config.nat.internet.address, AFTR];
@@ -80,7 +79,7 @@ impl Aftr {
         Ok(Numbered::join(("tunnel", tunnel), nat, config, numbers, worker, workers, seed))
     }
 
-    /// Bytes of memory that all workers together take for their tables.
+    /// Bytes of memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counted = if config.counts() { Subscribers::bytes_for(capacity) * workers as u64 } else { 0 };
@@ -122,12 +121,11 @@ impl Numbering for Tunnel<Customer> {
 }
 
 impl Config {
-    /// Whether quotas or blocks depend on the subscriber.
     fn counts(&self) -> bool {
         self.nat.counts_subscribers()
     }
 
-    /// The half with the state. Packets that it sends to customers itself have the well-known address as their source.
+    /// The NAT44. Packets that it sends to customers itself have the well-known address as their source.
     fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let statics = nat_behind::by_number(&self.statics, numbers);
         nat44::Config { statics, ..nat_behind::far(&self.nat, numbers, AFTR) }
@@ -150,7 +148,6 @@ impl Config {
         None
     }
 
-    /// The tunnelling half.
     fn tunnel(&self, numbers: Prefix4) -> tunnel::Config {
         let near = nat_behind::near(nat_behind::first(numbers), u16::MAX);
         let mut t = tunnel::Config::new(Side::Customer, near, self.customer);

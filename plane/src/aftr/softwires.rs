@@ -1,5 +1,4 @@
-//! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it. Apart from the AFTR around it,
-//! because this is all that it adds to tunnels.
+//! The strategy of an AFTR: a customer is a softwire and an IPv4 address inside it.
 
 use crate::customers::{Customers, SoftwireHost};
 use crate::event::Event;
@@ -8,10 +7,9 @@ use crate::subscribers::Subscribers;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{Prefix4, Prefix6};
 
-/// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7). The other six are the B4's to use.
+/// 192.0.0.0 and 192.0.0.1: reserved, and the AFTR's own (RFC 6333, section 5.7).
 const NOT_CUSTOMERS: u32 = 0xc000_0000;
 
-/// Whether an IPv4 address is reserved or the AFTR's own, so that no customer may have it.
 #[inline(always)]
 pub(super) fn is_reserved(addr: u32) -> bool {
     addr & !1 == NOT_CUSTOMERS
@@ -20,7 +18,6 @@ pub(super) fn is_reserved(addr: u32) -> bool {
 /// Softwires of an AFTR.
 pub struct Customer {
     customers: Customers<SoftwireHost>,
-    /// Where subscribers are counted.
     subscribers: Option<Subscribers>,
     own: u128,
     /// Where far ends may be; anywhere when empty.
@@ -40,7 +37,6 @@ impl Customer {
         self.count_permanent();
     }
 
-    /// Assign the permanent customers to their subscribers.
     fn count_permanent(&mut self) {
         if let Some(s) = &mut self.subscribers {
             self.customers.permanent().for_each(|(number, c)| s.add(number, c.end()));
@@ -53,7 +49,7 @@ impl Customer {
         &self.customers
     }
 
-    /// The customer that an address on the inner link represents: the far end of the softwire, and the address inside.
+    /// The softwire and the inside address that an address on the inner link represents.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<(Ipv6Addr, Ipv4Addr)> {
         let IpAddr::V4(number) = inner else { return None };
         self.customers.customer(number.into()).map(|c| (c.end().into(), c.inner().into()))

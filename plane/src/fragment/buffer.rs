@@ -1,12 +1,10 @@
-//! A copy of a packet outside the frames of the caller, as large as a datagram may be: it has waited, or has been
-//! reassembled.
+//! A copy of a packet outside the caller's frames: it has waited, or was reassembled.
 
 use crate::function::Packet;
 
-/// Octets in front of such a packet, for headers.
+/// Octets in front, for headers.
 const HEADROOM: usize = 128;
 
-/// A packet outside the frames of the caller.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
@@ -26,7 +24,6 @@ impl Buffer {
         b
     }
 
-    /// Append these octets.
     pub(crate) fn append(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
     }

@@ -1,14 +1,11 @@
-//! Which octets of a datagram have arrived, and how a further fragment fits them. Its own file because it is arithmetic
-//! alone: it knows neither headers nor the store.
+//! Which octets of a datagram have arrived, and how a further fragment fits them.
 
 use super::Piece;
 
-/// Gaps that a datagram may have at a time, less one: in-order arrival needs one run, the worst order of a 64-KiB
-/// datagram in Ethernet frames 22.
+/// Runs of a datagram at a time: the worst order of a 64-KiB datagram in Ethernet frames needs 22.
 const RUNS: usize = 24;
 
-/// Which octets of a datagram have arrived: disjoint runs without gaps, in order, each as its first octet and the one
-/// after its last.
+/// The octets that have arrived: disjoint runs in order, each as its first octet and the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
     runs: [(u32, u32); RUNS],
@@ -17,14 +14,12 @@ pub(super) struct Coverage {
     total: u32,
 }
 
-/// How a fragment relates to those that arrived before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// New octets, and some are still missing.
     New,
-    /// New octets, and now none is missing.
+    /// New octets, and none is missing.
     Complete,
-    /// A duplicate: all its octets have arrived before.
+    /// A duplicate.
     Again,
     /// It overlaps in part, or disagrees about the end.
     Overlap,
@@ -35,7 +30,7 @@ pub(crate) enum Fit {
 impl Coverage {
     pub(super) const NOTHING: Coverage = Coverage { runs: [(0, 0); RUNS], used: 0, total: 0 };
 
-    /// Adds the octets of a fragment. Only with the results `New` and `Complete` is something added.
+    /// Adds a fragment. Only `New` and `Complete` add something.
     pub(super) fn add(&mut self, piece: Piece) -> Fit {
         let (first, end, last) = (piece.offset as u32, (piece.offset + piece.len) as u32, !piece.more);
         let used = usize::from(self.used);
@@ -46,7 +41,7 @@ impl Coverage {
         if first >= end || ends_elsewhere || (last && farthest > end) {
             return Fit::Overlap;
         }
-        // The first run that ends behind the fragment's first octet: the one that may overlap it.
+        // The first run that may overlap the fragment.
         let at = runs.iter().position(|run| run.1 > first).unwrap_or(used);
         if let Some(run) = runs.get(at).filter(|run| run.0 < end) {
             return if run.0 <= first && end <= run.1 { Fit::Again } else { Fit::Overlap };

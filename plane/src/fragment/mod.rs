@@ -1,5 +1,4 @@
-//! Fragments of datagrams, for all technologies: one store with bounds on number, octets and time (`Tracker`), in which
-//! fragments wait for the first of their datagram, and a way to reassemble what is in it (`Reassembly`).
+//! Fragments of datagrams: a store with limits on number, octets and time (`Tracker`), and reassembly (`Reassembly`).
 
 mod buffer;
 mod coverage;
@@ -14,8 +13,8 @@ pub(crate) use tracker::{Bounds, Tracker, Whose};
 use crate::steer::by_hash;
 use std::time::Duration;
 
-/// What the fragments of a datagram have in common, and the tunnel or the side from which they arrived: one sender's
-/// fragments must not match another's.
+/// What the fragments of a datagram have in common, with the tunnel or side they arrived from: fragments of different
+/// senders must not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub from: u128,
@@ -25,7 +24,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The worker of `workers` that collects the fragments of a datagram: by a hash of addresses and identification.
+    /// The worker that collects the fragments of a datagram.
     pub(crate) fn worker(&self, workers: u16) -> u16 {
         let (src, dst) = self.addresses;
         let common = src.to_be_bytes().into_iter().chain(dst.to_be_bytes()).chain(self.id.to_be_bytes());
@@ -33,18 +32,15 @@ impl Key {
     }
 }
 
-/// A fragment's place in its datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// Where it begins, in octets.
+    /// Offset in octets.
     pub offset: usize,
     /// Octets of payload.
     pub len: usize,
-    /// Whether there are fragments behind it.
     pub more: bool,
 }
 
-/// Ports of source and destination.
 pub(crate) type Ports = [Option<u16>; 2];
 
 /// What waits in a store.
@@ -52,12 +48,12 @@ pub(crate) type Ports = [Option<u16>; 2];
 pub struct Waiting {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Octets of the fragments kept, with the overhead of keeping them.
+    /// Octets of the fragments kept, with overhead.
     pub octets: usize,
 }
 
-/// Limits of a store of fragments. When it is full, it removes the datagram that has waited longest: a datagram that
-/// becomes complete needs milliseconds, so a flood of incomplete ones displaces only itself.
+/// Limits of a store of fragments. A full store removes the datagram that has waited longest: complete datagrams need
+/// milliseconds, so a flood of incomplete ones displaces only itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartLimits {
     /// Datagrams known at a time.
@@ -73,8 +69,7 @@ impl PartLimits {
     pub const FRAGMENTS: PartLimits =
         PartLimits { datagrams: 1024, octets: 1 << 20, lifetime: Duration::from_secs(15) };
 
-    /// For datagrams that are reassembled, with the time that RFC 1122, section 3.3.2, and RFC 8200, section 4.5,
-    /// require.
+    /// For datagrams that are reassembled (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
     pub const WHOLE: PartLimits = PartLimits { datagrams: 1024, octets: 4 << 20, lifetime: Duration::from_secs(60) };
 
     /// Whether `waiting` is within the limits.
@@ -82,7 +77,7 @@ impl PartLimits {
         waiting.datagrams <= self.datagrams as usize && waiting.octets <= self.octets as usize
     }
 
-    /// Whether there is room for a datagram of `least` octets, and time.
+    /// Whether a datagram of `least` octets fits, and has time.
     pub(crate) fn suffice(&self, least: u32) -> bool {
         self.datagrams > 0 && self.octets >= least && !self.lifetime.is_zero()
     }

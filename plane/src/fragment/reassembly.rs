@@ -1,53 +1,45 @@
-//! Datagrams reassembled from IPv4 or IPv6 fragments that arrive in any order (RFC 791, section 3.2; RFC 8200, section
-//! 4.5). If fragments overlap, all fragments of the datagram are dropped, those not yet received included (RFC 5722;
-//! RFC 3128, section 3). Apart from the functions that need it, because tunnels and NAT64 differ only in the headers in
-//! front.
+//! Reassembly of IPv4 or IPv6 fragments in any order (RFC 791, section 3.2; RFC 8200, section 4.5). Overlapping
+//! fragments, and all others of their datagram, are dropped (RFC 5722; RFC 3128, section 3).
 
 use super::coverage::Fit;
 use super::tracker::{Kept, Tracker};
 use super::{Buffer, PartLimits, Piece, Waiting};
 use crate::event::{Counters, Event};
 
-/// Congestion experienced.
 const CE: u8 = 3;
 
 pub(crate) struct Fragment<'a> {
-    /// Where it begins, in octets.
+    /// Offset in octets.
     pub offset: usize,
-    /// Whether there are fragments behind it.
     pub more: bool,
     /// Headers in front; those of the first fragment are kept.
     pub headers: &'a [u8],
-    /// What it carries of the datagram.
     pub payload: &'a [u8],
-    /// Its ECN field; other bits are not looked at.
+    /// ECN field in the lowest bits.
     pub ecn: u8,
 }
 
-/// What is known of a datagram in addition to its octets.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// Length of the first fragment's headers, which are kept in front of its payload.
+    /// Length of the first fragment's headers.
     headers: usize,
     /// The ECN fields of its fragments, a bit each.
     ecn: u8,
-    /// Fragments overlapped: all its fragments are dropped.
+    /// Fragments overlapped: all are dropped.
     dead: bool,
 }
 
 pub(crate) struct Datagram {
-    /// In the order of their offsets; headers stand in front of the first.
+    /// In the order of their offsets, the headers in front of the first.
     kept: Vec<Kept>,
     seen: Seen,
 }
 
 impl Datagram {
-    /// Headers of the first fragment.
     pub(crate) fn headers(&self) -> &[u8] {
         &self.kept[0].bytes[..self.seen.headers]
     }
 
-    /// Octets behind them.
     pub(crate) fn octets(&self) -> usize {
         self.kept.iter().map(|k| k.bytes.len()).sum::<usize>() - self.seen.headers
     }
@@ -57,7 +49,6 @@ impl Datagram {
         join_ecn(self.seen.ecn)
     }
 
-    /// The datagram behind these headers.
     pub(crate) fn behind(&self, headers: &[u8]) -> Buffer {
         let mut p = Buffer::with_room(headers.len() + self.octets());
         p.append(headers);
@@ -67,9 +58,7 @@ impl Datagram {
     }
 }
 
-/// A datagram that was not complete in time.
 pub(crate) struct Late {
-    /// Fragments dropped.
     pub fragments: u64,
     /// The first fragment with its headers, if it had arrived.
     pub first: Option<Vec<u8>>,
@@ -86,23 +75,20 @@ impl<K: Ord + Copy> Reassembly<K> {
         self.0.waiting()
     }
 
-    /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether fragments of this datagram have arrived.
     pub(crate) fn knows(&self, key: &K) -> bool {
         self.0.knows(key)
     }
 
-    /// Forgets the fragments of this datagram; returns how many there were.
+    /// Forgets a datagram; returns the number of its fragments.
     pub(crate) fn give_up(&mut self, key: &K) -> u64 {
         self.0.forget(key)
     }
 
-    /// Adds a fragment; returns the datagram if this was the last one missing. The caller has checked that the lengths
-    /// are possible. Counts fragments of other datagrams that are displaced.
+    /// Adds a fragment of checked length; returns the datagram if it is complete. Counts displaced fragments.
     ///
     /// # Errors
     /// The reason to drop it.
@@ -135,7 +121,7 @@ impl<K: Ord + Copy> Reassembly<K> {
         match fit {
             Fit::New | Fit::Complete => {}
             Fit::Scattered => return Err(Event::FragmentFull),
-            // A duplicate; RFC 8200, section 4.5, permits dropping it and keeping the other.
+            // A duplicate may be dropped (RFC 8200, section 4.5).
             Fit::Again if has(store, &key, f) => return Err(Event::FragmentOverlap),
             Fit::Again | Fit::Overlap => {
                 count.add_many(Event::FragmentOverlap, store.take_kept(&key).len() as u64);
@@ -157,7 +143,7 @@ impl<K: Ord + Copy> Reassembly<K> {
         Err(Event::FragmentFull)
     }
 
-    /// Removes a datagram that was not complete in time, one a call.
+    /// Removes one datagram that was not complete in time.
     pub(crate) fn expire(&mut self, now: u64) -> Option<Late> {
         let key = self.0.expired(now)?;
         let kept = self.0.take_kept(&key);
@@ -167,20 +153,18 @@ impl<K: Ord + Copy> Reassembly<K> {
         Some(Late { fragments, first })
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// Whether exactly this fragment has arrived before.
 fn has<K: Ord + Copy>(store: &mut Tracker<K, Seen>, key: &K, f: &Fragment) -> bool {
     let headers = if f.offset == 0 { store.get(key).map_or(0, |seen| seen.headers) } else { 0 };
     store.kept(key).iter().any(|k| k.offset == f.offset && k.bytes[headers..] == *f.payload)
 }
 
-/// The ECN field of a datagram whose fragments have these, a bit each: CE if one of them has it, and `None` if one has
-/// CE and another is Not-ECT (RFC 3168, section 5.3).
+/// The ECN field of a datagram from its fragments' fields, a bit each: CE if one has it, `None` if another is then
+/// Not-ECT (RFC 3168, section 5.3).
 fn join_ecn(seen: u8) -> Option<u8> {
     match (seen & 1 << CE != 0, seen & 1 != 0) {
         (true, true) => None,

@@ -1,6 +1,5 @@
-//! The store: which datagrams have fragments here, the ports from the first fragment of each, and copies of the
-//! fragments that wait for it, in whatever order they arrive (RFC 6269, section 11; RFC 7596, section 8; RFC 7597,
-//! section 8.3.2; RFC 4787, REQ-14).
+//! The store: for each datagram the ports of its first fragment, and copies of the fragments that wait for it (RFC
+//! 6269, section 11; RFC 7596, section 8; RFC 7597, section 8.3.2; RFC 4787, REQ-14).
 
 use super::coverage::{Coverage, Fit};
 use super::{Key, PartLimits, Piece, Ports, Waiting};
@@ -8,7 +7,7 @@ use crate::event::{Counters, Event};
 use crate::function::Verdict;
 use std::collections::BTreeMap;
 
-/// Maximum number of fragments kept of a datagram: the largest datagram has 52 at a path MTU of 1280 octets.
+/// Maximum number of fragments kept of a datagram: the largest has 52 at a path MTU of 1280 octets.
 const MOST_KEPT: usize = 128;
 /// Overhead of a kept fragment, in octets.
 const EXTRA: usize = 64;
@@ -17,10 +16,10 @@ const EXTRA: usize = 64;
 pub(crate) struct Bounds {
     /// Datagrams known.
     pub datagrams: usize,
-    /// Fragments kept, and their octets with the overhead of keeping them.
+    /// Fragments kept, and their octets with overhead.
     pub fragments: usize,
     pub octets: usize,
-    /// How long a datagram is known, in nanoseconds.
+    /// In nanoseconds.
     pub lifetime: u64,
 }
 
@@ -35,15 +34,12 @@ impl From<&PartLimits> for Bounds {
     }
 }
 
-/// A fragment that waits.
 pub(crate) struct Kept {
     pub offset: usize,
     pub bytes: Vec<u8>,
 }
 
-/// A datagram of which fragments have arrived.
 struct Entry<V> {
-    /// Its number in the order in which datagrams arrived.
     number: u64,
     due: u64,
     coverage: Coverage,
@@ -51,25 +47,23 @@ struct Entry<V> {
     kept: Vec<Kept>,
 }
 
-/// What is known of a fragment's datagram.
 pub(crate) enum Whose {
-    /// The ports of its first fragment.
     Known(Ports),
-    /// The first has not arrived, or another worker has the ports: this is the packet's verdict.
+    /// The first has not arrived, or another worker has the ports.
     Not(Verdict),
 }
 
-/// The store, by whatever the fragments of a datagram have in common; with a value for each datagram.
+/// The store, with a value for each datagram.
 pub(crate) struct Tracker<K = Key, V = Option<Ports>> {
     bounds: Bounds,
     datagrams: BTreeMap<K, Entry<V>>,
-    /// All datagrams by their number, and those of which no fragment has been sent on.
+    /// All datagrams by number, and those of which no fragment has been sent on.
     order: BTreeMap<u64, K>,
     idle: BTreeMap<u64, K>,
     number: u64,
     fragments: usize,
     octets: usize,
-    /// Fragments that were displaced since the last call of [`Self::take_lost`].
+    /// Fragments displaced since the last call of [`Self::take_lost`].
     lost: u64,
 }
 
@@ -91,29 +85,26 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         Waiting { datagrams: self.datagrams.len(), octets: self.octets }
     }
 
-    /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Whether fragments of this datagram have arrived.
     pub(crate) fn knows(&self, key: &K) -> bool {
         self.datagrams.contains_key(key)
     }
 
-    /// The value of a datagram that is known.
     pub(crate) fn get(&mut self, key: &K) -> Option<&mut V> {
         self.datagrams.get_mut(key).map(|d| &mut d.value)
     }
 
-    /// Adds a datagram; removes another one if the store is full.
+    /// Adds a datagram; a full store removes another one.
     pub(crate) fn open(&mut self, now: u64, key: K) {
         if self.knows(&key) {
             return;
         }
         if self.datagrams.len() >= self.bounds.datagrams {
-            // Preferably one of which nothing has been sent on: fragments of datagrams that never become known displace
-            // each other (RFC 4787, REQ-14a).
+            // Preferably one of which nothing was sent on: fragments of incomplete datagrams displace each other (RFC
+            // 4787, REQ-14a).
             let gone = self.idle.first_key_value().or(self.order.first_key_value()).map(|(_, k)| *k);
             self.lost += gone.map_or(0, |k| self.forget(&k));
         }
@@ -125,12 +116,11 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         self.idle.insert(number, key);
     }
 
-    /// Adds a fragment to the coverage of a known datagram.
     pub(crate) fn cover(&mut self, key: &K, piece: Piece) -> Fit {
         self.datagrams.get_mut(key).map_or(Fit::Scattered, |d| d.coverage.add(piece))
     }
 
-    /// Notes whether fragments of a datagram have been sent on: such a datagram is displaced only after all others.
+    /// Notes whether fragments were sent on: such datagrams are displaced last.
     pub(crate) fn set_sent(&mut self, key: &K, sent: bool) {
         let Some(d) = self.datagrams.get(key) else { return };
         if sent {
@@ -140,8 +130,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         }
     }
 
-    /// Keeps octets of a known datagram; removes older datagrams if the store is full. False where the octets may not
-    /// wait.
+    /// Keeps octets of a known datagram, displacing older datagrams; false where the octets may not wait.
     #[must_use]
     pub(crate) fn keep(&mut self, key: &K, offset: usize, bytes: Vec<u8>) -> bool {
         let need = bytes.len() + EXTRA;
@@ -161,12 +150,10 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         true
     }
 
-    /// The fragments of a datagram that wait, in the order of their arrival.
     pub(crate) fn kept(&self, key: &K) -> &[Kept] {
         self.datagrams.get(key).map_or(&[], |d| &d.kept)
     }
 
-    /// Takes these out.
     pub(crate) fn take_kept(&mut self, key: &K) -> Vec<Kept> {
         let kept = self.datagrams.get_mut(key).map(|d| std::mem::take(&mut d.kept)).unwrap_or_default();
         self.fragments -= kept.len();
@@ -174,7 +161,7 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         kept
     }
 
-    /// Forgets a datagram; returns how many of its fragments waited.
+    /// Forgets a datagram; returns how many fragments waited.
     pub(crate) fn forget(&mut self, key: &K) -> u64 {
         let waited = self.take_kept(key).len() as u64;
         if let Some(d) = self.datagrams.remove(key) {
@@ -184,18 +171,16 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         waited
     }
 
-    /// How many fragments were displaced since the last call.
     pub(crate) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 
-    /// A datagram whose lifetime is over.
     pub(crate) fn expired(&self, now: u64) -> Option<K> {
         let (_, key) = self.order.first_key_value()?;
         self.datagrams.get(key).filter(|d| d.due <= now).map(|_| *key)
     }
 
-    /// Removes the datagrams whose lifetime is over; returns how many of their fragments waited.
+    /// Removes expired datagrams; returns how many fragments waited.
     pub(crate) fn expire(&mut self, now: u64) -> u64 {
         let mut late = 0;
         while let Some(key) = self.expired(now) {
@@ -204,18 +189,17 @@ impl<K: Ord + Copy, V: Default> Tracker<K, V> {
         late
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Tracker { number: self.number, lost: self.lost, ..Tracker::new(self.bounds) };
     }
 }
 
 impl<K: Ord + Copy> Tracker<K> {
-    /// The ports of the datagram that a fragment belongs to; `None` when the first fragment has not arrived: then a
-    /// copy of `frame` waits.
+    /// The ports of a fragment's datagram; `None` when the first fragment has not arrived: then a copy of `frame`
+    /// waits.
     ///
     /// # Errors
-    /// When no datagram can have such a fragment, or it is larger than the limit of the store.
+    /// An impossible fragment, or one larger than the store's limit.
     pub(crate) fn ports(
         &mut self,
         now: u64,
@@ -241,8 +225,7 @@ impl<K: Ord + Copy> Tracker<K> {
         };
         let mut fit = d.coverage.add(piece);
         if offset == 0 && !matches!(fit, Fit::New | Fit::Complete) {
-            // A duplicate, or the sender has reused the identification (RFC 4963): in both cases all other fragments
-            // may still arrive.
+            // A duplicate, or the sender reused the identification (RFC 4963): all other fragments may still arrive.
             d.coverage = Coverage::NOTHING;
             fit = d.coverage.add(piece);
         }
@@ -252,10 +235,7 @@ impl<K: Ord + Copy> Tracker<K> {
         Ok(Some(ports))
     }
 
-    /// The same, counted.
-    ///
-    /// # Errors
-    /// As [`Self::ports`].
+    /// As [`Self::ports`], counted.
     pub(crate) fn whose(
         &mut self,
         now: u64,

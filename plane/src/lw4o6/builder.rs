@@ -1,5 +1,4 @@
-//! Making a binding table: softwires in any order become sorted rows, are checked against each other, and are laid out.
-//! Apart from look-ups, which see the finished layout only.
+//! Making a binding table: sorts softwires, checks them against each other, and lays them out.
 
 use super::table::{DENSE, Forbidden, STARTS, Segment, Softwire, Table};
 use crate::ip4::is_ordinary;
@@ -8,7 +7,7 @@ use arena::{ArenaError, Array};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{PortSet, PortSetError};
 
-/// Maximum number of softwires: places are numbered with 32 bits, and a sparse table has up to four for each softwire.
+/// Maximum number of softwires: a sparse table has up to four 32-bit places for each.
 const MOST: usize = 1 << 29;
 
 /// Why there is no table.
@@ -128,7 +127,6 @@ struct Row {
     len: u8,
 }
 
-/// What is wrong with a row if these are the gateway's addresses.
 fn taken(forbidden: &Forbidden, r: &Row) -> Option<String> {
     if forbidden.has6(r.b4) {
         let b4 = Ipv6Addr::from_bits(r.b4);
@@ -147,25 +145,22 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty one. Errors name the table by `name`, as if it were a file; `own` is the lwAFTR's address of softwires
-    /// that name none.
+    /// An empty builder. Errors name the table by `name`; `own` is the lwAFTR's address of softwires that name none.
     pub fn new(name: &str, own: Ipv6Addr) -> Builder {
         Builder { name: name.to_owned(), rows: Vec::new(), own: vec![own.to_bits()], gateway: Vec::new() }
     }
 
-    /// The same for a gateway that has these addresses in addition to those of the lwAFTR: no softwire may have them
-    /// either.
+    /// For a gateway with these further addresses, which no softwire may have.
     #[must_use]
     pub fn at(self, gateway: &[IpAddr]) -> Builder {
         Builder { gateway: gateway.to_vec(), ..self }
     }
 
-    /// Its name in errors.
     pub(super) fn name(&self) -> String {
         self.name.clone()
     }
 
-    /// One that begins with the softwires of a table, to add and remove some.
+    /// A builder with the softwires of a table.
     pub fn of(name: &str, table: &Table) -> Builder {
         let rows = Vec::with_capacity(table.len() as usize);
         let mut b = Builder { name: name.to_owned(), rows, own: table.own.clone(), gateway: table.gateway.clone() };
@@ -216,7 +211,7 @@ impl Builder {
         if !is_unicast6(own) {
             return Err(Fault::Own);
         }
-        // There are few addresses, and successive softwires mostly have the same.
+        // Successive softwires mostly have the same of a few addresses.
         let last = self.rows.last().map_or(0, |r| usize::from(r.own));
         let known = if self.own[last] == own { Some(last) } else { self.own.iter().position(|o| *o == own) };
         let k = known.unwrap_or_else(|| {
@@ -320,12 +315,10 @@ impl Builder {
     }
 }
 
-/// Whether two softwires of one address exclude each other.
 fn clash(a: &Row, b: &Row) -> bool {
     a.psid == b.psid || (a.offset, a.len) != (b.offset, b.len)
 }
 
-/// Segments, lists of PSIDs and number of places for sorted rows.
 fn layout(rows: &[Row]) -> (Vec<Segment>, Vec<u16>, usize) {
     let mut segments: Vec<Segment> = Vec::new();
     let (mut psids, mut places) = (Vec::new(), 0u32);

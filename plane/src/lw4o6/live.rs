@@ -1,6 +1,5 @@
-//! A binding table that changes while it is in use: the caller builds a new table, then replaces the old one; each
-//! worker takes the new one over before its next batch. A worker reads one number a batch and takes a lock only when
-//! that has changed.
+//! A binding table that changes while in use: each worker takes a new table over before its next batch, and takes a
+//! lock only when a counter has changed.
 
 use super::table::Table;
 use crate::event::Event;
@@ -8,7 +7,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The table in force, shared by all workers and by the caller that changes it.
+/// The table in force, shared by workers and by the caller that changes it.
 pub struct Live {
     state: Mutex<State>,
     version: AtomicU64,
@@ -16,8 +15,7 @@ pub struct Live {
 
 struct State {
     current: Arc<Table>,
-    /// Tables that workers may still be reading. They are freed here and not in a worker, which would lose
-    /// milliseconds.
+    /// Tables that workers may still read. Freeing one in a worker would take milliseconds.
     former: Vec<Arc<Table>>,
 }
 
@@ -38,7 +36,7 @@ impl Live {
         self.state().current.clone()
     }
 
-    /// Replaces the table. Tables that no worker reads any more are freed.
+    /// Replaces the table, and frees tables without readers.
     pub fn replace(&self, table: Table) {
         let table = Arc::new(table);
         let mut state = self.state();
@@ -49,7 +47,7 @@ impl Live {
         self.tidy();
     }
 
-    /// As [`Live::replace`], for a worker: leaves tables that no worker reads any more to [`Live::tidy`].
+    /// As [`Live::replace`], for a worker: leaves freeing to [`Live::tidy`].
     fn put(&self, table: &Arc<Table>) {
         let mut state = self.state();
         if !Arc::ptr_eq(&state.current, table) {
@@ -59,7 +57,7 @@ impl Live {
         }
     }
 
-    /// Free former tables that no worker reads any more; returns how many are left.
+    /// Frees former tables without readers; returns how many are left.
     pub fn tidy(&self) -> usize {
         let mut state = self.state();
         let (free, used) = std::mem::take(&mut state.former).into_iter().partition(|t| Arc::strong_count(t) == 1);
@@ -142,8 +140,7 @@ impl Softwires for Bindings {
         (&*self.table).unwrap_at(place, src, dst, customer, remote)
     }
 
-    /// The worker keeps its [`Live`], through which the table can still be changed. The table of the other `Live`
-    /// replaces this one's, for all its workers.
+    /// The worker keeps its [`Live`]; the other one's table replaces this one's for all its workers.
     fn adopt(&mut self, new: &mut Bindings) {
         if !Arc::ptr_eq(&self.live, &new.live) {
             self.live.put(&new.table);

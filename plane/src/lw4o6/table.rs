@@ -1,9 +1,8 @@
-//! The binding table as look-ups see it: immutable, 16 octets for each softwire, one cache line for each look-up in
-//! both directions.
+//! The binding table: immutable, 16 octets a softwire, one cache line a look-up in both directions.
 //!
-//! Successive addresses with port sets of the same length and offset make a *segment*; in it the place of a softwire is
-//! computed from address and PSID. Where less than a quarter of an address's port sets are assigned, the address is a
-//! segment by itself that lists its PSIDs, so that memory is proportional to the number of softwires.
+//! Successive addresses with port sets of the same length and offset make a *segment*, in which address and PSID give
+//! the place of a softwire. An address with less than a quarter of its port sets assigned is a segment that lists its
+//! PSIDs, so that memory is proportional to the number of softwires.
 
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
@@ -11,21 +10,21 @@ use arena::Array;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::PortSet;
 
-/// One softwire: the lwB4, its IPv4 address and ports, and the lwAFTR's end of the tunnel.
+/// A softwire: the lwB4, its IPv4 address and ports, and the lwAFTR's end of the tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softwire {
     /// The lwB4's IPv6 address.
     pub b4: Ipv6Addr,
     /// The IPv4 address, shared or not.
     pub ipv4: Ipv4Addr,
-    /// The ports; [`PortSet::ALL`] for an address that is not shared.
+    /// The ports; [`PortSet::ALL`] for an unshared address.
     pub ports: PortSet,
     /// The lwAFTR's IPv6 address; `None` for the table's.
     pub own: Option<Ipv6Addr>,
 }
 
-/// Addresses of the gateway, which no softwire may have: a tunnel to oneself is a loop (RFC 2473, section 4.1.2), and
-/// packets to the gateway's IPv4 address never enter a tunnel. In ascending order.
+/// Addresses of the gateway, which no softwire may have, ascending: a tunnel to oneself is a loop (RFC 2473, section
+/// 4.1.2), and packets to the gateway's IPv4 address enter no tunnel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forbidden {
     v6: Vec<u128>,
@@ -41,7 +40,6 @@ impl Forbidden {
         Forbidden { v6, v4 }
     }
 
-    /// Whether an IPv6 address is one of them.
     pub(super) fn has6(&self, addr: u128) -> bool {
         self.v6.binary_search(&addr).is_ok()
     }
@@ -51,31 +49,22 @@ impl Forbidden {
     }
 }
 
-/// Number of upper halves of addresses, plus one.
 pub(super) const STARTS: usize = (1 << 16) + 1;
-/// No place.
 const NOWHERE: u32 = u32::MAX;
-/// No list of PSIDs.
 pub(super) const DENSE: u32 = u32::MAX;
 
 /// Successive addresses with the same upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// First address.
     pub first: u32,
-    /// Last address.
     pub last: u32,
-    /// Place of the first softwire.
     pub base: u32,
     /// Where the list of PSIDs begins, or [`DENSE`].
     pub list: u32,
-    /// How many are listed.
     pub listed: u32,
     /// Ports below this belong to no port set.
     pub least: u16,
-    /// PSID offset and length.
     pub offset: u8,
-    /// PSID length.
     pub len: u8,
 }
 
@@ -85,7 +74,7 @@ impl Segment {
     }
 }
 
-/// The first of several segments that does not end before an address.
+/// The first segment that does not end before an address.
 #[inline(never)]
 fn among(segments: &[Segment], addr: u32) -> Option<&Segment> {
     segments.get(segments.partition_point(|s| s.last < addr))
@@ -96,19 +85,16 @@ pub struct Table {
     /// lwB4 addresses by place; 0 for none.
     pub(super) b4: Array<u128>,
     pub(super) segments: Vec<Segment>,
-    /// The first segment of each upper half of addresses, and one more.
+    /// The first segment of each upper half of addresses, and one past the last.
     pub(super) starts: Box<[u32; STARTS]>,
-    /// A bit for each upper half that has segments: small enough for the first-level cache.
+    /// A bit for each upper half with segments: fits the first-level cache.
     pub(super) inhabited: [u64; 1024],
     /// PSIDs of sparse segments, in ascending order.
     pub(super) psids: Vec<u16>,
-    /// lwAFTR addresses.
     pub(super) own: Vec<u128>,
-    /// The gateway's addresses, these among them.
     pub(super) forbidden: Forbidden,
-    /// Those in addition to the lwAFTR's, as they were given.
     pub(super) gateway: Vec<IpAddr>,
-    /// Which of the lwAFTR addresses each softwire has, by place, if there are several.
+    /// The lwAFTR address of each softwire, by place, if there are several.
     pub(super) own_of: Option<Array<u16>>,
     pub(super) softwires: u64,
 }
@@ -164,7 +150,7 @@ impl Table {
         (addr >= s.first && addr <= s.last).then_some(s)
     }
 
-    /// The place of the softwire that an end point belongs to, if it is in use.
+    /// The place of an end point's softwire, if it is in use.
     #[inline(always)]
     fn place(&self, point: Point4) -> Result<usize, Event> {
         let s = self.segment(point.addr).ok_or(Event::DestinationUnmapped)?;
@@ -183,7 +169,6 @@ impl Table {
         }
     }
 
-    /// The place in a sparse segment.
     #[cold]
     #[inline(never)]
     fn listed(&self, s: &Segment, psid: u16) -> Result<usize, Event> {
@@ -210,7 +195,7 @@ impl Table {
     }
 }
 
-/// Look-ups in a table that does not change; [`super::Bindings`] has look-ups in one that does.
+/// Look-ups in an immutable table; [`super::Bindings`] has those in a live one.
 impl Softwires for &Table {
     #[inline(always)]
     fn wrap(&self, customer: Point4, _remote: Point4) -> Result<Wrap, Event> {

@@ -19,7 +19,7 @@ use std::io::BufRead;
 use std::net::Ipv6Addr;
 use wire::PortSet;
 
-/// Maximum length of a line: enough for any softwire and a comment.
+/// Maximum length of a line.
 const LONGEST: usize = 1024;
 
 /// Read a table. `file` is its name in errors; `own` is the lwAFTR's address of lines that name none.
@@ -30,10 +30,10 @@ pub fn read(file: &str, own: Ipv6Addr, text: impl BufRead) -> Result<Table, Tabl
     read_into(Builder::new(file, own), text)
 }
 
-/// The same with a builder that has the name, and the gateway's addresses.
+/// As [`read`], into a builder that has the name and the gateway's addresses.
 ///
 /// # Errors
-/// As with [`read`].
+/// As [`read`].
 pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<Table, TableError> {
     let file = &builder.name();
     let mut line = 0u64;
@@ -72,7 +72,6 @@ pub fn read_into(mut builder: Builder, mut text: impl BufRead) -> Result<Table, 
     builder.build()
 }
 
-/// The meaning of the words of a line.
 const COLUMNS: [&str; 4] = ["the lwB4's IPv6 address", "the IPv4 address", "the port set", "the lwAFTR's IPv6 address"];
 
 struct Line<'a> {
@@ -81,7 +80,7 @@ struct Line<'a> {
     text: &'a [u8],
 }
 
-/// A word, and where it begins.
+/// A word, and its position.
 #[derive(Clone, Copy, Default)]
 struct Word<'a> {
     text: &'a str,
@@ -119,7 +118,6 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The words in front of a comment, and how many.
     fn words(&self) -> Result<([Word<'a>; 4], usize), TableError> {
         let text = self.text.strip_suffix(b"\r").unwrap_or(self.text);
         let text = &text[..text.iter().position(|b| *b == b'#').unwrap_or(text.len())];

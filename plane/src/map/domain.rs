@@ -1,6 +1,5 @@
-//! All rules of a MAP domain: the longest match for an IPv4 address and port, and for an IPv6 address, in a set of
-//! thousands of rules whose prefixes may lie inside each other. Apart from the roles, because CE and BR look rules up
-//! in the same way (RFC 7597, section 5; RFC 7599, section 8).
+//! All rules of a MAP domain: longest match for an IPv4 address and port, and for an IPv6 address, among nested
+//! prefixes (RFC 7597, section 5; RFC 7599, section 8).
 
 use super::lpm::{Entry, Lpm, NONE};
 use super::rule::{CustomerId, Mapping, Rule, RuleError};
@@ -11,7 +10,7 @@ use wire::Prefix6;
 /// Maximum number of rules of a domain.
 pub const MOST_RULES: usize = 1 << 20;
 
-/// Rules that stay in the first-level cache, with the table of their prefixes.
+/// Rules that the first-level cache holds.
 const NEAR: usize = 128;
 
 /// Why a set of rules is invalid. Rules are counted from 0, in the order given.
@@ -66,18 +65,17 @@ impl DomainError {
     }
 }
 
-/// A rule in its place among the others. One cache line.
+/// A rule among the others: one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Slot {
     mapping: Mapping,
-    /// Rules behind this one with the same IPv4 prefix, in the order of their PSIDs.
+    /// Following rules with the same IPv4 prefix, in the order of their PSIDs.
     siblings: u32,
-    /// The rule whose IPv4 prefix contains this one's, or [`NONE`].
+    /// The rule with the enclosing IPv4 prefix, or [`NONE`].
     around: u32,
-    /// Place in the order given.
     given: u32,
-    /// Whether another rule's IPv6 prefix lies inside this one's, so that this rule does not have all of its prefix.
+    /// Whether another rule's IPv6 prefix lies inside this one's.
     pierced: bool,
 }
 
@@ -131,7 +129,7 @@ impl Domain {
         self.rules[number].prepare().expect("was checked when the set was made")
     }
 
-    /// The number of the rule that an IPv6 address, of which this is the upper half, belongs to: the longest match.
+    /// The rule with the longest match for an IPv6 address, given by its upper half.
     #[inline]
     pub fn by_ipv6(&self, upper: u64) -> Option<usize> {
         let s = self.ipv6.get(upper);
@@ -149,20 +147,19 @@ impl Domain {
         self.ipv4.get((addr as u64) << 32) != NONE
     }
 
-    /// The end of the tunnel to the customer with this IPv4 address and port: its MAP address.
+    /// The MAP address of the customer with this IPv4 address and port.
     ///
     /// # Errors
-    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when no customer has the port, and without a port
-    /// where one is needed.
+    /// [`Event::DestinationUnmapped`] without a rule, [`Event::OutsidePortSet`] when no customer has the port or a
+    /// needed port is missing.
     #[inline(always)]
     pub fn tunnel_end(&self, addr: u32, port: Option<u16>) -> Result<u128, Event> {
         let (slot, id) = self.find(addr, port)?;
         Ok(id.address(self.slots[slot as usize].mapping.padded(addr)))
     }
 
-    /// The IPv6 address that this IPv4 address is translated to. Where a customer has a prefix, all of the address is kept
-    /// in the interface identifier, not only the prefix as in the customer's MAP address: otherwise it could not be translated
-    /// back (RFC 7599, section 6, figure 2).
+    /// The IPv6 address that this IPv4 address is translated to. A customer's prefix keeps the whole address in the
+    /// interface identifier, so that it can be translated back (RFC 7599, section 6, figure 2).
     ///
     /// # Errors
     /// As [`Self::tunnel_end`].
@@ -176,7 +173,7 @@ impl Domain {
         self.find(addr, None).is_err_and(|why| why == Event::OutsidePortSet)
     }
 
-    /// Check that a tunnel packet from `src` may hold one from this customer's address and port (RFC 7597, section 8.1).
+    /// Checks that a tunnel packet from `src` may hold a packet from this address and port (RFC 7597, section 8.1).
     ///
     /// # Errors
     /// [`Event::UnknownSoftwire`] when no rule has the source, [`Event::Spoofed`] when address or port belong to
@@ -192,8 +189,7 @@ impl Domain {
         }
     }
 
-    /// Check that a translated packet from `src`, which embeds the customer's address, may come from there and this port
-    /// (RFC 7599, section 8.3).
+    /// Checks that a translated packet may come from `src` and this port (RFC 7599, section 8.3).
     ///
     /// # Errors
     /// [`Event::SourceUnmapped`] when no rule has the source, [`Event::Spoofed`] when address or port belong to another
@@ -206,8 +202,8 @@ impl Domain {
         }
     }
 
-    /// The same for packets that do not show their port (later fragments): the source alone identifies the customer.
-    /// For all other packets, the reason why they are refused.
+    /// As above for packets without port (later fragments), which the source alone identifies; for others, why they are
+    /// refused.
     #[inline(never)]
     fn check_otherwise(&self, src: u128, customer: Point4, translated: bool) -> Result<(), Event> {
         let upper = (src >> 64) as u64;
@@ -224,19 +220,18 @@ impl Domain {
         }
     }
 
-    /// Prefetch what the look-ups of this address will read. A few rules are always in the cache; for these a prefetch
-    /// costs more than it saves.
+    /// Prefetches what look-ups of this address read. For a few rules, which stay in the cache, this would cost more
+    /// than it saves.
     #[inline(always)]
     pub fn prefetch(&self, addr: u32) {
         if self.slots.len() > NEAR {
-            // Only the prefetch depends on this read, so the reads of a whole batch overlap.
+            // Only the prefetch depends on this read, so reads of a batch overlap.
             if let Some(slot) = self.slots.get(self.ipv4.get((addr as u64) << 32) as usize) {
                 arena::prefetch(slot);
             }
         }
     }
 
-    /// Returns the slot of the rule, and the customer, of this IPv4 address and port.
     #[inline(always)]
     fn find(&self, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let found = self.ipv4.get((addr as u64) << 32);
@@ -250,7 +245,7 @@ impl Domain {
         Ok((found, slot.mapping.customer_id(addr, port)?))
     }
 
-    /// The same where the first rule found may not be the right one.
+    /// As [`Self::find`], where a later rule may match.
     #[inline(never)]
     fn find_among(&self, first: u32, addr: u32, port: Option<u16>) -> Result<(u32, CustomerId), Event> {
         let mut at = first;
@@ -266,8 +261,8 @@ impl Domain {
                 }
                 return Ok((found, id));
             }
-            // Address and port are matched together (RFC 7599, section 8.1): the rule with the next shorter prefix may
-            // have the port.
+            // Address and port match together (RFC 7599, section 8.1): the rule with the next shorter prefix may have
+            // the port.
             if slot.around == NONE || port.is_none() {
                 return Err(Event::OutsidePortSet);
             }
@@ -275,7 +270,7 @@ impl Domain {
         }
     }
 
-    /// Among rules with explicit PSIDs, the one that a port belongs to.
+    /// The rule with an explicit PSID that a port belongs to.
     fn sibling(&self, first: u32, port: Option<u16>) -> Option<u32> {
         let slot = &self.slots[first as usize];
         let psid = slot.mapping.psid()?.psid_of(port?)?;
@@ -285,7 +280,7 @@ impl Domain {
     }
 }
 
-/// Link the rules with the same IPv4 prefix, and each to the rule that contains it; returns the first of each group.
+/// Links rules with the same IPv4 prefix, and each rule to the enclosing one; returns the first of each group.
 fn group(rules: &[Rule], slots: &mut [Slot]) -> Result<Vec<Entry>, DomainError> {
     let rule = |s: &Slot| &rules[s.given as usize];
     let mut entries: Vec<Entry> = Vec::with_capacity(slots.len());

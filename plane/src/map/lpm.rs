@@ -1,6 +1,5 @@
-//! Longest prefix match over 64-bit keys for a set of prefixes that does not change: one array of segments, and a table
-//! over the bits behind the common prefix of all keys that leads to them. Apart from the rules, because it looks up
-//! IPv4 addresses (in the upper half of a key) and the upper halves of IPv6 addresses.
+//! Longest prefix match over 64-bit keys for an immutable set of prefixes: an array of segments, and a table over the
+//! bits behind the common prefix that leads to them. IPv4 addresses stand in the upper half of a key.
 
 /// No prefix matches.
 pub const NONE: u32 = u32::MAX;
@@ -20,26 +19,25 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Last key in the prefix.
     fn last(&self) -> u64 {
         self.key | u64::MAX.checked_shr(self.len.into()).unwrap_or(0)
     }
 }
 
-/// A cell of the table: the segment that its first key lies in, and how many more begin in the cell.
+/// A cell: the segment of its first key, and how many more begin in it.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     segment: u32,
     more: u32,
 }
 
-/// The set. Segments are runs of keys with the same answer.
+/// The set. Segments are runs of keys with the same result.
 #[derive(Clone, Debug)]
 pub struct Lpm {
     /// What all prefixes begin with, and which bits that are.
     common: u64,
     mask: u64,
-    /// Left shift that removes the common bits, and right shift that gives the number of the cell.
+    /// Left shift that removes the common bits; right shift that gives the cell.
     up: u32,
     down: u32,
     cells: Vec<Cell>,
@@ -96,7 +94,7 @@ impl Lpm {
     }
 }
 
-/// Segments from `first` on: where each begins, and its answer. `entries` are sorted, outer prefixes before inner ones.
+/// Start and result of each segment from `first` on. `entries` are sorted, outer prefixes first.
 fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
     let (mut starts, mut values) = (vec![first], vec![NONE]);
     let mut begin = |key: u64, value: u32| {
@@ -107,7 +105,7 @@ fn segments(first: u64, entries: &[Entry]) -> (Vec<u64>, Vec<u32>) {
         }
         values.push(value);
     };
-    // Prefixes that contain the present key, the innermost last.
+    // Prefixes around the present key, innermost last.
     let mut around: Vec<&Entry> = Vec::new();
     let close = |around: &mut Vec<&Entry>, upto: Option<u64>, begin: &mut dyn FnMut(u64, u32)| {
         while let Some(e) = around.last().copied().filter(|e| upto.is_none_or(|k| e.last() < k)) {

@@ -1,5 +1,5 @@
-//! Mapping of Address and Port: the rules that MAP-E (RFC 7597) and MAP-T (RFC 7599) share, and the roles of CE and BR
-//! in both as strategies of the tunnel and of the translator.
+//! Mapping of Address and Port: the rules of MAP-E (RFC 7597) and MAP-T (RFC 7599), and the roles of CE and BR as
+//! strategies of tunnel and translator.
 
 pub mod domain;
 pub mod lpm;

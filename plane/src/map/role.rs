@@ -1,5 +1,5 @@
-//! What the roles of MAP-E and MAP-T have in common: a customer's edge with its own addresses and ports, and the rules
-//! of other customers that it sends to directly. Apart from both, so that both make the same checks.
+//! What MAP-E and MAP-T edges have in common: the customer's own addresses and ports, and the rules of customers that
+//! it sends to directly.
 
 use super::domain::Domain;
 use super::rule::{Customer, CustomerId, RuleError};
@@ -32,10 +32,7 @@ pub enum RoleError {
     Rule(#[from] RuleError),
 }
 
-/// Check that a relay lies outside all rules.
-///
-/// # Errors
-/// When it does not.
+/// Checks that a relay lies outside all rules.
 pub(super) fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
     match domain.overlaps(relay) {
         Some(i) => Err(RoleError::RelayInRule { relay, rule: domain.rules()[i].ipv6 }),
@@ -43,7 +40,6 @@ pub(super) fn apart(domain: &Domain, relay: Prefix6) -> Result<(), RoleError> {
     }
 }
 
-/// A customer's edge.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     customer: Customer,
@@ -53,10 +49,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// The edge of a customer, with the rules of others; `relay` has the border relay's IPv6 addresses.
-    ///
-    /// # Errors
-    /// When the relay lies in the prefix of a rule or of the customer.
+    /// The edge of a customer, with the rules of others and the border relay's IPv6 addresses.
     pub(super) fn new(customer: Customer, mesh: Arc<Domain>, relay: Prefix6) -> Result<Edge, RoleError> {
         apart(&mesh, relay)?;
         if customer.prefix.contains(relay.first()) || relay.contains(customer.prefix.first()) {
@@ -82,16 +75,12 @@ impl Edge {
         self.id.address(ipv4)
     }
 
-    /// The rules of others, if there are any.
     #[inline(always)]
     pub(super) fn mesh(&self) -> Option<&Domain> {
         self.mesh.as_deref()
     }
 
-    /// Check that the customer may send from this end point (RFC 7599, section 8.1: by the Basic Mapping Rule).
-    ///
-    /// # Errors
-    /// [`Event::Spoofed`] when address or port are not its own.
+    /// Checks that the customer may send from this end point (RFC 7599, section 8.1).
     #[inline(always)]
     pub(super) fn may_send(&self, point: Point4) -> Result<(), Event> {
         let own =
@@ -99,10 +88,7 @@ impl Edge {
         if own { Ok(()) } else { Err(Event::Spoofed) }
     }
 
-    /// Check that a packet to this end point is for the customer (RFC 7599, section 8.2).
-    ///
-    /// # Errors
-    /// When address or port are not its own.
+    /// Checks that a packet to this end point is for the customer (RFC 7599, section 8.2).
     #[inline(always)]
     pub(super) fn may_receive(&self, point: Point4) -> Result<(), Event> {
         if !self.customer.ipv4.contains(point.addr) {

@@ -1,5 +1,4 @@
-//! A mapping rule (RFC 7597, section 5; RFC 7599 has the same): IPv4 address and port ↔ a customer's IPv6 address, by
-//! arithmetic on prefixes alone. Apart from sets of rules, because all bit arithmetic is here.
+//! A mapping rule (RFC 7597, section 5; RFC 7599 has the same): IPv4 address and port ↔ a customer's IPv6 address.
 
 use crate::event::Event;
 use std::fmt;
@@ -28,7 +27,7 @@ pub struct Rule {
     pub ipv6: Prefix6,
     /// Rule IPv4 prefix, of length r.
     pub ipv4: Prefix4,
-    /// Length o of the embedded address bits: those that follow the rule's prefix in a customer's prefix.
+    /// Length o of the embedded address bits, which follow the rule's prefix in a customer's prefix.
     pub ea_bits: u8,
     /// PSID offset a; without meaning where addresses are not shared.
     pub offset: u8,
@@ -42,13 +41,13 @@ impl Rule {
         Rule { ipv6, ipv4, ea_bits, offset: DEFAULT_OFFSET, psid: None }
     }
 
-    /// EA bits that continue the IPv4 address (p), and EA bits that are a PSID (q).
+    /// EA bits of the IPv4 address (p) and of the PSID (q).
     fn split(&self) -> (u8, u8) {
         let suffix = self.ea_bits.min(32 - self.ipv4.len);
         (suffix, self.ea_bits - suffix)
     }
 
-    /// Check that all lengths fit, and make it ready for packets.
+    /// Checks all lengths, and makes the rule ready for packets.
     ///
     /// # Errors
     /// The first mistake.
@@ -154,7 +153,7 @@ pub struct Mapping {
     host: u32,
     /// Ports below this belong to no port set.
     reserved: u32,
-    /// PSID of a rule with an explicit PSID, else [`DERIVED`].
+    /// Explicit PSID, else [`DERIVED`].
     fixed: u32,
     /// Where in a port the PSID stands.
     psid_shift: u8,
@@ -170,10 +169,9 @@ pub struct Mapping {
     psid_len: u8,
 }
 
-/// The PSID is derived from the port.
 const DERIVED: u32 = u32::MAX;
 
-/// A customer by the upper half of its IPv6 addresses and its PSID.
+/// A customer: the upper half of its IPv6 addresses, and its PSID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerId {
     /// Upper half of its IPv6 addresses.
@@ -183,7 +181,7 @@ pub struct CustomerId {
 }
 
 impl CustomerId {
-    /// The IPv6 address for an IPv4 address of this customer: the interface identifier of RFC 7597, section 6.
+    /// The IPv6 address for one of its IPv4 addresses (RFC 7597, section 6).
     #[inline(always)]
     pub fn address(self, ipv4: u32) -> u128 {
         let lower = (ipv4 as u64) << 16 | self.psid as u64;
@@ -191,8 +189,8 @@ impl CustomerId {
     }
 }
 
-/// A customer: everything that its prefix and the rule say about it. Its NAT44 translates to [`Customer::pool`] and, as
-/// `port_set`, `ports`.
+/// A customer as its prefix and the rule define it. Its NAT44 translates to [`Customer::pool`] and, as `port_set`,
+/// `ports`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Customer {
     /// Its IPv6 prefix.
@@ -255,7 +253,7 @@ impl Mapping {
         self.fixed != DERIVED
     }
 
-    /// The explicit PSID of a rule that has one, with offset and length.
+    /// The explicit PSID, with offset and length.
     pub fn psid(&self) -> Option<PortSet> {
         let psid = u16::try_from(self.fixed).ok()?;
         Some(PortSet { offset: self.offset, len: self.psid_len, psid })
@@ -280,10 +278,10 @@ impl Mapping {
         Ok(psid)
     }
 
-    /// Returns the customer that has this address (of the rule's prefix) and port.
+    /// Returns the customer that has this address of the rule's prefix, and this port.
     ///
     /// # Errors
-    /// [`Event::OutsidePortSet`] for a port that no customer has, and without a port where one is needed.
+    /// [`Event::OutsidePortSet`] for a port of no customer, or a missing port.
     #[inline(always)]
     pub fn customer_id(&self, addr: u32, port: Option<u16>) -> Result<CustomerId, Event> {
         let psid = self.psid_of(port)?;
@@ -293,8 +291,7 @@ impl Mapping {
         Ok(CustomerId { upper: self.base | ea << self.ea_shift, psid })
     }
 
-    /// The address that represents a customer with this IPv4 address: the address itself, or the first of its prefix
-    /// (RFC 7597, section 6: right-padded with zeros).
+    /// The address that represents a customer: the address itself, or the first of its prefix (RFC 7597, section 6).
     #[inline(always)]
     pub fn padded(&self, addr: u32) -> u32 {
         (addr as u64 >> self.own << self.own) as u32
@@ -305,7 +302,7 @@ impl Mapping {
         self.customer_at(self.base | i << self.ea_shift)
     }
 
-    /// The customer of an IPv6 address in the rule's prefix, whose upper half this is.
+    /// The customer of an IPv6 address in the rule's prefix, given by its upper half.
     pub fn customer_at(&self, upper: u64) -> Customer {
         let ea = upper >> self.ea_shift & ((1 << self.ea_bits) - 1);
         let tail = ea & ((1 << self.embedded) - 1);

@@ -1,4 +1,4 @@
-//! Rule lists as text, one rule a line. Apart from the rules themselves, because errors here give a line and a word.
+//! Rule lists as text, one rule a line.
 
 use super::domain::{Domain, DomainError};
 use super::rule::{Psid, Rule};
@@ -9,9 +9,9 @@ use wire::{Prefix4, Prefix6};
 /// A mistake in a rule list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
-    /// The line, counted from 1; 0 when the list as a whole is wrong.
+    /// The line, from 1; 0 for the whole list.
     pub line: usize,
-    /// Its word, counted from 1; 0 when the line as a whole is wrong.
+    /// Its word, from 1; 0 for the whole line.
     pub word: usize,
     /// What is wrong, and what to write instead.
     pub why: String,
@@ -30,11 +30,11 @@ impl fmt::Display for ListError {
 impl std::error::Error for ListError {}
 
 impl Domain {
-    /// Read a rule list: a line for each rule with IPv6 prefix, IPv4 prefix, number of EA bits and then, if need be,
-    /// `offset=BITS` (6 when absent) and `psid=VALUE/BITS`. Empty lines, and text after a `#`, are ignored.
+    /// Reads a rule list. A line has IPv6 prefix, IPv4 prefix, number of EA bits, and optionally `offset=BITS` (6 when
+    /// absent) and `psid=VALUE/BITS`; `#` begins a comment.
     ///
     /// # Errors
-    /// The first mistake; a list with a mistake is rejected as a whole.
+    /// The first mistake; nothing is read then.
     pub fn parse(text: &str) -> Result<Domain, ListError> {
         let (mut rules, mut lines) = (Vec::new(), Vec::new());
         for (i, line) in text.lines().enumerate() {
@@ -48,7 +48,6 @@ impl Domain {
     }
 }
 
-/// A mistake of the set, by lines.
 fn collision(e: &DomainError, lines: &[usize]) -> ListError {
     match e.place() {
         Some((at, None)) => ListError { line: lines[at], word: 0, why: e.to_string() },
@@ -59,7 +58,7 @@ fn collision(e: &DomainError, lines: &[usize]) -> ListError {
     }
 }
 
-/// The rule of a line that has one; a mistake with the number of its word.
+/// The rule of a line, if any; a mistake with the number of its word.
 fn rule(line: &str) -> Result<Rule, (usize, String)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [ipv6, ipv4, ea, options @ ..] = words.as_slice() else {
@@ -95,7 +94,6 @@ fn rule(line: &str) -> Result<Rule, (usize, String)> {
     Ok(rule)
 }
 
-/// Address and length.
 fn prefix<A: FromStr>(word: &str, example: &str) -> Result<(A, u8), String> {
     let parts = word.split_once('/').and_then(|(a, n)| Some((a.parse().ok()?, n.parse().ok()?)));
     parts.ok_or_else(|| format!("`{word}` is no prefix: write it like {example}"))

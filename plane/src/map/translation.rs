@@ -1,5 +1,4 @@
-//! MAP-T (RFC 7599): which addresses are translated to each other, at the border relay and at a customer's edge. Apart
-//! from the rules, because the translator needs only this interface.
+//! MAP-T (RFC 7599): the addresses at the border relay and at a customer's edge.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -87,8 +86,8 @@ impl Addressing for MapTBr {
     }
 }
 
-/// The addresses of a MAP-T customer's edge: its own, all others by the Default Mapping Rule and, in mesh mode, other
-/// customers by theirs.
+/// The addresses of a MAP-T customer's edge: its own, other customers' in mesh mode by their rules, all others by the
+/// Default Mapping Rule.
 #[derive(Clone, Debug)]
 pub struct MapTCe {
     edge: Edge,
@@ -96,8 +95,7 @@ pub struct MapTCe {
 }
 
 impl MapTCe {
-    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: packets to addresses in them are sent directly. It is
-    /// empty in hub-and-spoke mode.
+    /// The edge of this customer. `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
     ///
     /// # Errors
     /// When the default rule's prefix overlaps that of a rule or of the customer.
@@ -127,7 +125,7 @@ impl Addressing for MapTCe {
         self.default.to_ipv6(point.addr)
     }
 
-    /// RFC 7599, section 8.2: only packets to the customer's own addresses and ports, from a source that a rule has.
+    /// RFC 7599, section 8.2: only packets to the customer's own addresses and ports from a source of a rule.
     #[inline(always)]
     fn to_ipv4(&mut self, end: End, addr: u128, port: Option<u16>) -> Result<u32, Event> {
         let point = Point4 { addr: embedded(addr), port };
@@ -144,14 +142,12 @@ impl Addressing for MapTCe {
         mesh.check_translated(addr, point).map(|()| point.addr)
     }
 
-    /// RFC 7599, section 8.2: nonconforming packets are dropped silently; only a source port that is not its customer's
-    /// is answered.
+    /// RFC 7599, section 8.2: nonconforming packets are dropped silently, except for a wrong source port.
     fn is_silent(&self) -> bool {
         true
     }
 
-    /// The customer's address is not shared at this edge, even if other edges share it; addresses of others in mesh
-    /// mode are.
+    /// The customer's address is not shared at this edge; addresses of others in mesh mode are.
     fn is_shared(&self, end: End, addr: u32) -> bool {
         end == End::Remote && self.edge.mesh().is_some_and(|mesh| mesh.is_shared(addr))
     }

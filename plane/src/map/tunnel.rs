@@ -1,5 +1,4 @@
-//! MAP-E (RFC 7597): which softwire a packet takes, at the border relay and at a customer's edge. Apart from the rules,
-//! because the tunnel engine needs only this interface.
+//! MAP-E (RFC 7597): the softwires at the border relay and at a customer's edge.
 
 use super::domain::Domain;
 use super::role::{Edge, RoleError};
@@ -80,8 +79,7 @@ pub struct MapECe {
 }
 
 impl MapECe {
-    /// The edge of this customer. `mesh` holds the Forwarding Mapping Rules: packets to addresses in them are sent directly. It is
-    /// empty in hub-and-spoke mode.
+    /// The edge of this customer. `mesh` has the Forwarding Mapping Rules, empty in hub-and-spoke mode.
     ///
     /// # Errors
     /// When the relay's address lies in the prefix of a rule or of the customer.
@@ -97,7 +95,6 @@ impl MapECe {
 }
 
 impl Softwires for MapECe {
-    /// Hub and spoke.
     fn is_single(&self) -> bool {
         self.edge.mesh().is_none()
     }
@@ -126,7 +123,7 @@ impl Softwires for MapECe {
         }
         self.edge.may_receive(customer)?;
         if src != self.relay {
-            // RFC 7597, section 8.1: from another customer, by the rule that its address lies in. This one may have a rule, too.
+            // RFC 7597, section 8.1: from another customer, by its rule; this customer may have a rule, too.
             if src == dst {
                 return Err(Event::MartianSource);
             }

@@ -1,6 +1,5 @@
-//! Which numbered customers have sessions. A dictionary may give a number to another customer only when no session with
-//! it is left. Counting the sessions of each number would cost a cache miss at the begin and end of every session. The
-//! sweep that looks for expired sessions visits every one of them anyway, and notes here which numbers it has met.
+//! Which numbered customers have sessions, so that a dictionary can free the other numbers. The sweep for expired
+//! sessions notes the numbers that it meets: counting each number's sessions would cost a cache miss a session.
 
 use super::config::Config;
 use super::session::addr;
@@ -8,17 +7,15 @@ use super::timers::ticks;
 use arena::{ArenaError, Array};
 use wire::Prefix4;
 
-/// When each number was last seen to have a session, in rounds of the sweep.
+/// The round of the sweep that last met each number.
 pub(super) struct Census {
-    /// The customers' numbers, and those of remote end points where these have numbers too.
+    /// Numbers of customers, and of remote end points where these have any.
     numbers: Met,
     remotes: Option<Met>,
-    /// Bits of a number that do not identify the customer.
     aliases: u32,
     epoch: u8,
     since: u32,
-    /// Minimum ticks of an epoch: state that outlives its session for a while (fragments) must be gone before the
-    /// number is freed.
+    /// Minimum ticks of an epoch: state that outlives its session (fragments) must be gone before the number is freed.
     least: u32,
 }
 
@@ -43,10 +40,10 @@ impl Met {
 }
 
 impl Census {
-    /// No number met yet; `None` where customers have no numbers.
+    /// `None` where customers have no numbers.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(super) fn new(config: &Config) -> Result<Option<Census>, ArenaError> {
         let Some(numbers) = config.numbered else { return Ok(None) };
         let remotes = config.numbered_remotes.map(Met::new).transpose()?;
@@ -59,7 +56,6 @@ impl Census {
         [config.numbered, config.numbered_remotes].iter().flatten().map(Prefix4::count).sum()
     }
 
-    /// Note a live session between these end points.
     #[inline]
     pub(super) fn meet(&mut self, inside: u64, remote: u64) {
         self.numbers.meet(addr(inside) & !self.aliases, self.epoch);
@@ -68,7 +64,7 @@ impl Census {
         }
     }
 
-    /// Note that the sweep begins a new round. An epoch has at least one whole round.
+    /// The sweep begins a new round. An epoch has at least one whole round.
     #[inline]
     pub(super) fn round(&mut self, tick: u32) {
         if tick.wrapping_sub(self.since).cast_signed() >= self.least.cast_signed() {
@@ -82,10 +78,9 @@ impl Census {
         self.epoch
     }
 
-    /// Epochs since the sweep last met a session of this number. If it is two or more, and the number was not used for
-    /// a packet in that time either, the number has no session: the sweep meets every session that lives through a
-    /// whole round, and a session that was opened since then was noted when it was opened (from outside) or used the
-    /// number (from inside).
+    /// Epochs since the sweep last met a session of this number. After two, if no packet used the number either, it has
+    /// no session: the sweep meets every session that lives through a round, and a new session was noted when opened
+    /// (from outside) or used the number (from inside).
     pub(super) fn age(&self, number: u32) -> u8 {
         let all = [Some(&self.numbers), self.remotes.as_ref()];
         let Some(of) = all.into_iter().flatten().find(|of| of.numbers.contains(number)) else { return u8::MAX };

@@ -1,5 +1,4 @@
-//! The configuration of a NAT44: typed tables that a scenario fills, and the checks that make them safe to run. It has
-//! a file of its own, because it is the only part of the NAT that authors of scenarios need.
+//! The configuration of a NAT44, with the checks that make it safe to run.
 
 pub use super::config_error::ConfigError;
 use super::pool::{PortClasses, below};
@@ -21,8 +20,8 @@ pub enum Mapping {
     /// All of them, as RFC 4787, REQ-1, requires.
     #[default]
     EndpointIndependent,
-    /// Those to the same remote address and port, as Linux and most firewalls do: every four-tuple is a connection of
-    /// its own, and an outside port serves many remote end points at once.
+    /// Those to the same remote address and port: every four-tuple is a connection of its own, as in Linux, and an
+    /// outside port serves many remote end points.
     AddressAndPortDependent,
 }
 
@@ -76,8 +75,8 @@ impl Default for Timeouts {
     }
 }
 
-/// Port block allocation: a subscriber's ports come in blocks, so that one log line serves many mappings (RFC 6888,
-/// REQ-14). A block has successive ports of its worker: with one worker they are contiguous.
+/// Port block allocation: one log line for many mappings (RFC 6888, REQ-14). A block has successive ports of its
+/// worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// Ports of a block: 64, 128, 256, … 4096.
@@ -126,8 +125,8 @@ pub struct Config {
     pub pool: Vec<AddrRange>,
     /// Outside ports of each address.
     pub ports: PortRange,
-    /// The port set by which these addresses are shared: the NAT assigns only ports that are both in it and in `ports`
-    /// (RFC 7596, RFC 7597, RFC 7599: the NAT44 of a CE).
+    /// The port set by which these addresses are shared (NAT44 of a CE: RFC 7596, RFC 7597, RFC 7599): only its ports
+    /// in `ports` are assigned.
     pub port_set: PortSet,
     /// Mapping behaviour.
     pub mapping: Mapping,
@@ -139,14 +138,14 @@ pub struct Config {
     pub sessions: u64,
     /// Timeouts.
     pub timeouts: Timeouts,
-    /// Whether inbound UDP and ICMP packets keep a session alive as outbound ones do (RFC 4787, REQ-6a). Off by
-    /// default; otherwise, any host outside could keep state alive.
+    /// Whether inbound UDP and ICMP packets keep a session alive too (RFC 4787, REQ-6a). Off by default: any host
+    /// outside could keep state alive.
     pub inbound_refresh: bool,
     /// Whether the customers reach each other by outside addresses (RFC 4787, REQ-9).
     pub hairpinning: bool,
     /// Whether the inside port is tried first.
     pub preserve_port: bool,
-    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) as long as such a port is free.
+    /// Whether odd ports stay odd and even ones even (RFC 4787, REQ-4) if such a port is free.
     pub preserve_parity: bool,
     /// Quota of a subscriber.
     pub quota: Quota,
@@ -154,33 +153,30 @@ pub struct Config {
     pub blocks: Option<Blocks>,
     /// How long a freed port is not reused under endpoint-independent mapping (RFC 6888, REQ-8).
     pub port_reuse_delay: Duration,
-    /// Static mappings: permanent mappings of inside endpoints to outside endpoints of the pool. They admit packets
-    /// from any remote endpoint, whatever the filtering behaviour, and no other endpoint is assigned their outside
-    /// ports.
+    /// Static mappings: permanent, open to any remote endpoint whatever the filtering behaviour; their outside ports
+    /// are assigned to no other endpoint.
     pub statics: Vec<StaticMapping>,
     /// Destinations without translation.
     pub untranslated: Vec<Exempt>,
     /// Bounds of the fragment store.
     pub fragments: FragmentLimits,
-    /// Maximum number of ICMP errors that the gateway itself sends in a second; 0 for none (RFC 5508, REQ-9; RFC 1812,
+    /// Maximum number of ICMP errors that the gateway sends in a second; 0 for none (RFC 5508, REQ-9; RFC 1812,
     /// 4.3.2.8).
     pub icmp_errors_per_second: u32,
-    /// Set if this NAT is the Internet's half of a technology with IPv6 customers: the inside addresses of this prefix
-    /// are numbers from a dictionary (`customers`), each of which belongs to one worker. Packets from inside are then
-    /// never handed over because of their address, and the NAT keeps track of the numbers that have sessions.
+    /// Set for the Internet's half of a technology with IPv6 customers: inside addresses in this prefix are numbers of
+    /// a dictionary (`customers`), each of one worker. Packets from inside are not handed over by address, and the NAT
+    /// tracks which numbers have sessions.
     pub numbered: Option<Prefix4>,
-    /// Bits of a customer's number that say to which prefix the customer sent (a NAT64 with several `pref64`); 0
-    /// elsewhere. They distinguish sessions; customer, mapping, outside address, subscriber and static mapping are the
-    /// same for all their values.
+    /// Bits of a customer's number that name the prefix the customer sent to (a NAT64 with several `pref64`); else 0.
+    /// Only sessions differ by them; customer, mapping, subscriber and static mapping do not.
     pub aliases: u32,
-    /// Set if remote end points have numbers too, because they have no IPv4 address (NAT66): the prefix of these
-    /// numbers. The NAT keeps track of those that have sessions, as for `numbered`.
+    /// Set if remote end points have numbers too, as they have no IPv4 address (NAT66): their prefix, tracked as
+    /// `numbered`.
     pub numbered_remotes: Option<Prefix4>,
-    /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and a TCP
-    /// segment restarts the timer only as the state machine of section 3.5.2 says.
+    /// RFC 6146 where it differs from RFC 5382 and RFC 5508: ICMP queries may come in through a mapping, and TCP
+    /// segments restart the timer only as section 3.5.2 says.
     pub rfc6146: bool,
-    /// Set if this configuration only serves to reconfigure a running NAT: a NAT made from it has no memory for the
-    /// ports of the pool, and opens no session.
+    /// Set if this only reconfigures a running NAT: a NAT made from it has no memory for ports, and opens no session.
     pub sketch: bool,
 }
 
@@ -218,31 +214,30 @@ impl Config {
         }
     }
 
-    /// The same with address-and-port-dependent mapping, and the filtering that goes with it.
+    /// With address-and-port-dependent mapping and filtering.
     pub fn per_connection(mut self) -> Config {
         self.mapping = Mapping::AddressAndPortDependent;
         self.filtering = Filtering::AddressAndPortDependent;
         self
     }
 
-    /// Sessions that one of `workers` has room for: its share, and with several workers 1/16 more because hashing does
-    /// not distribute them evenly.
+    /// Sessions that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
+    /// uneven.
     pub fn sessions_per_worker(&self, workers: usize) -> u64 {
         share_of_a_worker(self.sessions, workers)
     }
 
-    /// Mappings that one of `workers` has room for: no more than there can be ports or sessions.
+    /// Mappings that one of `workers` has room for, limited by ports and sessions.
     pub(crate) fn mappings_per_worker(&self, workers: usize) -> u64 {
         let ports = self.pool_size() * u64::from(self.usable_ports()) * 3;
         self.sessions_per_worker(workers).min(ports.div_ceil(workers.max(1) as u64) + 192)
     }
 
-    /// Whether quotas or blocks depend on the subscriber.
     pub(crate) fn counts_subscribers(&self) -> bool {
         self.quota != Quota::default() || self.blocks.is_some()
     }
 
-    /// Maximum number of subscribers that are counted.
+    /// Maximum number of counted subscribers.
     pub(crate) fn subscribers(&self) -> u64 {
         self.inside.iter().map(Prefix4::count).sum::<u64>().min(self.sessions).max(1)
     }
@@ -257,7 +252,6 @@ impl Config {
         PortClasses::new(self.ports, self.port_set, worker, workers)
     }
 
-    /// Number of outside addresses for whose ports there is memory.
     pub(crate) fn addresses_with_ports(&self) -> u64 {
         if self.sketch { 0 } else { self.pool_size() }
     }
@@ -277,8 +271,7 @@ impl Config {
         self.filtering == Filtering::AddressDependent
     }
 
-    /// Whether a running NAT can be given `new` without losing state: every setting may change but those that determine
-    /// its tables. The size of the session table is not compared.
+    /// Whether a running NAT can be given `new` without losing state. The size of the session table is not compared.
     ///
     /// # Errors
     /// What differs.
@@ -291,7 +284,7 @@ impl Config {
             ("port-set", self.port_set != new.port_set),
             ("numbered", (self.numbered, self.numbered_remotes) != (new.numbered, new.numbered_remotes)),
             ("mapping", self.mapping != new.mapping),
-            // There is no record of the remote addresses to which existing mappings have sent.
+            // Existing mappings have no record of the remote addresses they sent to.
             ("filtering", new.permits() && !self.permits()),
             ("pooling", self.pooling != new.pooling),
             ("quota", self.quota != new.quota),
@@ -303,7 +296,7 @@ impl Config {
         unchanged(&fixed, SESSIONS)
     }
 
-    /// Checks everything that would make the NAT misbehave later.
+    /// Checks everything that would make the NAT misbehave.
     ///
     /// # Errors
     /// The first mistake, with what to write instead.
@@ -435,7 +428,7 @@ impl Config {
     }
 }
 
-/// Maximum timeout: ages must fit the 32-bit ticks of a session.
+/// Ages must fit the 32-bit ticks of a session.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 fn range_fits(r: AddrRange) -> bool {

@@ -1,4 +1,4 @@
-//! The error of a configuration. It has a file of its own, because the checks of static mappings return it, too.
+//! The error of a configuration and of its static mappings.
 
 /// A mistake in a [`Config`](super::config::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! The decision about a packet by state alone, independent of its format: the session that it belongs to or opens.
-//! Apart from the slow path, because a NAT66 uses it for IPv6 packets; its addresses are numbers here.
+//! The decision about a packet by state alone: the session that it belongs to or opens. NAT66 uses it with numbers as
+//! addresses.
 
 use super::config::Filtering;
 use super::counters::Event;
@@ -15,42 +15,39 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// The end point that a word of the table holds.
+    /// The end point in a word of the table.
     #[inline(always)]
     pub(super) fn of(end: u64) -> Point {
         Point { addr: addr(end), port: port(end) }
     }
 
-    /// As the inside or outside end point of a session.
     #[inline(always)]
     pub(crate) fn own(self, protocol: u8) -> u64 {
         endpoint(self.addr, self.port, protocol)
     }
 
-    /// As the remote end point of a session. The identifier of a query is at one end only.
+    /// As the remote end point of a session: a query's identifier is at one end only.
     #[inline(always)]
     pub(crate) fn remote(self, protocol: u8) -> u64 {
         endpoint(self.addr, if protocol == ICMP { 0 } else { self.port }, 0)
     }
 }
 
-/// A packet as the state sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asks {
-    /// UDP, TCP, or ICMP for the ICMP of any version.
+    /// UDP, TCP, or ICMP for any version.
     pub protocol: u8,
-    /// The end point that is translated: the inside one on the way out, the outside one on the way in.
+    /// The end point that is translated.
     pub own: Point,
-    /// The remote end point.
     pub remote: Point,
-    /// Flags of TCP; 0 where it shows none.
+    /// TCP flags, or 0.
     pub flags: u8,
     /// From one customer to another.
     pub hairpin: bool,
 }
 
 impl Nat44 {
-    /// The session of a packet from inside, opened if need be and possible.
+    /// The session of a packet from inside, opened if possible.
     pub(super) fn session_out(
         &mut self,
         inside: u64,
@@ -79,7 +76,7 @@ impl Nat44 {
         Ok(e)
     }
 
-    /// The session of a packet from outside; a packet without one may open it where mapping and filtering allow it.
+    /// The session of a packet from outside, opened where mapping and filtering allow it.
     pub(super) fn session_in(
         &mut self,
         outside: u64,
@@ -91,7 +88,7 @@ impl Nat44 {
         let tcp = protocol(outside) == TCP;
         let e = match self.find_outer(self.hash(outside, remote), outside, remote) {
             Some(e) => e,
-            // A host that was not queried cannot answer, whatever the filtering behaviour.
+            // A host that was not queried cannot answer.
             None if protocol(outside) == ICMP && !(query && self.takes_queries(outside)) => {
                 return Err(Event::NoSession);
             }
@@ -104,7 +101,7 @@ impl Nat44 {
         Ok(e)
     }
 
-    /// Update a session for one of its packets: the timer, and for TCP the state.
+    /// Updates a session for one of its packets: the timer, and the state of TCP.
     #[inline(always)]
     pub(super) fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
         let rfc6146 = self.config.rfc6146;
@@ -119,20 +116,17 @@ impl Nat44 {
         }
     }
 
-    /// The outside end point of a packet from inside.
     pub(crate) fn pass_out(&mut self, a: &Asks) -> Result<Point, Event> {
         let e = self.session_out(a.own.own(a.protocol), a.remote.remote(a.protocol), a.flags, false, a.hairpin)?;
         Ok(Point::of(self.sessions.slab[e].outside))
     }
 
-    /// The inside end point of a packet from outside.
     pub(crate) fn pass_in(&mut self, a: &Asks) -> Result<Point, Event> {
         let e = self.session_in(a.own.own(a.protocol), a.remote.remote(a.protocol), a.flags, false, a.hairpin)?;
         Ok(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// The outside end point of an inside one towards a remote one, if there is a session, and whether the session is
-    /// between two customers. For ICMP errors: it refreshes nothing.
+    /// For ICMP errors: the outside end point of a session, and whether it is between customers. Refreshes nothing.
     pub(crate) fn seen_out(&mut self, a: &Asks) -> Option<(Point, bool)> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_inner(self.hash(own, remote), own, remote)?;
@@ -140,15 +134,14 @@ impl Nat44 {
         Some((Point::of(s.outside), s.flags() & HAIRPIN != 0))
     }
 
-    /// The inside end point of an outside one towards a remote one, if there is a session.
+    /// For ICMP errors: the inside end point of a session.
     pub(crate) fn seen_in(&mut self, a: &Asks) -> Option<Point> {
         let (own, remote) = (a.own.own(a.protocol), a.remote.remote(a.protocol));
         let e = self.find_outer(self.hash(own, remote), own, remote)?;
         Some(Point::of(self.sessions.slab[e].inside))
     }
 
-    /// Checks whether a packet from an unknown sender to an outside end point could open a session; if not, returns the
-    /// reason.
+    /// Checks whether a packet from an unknown sender to an outside end point could open a session.
     pub(crate) fn invites(&self, protocol: u8, own: Point, flags: u8) -> Result<(), Event> {
         let mapped = self.mappings.as_ref().is_some_and(|m| m.by_outside(own.own(protocol)).is_some());
         match self.config.filtering {
@@ -158,8 +151,8 @@ impl Nat44 {
         }
     }
 
-    /// Checks whether a packet from inside without a session could open one for this subscriber (0 if it has no number
-    /// yet): the checks that do not depend on its addresses.
+    /// Checks, without its addresses, whether a packet from inside could open a session for this subscriber (0 without
+    /// number).
     pub(crate) fn may_open(&mut self, protocol: u8, subscriber: u32, flags: u8) -> Result<(), Event> {
         if protocol == TCP && !tcp::opens(flags) {
             return Err(Event::TcpNotSyn);
@@ -173,12 +166,10 @@ impl Nat44 {
         (owner != self.workers.own).then_some(owner as u16)
     }
 
-    /// Take note of the time.
     pub(crate) fn keep_time(&mut self, now: u64) {
         self.set_time(now);
     }
 
-    /// End some sessions that have timed out.
     pub(crate) fn tidy(&mut self, when_idle: bool) {
         self.sweep_some(if when_idle { SWEEP_IDLE } else { SWEEP_BATCH });
     }

@@ -1,5 +1,4 @@
-//! Why packets were dropped and what else happened, each with a name and a counter of its own. One file,
-//! because the page on NAT44 draws every name of this list as a box in the packet's path.
+//! Drop reasons and other counters of NAT44.
 
 use crate::count::events;
 
@@ -12,7 +11,7 @@ events! {
     Hairpinned = "hairpinned",
     /// Forwarded without translation (RFC 6888, REQ-6).
     Untranslated = "untranslated",
-    /// Given to another worker.
+    /// Handed over to another worker.
     HandedOver = "handed-over",
     /// Left to the machine itself.
     Local = "local",
@@ -24,19 +23,19 @@ events! {
     SessionStatic = "session-static",
     /// Mappings made.
     MappingNew = "mapping-new",
-    /// Outside ports whose parity differs from the inside port's, because no port of the same parity was free.
+    /// Outside ports whose parity differs from the inside port's, as none of the same parity was free.
     ParityChanged = "parity-changed",
     /// Port blocks given to subscribers: one log line each (RFC 6888, REQ-14).
     BlockAllocated = "block-allocated",
     /// Port blocks given back.
     BlockReleased = "block-released",
-    /// ICMP errors that this gateway made.
+    /// ICMP errors sent.
     IcmpSent = "icmp-sent",
-    /// ICMP errors that it did not make: too many in this second, or switched off.
+    /// ICMP errors not sent: over the rate limit, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Packets that it fragmented (RFC 4787, REQ-13a).
+    /// Packets fragmented (RFC 4787, REQ-13a).
     Fragmented = "fragmented",
-    /// Fragments whose copy waits for the first of their datagram; the packets themselves end.
+    /// Fragments that wait for the first of their datagram.
     FragmentHeld = "fragment-held",
     /// Drop: shorter than the headers it claims to have.
     Short = "short-frame",
@@ -46,7 +45,7 @@ events! {
     LinkMulticast = "link-multicast",
     /// Drop: IP version or header length.
     BadHeader = "bad-ip-header",
-    /// Drop: total length, a UDP length that does not fit it, or a fragment behind the end of the largest datagram.
+    /// Drop: total length, a UDP length that does not fit it, or a fragment behind the largest datagram.
     BadLength = "bad-length",
     /// Drop: IPv4 header checksum.
     BadHeaderChecksum = "bad-header-checksum",
@@ -80,8 +79,7 @@ events! {
     TcpNotSyn = "tcp-not-syn",
     /// Drop: an unsolicited SYN, held for six seconds (RFC 5382, REQ-4).
     SynHeld = "syn-held",
-    /// Drop: it would open a session, and unanswered sessions from outside have filled their share of the table (RFC
-    /// 6146, section 5.3).
+    /// Drop: unanswered sessions from outside have filled their share of the table (RFC 6146, section 5.3).
     OutsideFull = "outside-share-full",
     /// Drop: hairpinning is switched off.
     Hairpin = "hairpin-off",
@@ -103,9 +101,9 @@ events! {
     FragmentLate = "fragment-late",
     /// Drop: the first fragment of the datagram was dropped.
     FragmentOrphan = "fragment-orphan",
-    /// Drop: a fragment that overlaps others in part, and the waiting fragments of its datagram (RFC 5722, section 4).
+    /// Drop: overlapping fragments, and those of their datagram that wait (RFC 5722, section 4).
     FragmentOverlap = "fragment-overlap",
-    /// Drop: a duplicate fragment: all its octets have arrived before.
+    /// Drop: a duplicate fragment.
     FragmentAgain = "fragment-again",
     /// Drop: no memory for a further packet.
     NoMemory = "no-memory",

@@ -1,6 +1,5 @@
 //! The fast path: ordinary UDP and TCP packets, a batch at a time in stages, so that the cache misses of 32 packets
-//! overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
-//! fast path knows none.
+//! overlap. All others take the slow path, one by one and in order, which alone knows drop reasons.
 
 use super::core::Point;
 use super::counters::Event;
@@ -14,8 +13,8 @@ use crate::table::{Guess, Index, NONE};
 use wire::checksum::Sum;
 use wire::header::{self, be16, be32, word};
 
-/// Number of sessions from which a table counts as large: about 640 MB. A second-level TLB of 1,536 entries does not
-/// cover that once frames, two indexes and a hypervisor's own tables share it.
+/// Sessions of a large table (about 640 MB): beyond what a second-level TLB of 1,536 entries covers beside frames, two
+/// indexes and a hypervisor's tables.
 const FAR: u32 = 12 << 20;
 
 /// Results of the first stages for each packet, as columns.
@@ -23,14 +22,12 @@ pub(crate) struct Work {
     own: [u64; BATCH],
     remote: [u64; BATCH],
     hash: [u64; BATCH],
-    /// Entry that probably is the session; [`NONE`] when there is none.
+    /// The probable session; [`NONE`] without one.
     entry: [u32; BATCH],
-    /// Whether the fast path may take the packet.
     plain: [bool; BATCH],
 }
 
 impl Work {
-    /// No results yet.
     #[inline(always)]
     pub(crate) fn new() -> Work {
         Work { own: [0; BATCH], remote: [0; BATCH], hash: [0; BATCH], entry: [NONE; BATCH], plain: [false; BATCH] }
@@ -44,7 +41,7 @@ impl Work {
 }
 
 impl Nat44 {
-    /// Work on a batch that came in on `OUT`'s side: the customers' when true.
+    /// Processes a batch from the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
@@ -71,22 +68,20 @@ impl Nat44 {
         }
     }
 
-    /// Whether prefetches need loops of their own. In a table larger than the TLB covers, each prefetch retires only
-    /// after its page walk, and walks overlap only if few other instructions lie between them. In a smaller table
-    /// prefetches overlap with the work.
+    /// Whether prefetches need loops of their own. Beyond the TLB, a prefetch retires only after its page walk, and
+    /// walks overlap only with few other instructions between them.
     #[inline(always)]
     fn is_far(&self) -> bool {
         self.sessions.slab.capacity() > FAR
     }
 
-    /// The index by the end points of packets from `OUT`'s side.
+    /// The index for packets of this direction.
     #[inline(always)]
     fn index<const OUT: bool>(&self) -> &Index {
         if OUT { &self.sessions.inner } else { &self.sessions.outer }
     }
 
-    /// Note that packet `i`, between these end points, is for the fast path, and prefetch where its session is looked
-    /// up.
+    /// Marks packet `i` for the fast path, and prefetches where its session is looked up.
     #[inline(always)]
     pub(crate) fn ask<const OUT: bool>(&self, w: &mut Work, i: usize, own: u64, remote: u64) {
         let hash = self.hash(own, remote);
@@ -96,8 +91,7 @@ impl Nat44 {
         }
     }
 
-    /// Find where the sessions of the first `n` packets may be, and prefetch them, or the memory that opening them will
-    /// touch.
+    /// Prefetches the probable sessions of the first `n` packets, or the memory that opening them will touch.
     #[inline(always)]
     pub(crate) fn look<const OUT: bool>(&mut self, w: &mut Work, n: usize) {
         let (far, index) = (self.is_far(), self.index::<OUT>());
@@ -136,7 +130,7 @@ impl Nat44 {
         }
     }
 
-    /// The session of packet `i`, if its packets need no slow path, and its end point at the other side.
+    /// The session of packet `i` and its end point at the other side, unless it needs the slow path.
     #[inline(always)]
     pub(crate) fn ordinary<const OUT: bool>(&self, w: &Work, i: usize) -> Option<(u32, Point)> {
         let (own, remote, guess) = (w.own[i], w.remote[i], w.entry[i]);
@@ -148,7 +142,7 @@ impl Nat44 {
         plain.then(|| (e, Point::of(if OUT { s.outside } else { s.inside })))
     }
 
-    /// Address of the other side's end point of the session that packet `i` probably has; only for prefetching.
+    /// Address at the other side of the probable session of packet `i`; only for prefetching.
     #[inline(always)]
     pub(crate) fn guessed<const OUT: bool>(&self, w: &Work, i: usize) -> u32 {
         let e = w.entry[i];
@@ -159,7 +153,6 @@ impl Nat44 {
         addr(if OUT { s.outside } else { s.inside })
     }
 
-    /// Update this session for a packet that is forwarded.
     #[inline(always)]
     pub(crate) fn passes<const OUT: bool>(&mut self, e: u32, tcp: bool, flags: u8) {
         if OUT || tcp || self.config.inbound_refresh {
@@ -167,7 +160,7 @@ impl Nat44 {
         }
     }
 
-    /// Prefetch what opening the sessions of this batch will touch. Guesses only: nothing depends on them.
+    /// Prefetches what opening the sessions of this batch will touch: guesses only.
     fn prepare_new(&mut self, w: &Work, n: usize) {
         let new = || (0..n).filter(|&i| w.plain[i] && w.entry[i] == NONE);
         if let Some(m) = &self.mappings {
@@ -186,7 +179,7 @@ impl Nat44 {
         }
     }
 
-    /// The key of a packet that the fast path may handle: own end point with protocol, remote end point.
+    /// Own end point with protocol, and remote end point, of a packet for the fast path.
     #[inline(always)]
     fn parse<const OUT: bool>(&self, b: &[u8]) -> Option<(u64, u64)> {
         let h = b.first_chunk::<42>()?;
@@ -228,7 +221,6 @@ impl Nat44 {
         Some((own | (protocol as u64) << 48, remote))
     }
 
-    /// The last stage for one packet.
     #[inline(always)]
     fn one<const OUT: bool, P: Packet>(&mut self, p: &mut P, w: &Work, i: usize, spare: &mut dyn Spare<P>) -> Verdict {
         if w.plain[i] {
@@ -248,7 +240,7 @@ impl Nat44 {
         self.slow(from, p, spare)
     }
 
-    /// Handle a packet whose session is not at the first guess, or can be opened in the ordinary way.
+    /// Handles a packet whose session is not at the first guess, or can be opened in the ordinary way.
     fn not_at_first<const OUT: bool>(&mut self, b: &mut [u8], own: u64, remote: u64, hash: u64) -> Option<Verdict> {
         let found = if OUT { self.find_inner(hash, own, remote) } else { self.find_outer(hash, own, remote) };
         if let Some(e) = found {
@@ -272,7 +264,7 @@ impl Nat44 {
         Some(self.forward::<true>(b, e))
     }
 
-    /// Translate a packet of session `e`, checked by [`Self::parse`].
+    /// Translates a packet of session `e`, checked by [`Self::parse`].
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         if OUT && self.shared && b[20] & 0x40 == 0 {
@@ -281,8 +273,7 @@ impl Nat44 {
         self.forward_as_it_is::<OUT>(b, e)
     }
 
-    /// The same for a packet that gets an identification of the port set. Apart, so that it costs other packets
-    /// nothing.
+    /// As [`Self::forward`], with an identification of the port set. Separate, so that it costs other packets nothing.
     #[inline(never)]
     fn forward_identified(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let old = original_id::identify(b, self.identifications.draw());
@@ -293,7 +284,7 @@ impl Nat44 {
         v
     }
 
-    /// The same, whatever its identification.
+    /// As [`Self::forward`], whatever the identification.
     #[inline(always)]
     fn forward_as_it_is<const OUT: bool>(&mut self, b: &mut [u8], e: u32) -> Verdict {
         let tick = self.tick;
@@ -326,13 +317,13 @@ impl Nat44 {
     }
 }
 
-/// Flags of sessions whose packets take the slow path: hairpins and, from inside, the first answer of a customer.
+/// Flags of sessions whose packets take the slow path: hairpins and, from inside, a customer's first answer.
 const fn slow_flags<const OUT: bool>() -> u8 {
     if OUT { HAIRPIN | UNANSWERED } else { HAIRPIN }
 }
 
 impl Workers {
-    /// Whether there is no other worker to hand over to.
+    /// Whether there is no other worker.
     pub(super) fn is_alone(self) -> bool {
         self.count == 1
     }

@@ -1,7 +1,6 @@
-//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so the NAT remembers its decision about the
-//! first for the others; fragments that arrive before the first wait in a bounded store. Also the fragmentation of
-//! packets that are too large for the next link. Nothing but addresses, TTL and header checksum of a later fragment is
-//! ever touched: its payload is data, whatever stands where ports would be.
+//! Fragments (RFC 4787, REQ-13 and 14): later fragments have no ports, so the NAT applies its decision about the first;
+//! those before the first wait. In later fragments only addresses, TTL and header checksum change. Also the
+//! fragmentation of packets that are too large.
 
 use super::Nat44;
 use super::config::FragmentLimits;
@@ -20,16 +19,16 @@ pub(super) type Fragments = Tracker<Key, Datagram>;
 /// The decision about a datagram's first fragment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// It has not arrived yet.
+    /// Not arrived.
     #[default]
     Unknown,
-    /// Translated to these addresses, with this verdict.
+    /// To these addresses, with this verdict.
     Translated { src: u32, dst: u32, verdict: Verdict },
-    /// Handed over to this worker.
+    /// Handed over.
     Elsewhere(u16),
     /// Dropped.
     Dropped,
-    /// Its fragments overlapped: all fragments that still arrive are dropped.
+    /// Fragments overlapped: all that still arrive are dropped.
     GivenUp,
 }
 
@@ -37,7 +36,7 @@ enum Fate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Datagram {
     fate: Fate,
-    /// The identification that its fragments leave with, if it was drawn here.
+    /// The identification of its translated fragments, if drawn here.
     identification: Option<u16>,
 }
 
@@ -53,7 +52,6 @@ impl From<&FragmentLimits> for Bounds {
 }
 
 impl Nat44 {
-    /// Drop fragments whose lifetime is over.
     #[inline]
     pub(super) fn expire_fragments(&mut self) {
         if !self.fragments.is_empty() {
@@ -62,8 +60,8 @@ impl Nat44 {
         }
     }
 
-    /// Handle a fragment. With several workers, a hash of what all fragments of a datagram have in common selects one
-    /// that collects them; it learns from the first which worker owns the flow. `settled` says that this has happened.
+    /// Handles a fragment. With several workers, a hash selects one that collects a datagram's fragments and learns
+    /// from the first which worker owns the flow; `settled` says that this has happened.
     pub(super) fn fragment<P: Packet>(
         &mut self,
         from: Side,
@@ -72,11 +70,11 @@ impl Nat44 {
         settled: bool,
         spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
-        // Offset 1 would let the second fragment rewrite the TCP flags of the first (RFC 1858, section 4).
+        // Offset 1 would let the second fragment rewrite the first's TCP flags (RFC 1858, section 4).
         if (head.protocol == TCP && head.offset == 8) || (head.more && !(head.end - head.l4).is_multiple_of(8)) {
             return Err(Event::TinyFragment);
         }
-        // All packets of a numbered customer arrive at one worker anyway.
+        // All packets of a numbered customer arrive at one worker.
         let together = from == Side::Customer && self.config.numbered.is_some();
         let key = head.key(u128::from(from == Side::Internet));
         if !settled
@@ -89,7 +87,7 @@ impl Nat44 {
         self.count_displaced();
         let Some(datagram) = self.fragments.get(&key) else { return Err(Event::FragmentStore) };
         let fate = datagram.fate;
-        // All fragments of a datagram get the same identification, and no other datagram of this outside address has it
+        // All fragments of a datagram get the same identification, which no other datagram of this outside address has
         // (RFC 6864, section 4.3; RFC 7857, section 10).
         if from == Side::Customer && !settled {
             let draw = || self.identifications.draw();
@@ -101,11 +99,11 @@ impl Nat44 {
         let complete = match self.fragments.cover(&key, head.piece()) {
             Fit::New => false,
             Fit::Complete => true,
-            // Not sent on, so that a receiver never sees the same octets twice.
+            // So that a receiver never sees the same octets twice.
             Fit::Again => return Err(Event::FragmentAgain),
             Fit::Scattered => return Err(Event::FragmentStore),
-            // Overlapping fragments are made to look different to different receivers: the whole datagram is dropped,
-            // with its fragments that have not arrived yet (RFC 3128, section 3; RFC 5722, section 4).
+            // Overlaps look different to different receivers: the whole datagram is dropped (RFC 3128, section 3; RFC
+            // 5722, section 4).
             Fit::Overlap => {
                 let lost = self.fragments.take_kept(&key).len() as u64;
                 self.settle(&key, Fate::GivenUp);
@@ -118,7 +116,7 @@ impl Nat44 {
         } else {
             self.later(p, head, &key, spare)
         };
-        // The fragments that waited were sent with the first; without the first they continue to wait.
+        // Without the first, the others continue to wait.
         if complete && self.fate(&key) != Fate::Unknown {
             self.fragments.forget(&key);
         }
@@ -129,7 +127,7 @@ impl Nat44 {
         self.fragments.get(key).map(|d| d.fate).unwrap_or_default()
     }
 
-    /// Remember the decision about a datagram's first fragment.
+    /// Records the decision about a datagram's first fragment.
     fn settle(&mut self, key: &Key, fate: Fate) {
         if let Some(d) = self.fragments.get(key) {
             d.fate = fate;
@@ -157,8 +155,7 @@ impl Nat44 {
         }
         let b = p.bytes();
         let fate = match result {
-            // To the worker that owns the flow, marked as settled. The second half of a hairpin is marked already, and
-            // has its new source.
+            // To the worker that owns the flow, marked as settled. The second half of a hairpin is marked already.
             Ok(Verdict::HandOver(w)) if header_is_same(b, head) && !settled => {
                 self.set_mark(p.bytes_mut());
                 Fate::Elsewhere(w)
@@ -191,7 +188,7 @@ impl Nat44 {
                 if !kept {
                     return Err(Event::FragmentStore);
                 }
-                // The packet itself ends here; its copy is sent when the first has arrived.
+                // A copy is sent when the first has arrived.
                 self.count.add(Event::FragmentHeld);
                 Ok(Verdict::Held)
             }
@@ -210,7 +207,7 @@ impl Nat44 {
         }
     }
 
-    /// Apply the decision about the first fragment to a later one.
+    /// Applies the decision about the first fragment to a later one.
     fn follow<P: Packet>(&mut self, p: &mut P, src: u32, dst: u32, verdict: Verdict) -> Verdict {
         address(p.bytes_mut(), L3, End::Source, src);
         address(p.bytes_mut(), L3, End::Destination, dst);
@@ -225,7 +222,7 @@ impl Nat44 {
         }
     }
 
-    /// Release the fragments that waited for the first of this datagram.
+    /// Releases fragments that waited for the first.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Key, spare: &mut dyn Spare<P>) {
         for kept in self.fragments.take_kept(key) {
             self.let_one_go(from, key, &kept.bytes, spare);
@@ -259,9 +256,9 @@ impl Nat44 {
         }
     }
 
-    /// Give a whole packet an identification that no other customer's packet with the same outside address has. Needed
-    /// if it is fragmented here, and if other gateways use the address: a router that fragments the packet later does
-    /// not know of their identifications (RFC 7597, section 8.3.3; RFC 7599, section 10.3).
+    /// Gives a whole packet an identification unique among customers of its outside address. Needed if it is fragmented
+    /// here, or if other gateways use the address: a later router may fragment it (RFC 7597, section 8.3.3; RFC 7599,
+    /// section 10.3).
     pub(super) fn identify_whole(&mut self, from: Side, b: &mut [u8], head: &Head4, v: Verdict) {
         let Verdict::Forward(to) = v else { return };
         let leaves = self.shared && to == Side::Internet;
@@ -271,15 +268,15 @@ impl Nat44 {
         }
     }
 
-    /// Record which identification a packet had, where the next half may have to quote it. If another worker has drawn
-    /// the new one, the old one is not known here, and errors quote the packet with the new one.
+    /// Records the original identification where the next half may have to quote it. It is unknown if another worker
+    /// has drawn the new one; errors then quote that.
     fn tell_inside(&self, b: &mut [u8], v: Verdict, identification: u16) {
         if self.behind_is_a_half && v == Verdict::Forward(Side::Internet) {
             original_id::keep(b, identification);
         }
     }
 
-    /// The worker that keeps the fragments of this datagram, unless it is this one.
+    /// The worker that collects this datagram's fragments, unless it is this one.
     fn fragment_worker(&self, key: &Key) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
@@ -288,8 +285,8 @@ impl Nat44 {
         (u32::from(w) != self.workers.own).then_some(w)
     }
 
-    /// Fragment a packet that is too large for the link: the packet itself becomes the first fragment, the others are
-    /// emitted after it in order (RFC 791, section 3.2).
+    /// Fragments a packet that is too large: it becomes the first fragment, the others are emitted after it (RFC 791,
+    /// section 3.2).
     pub(super) fn cut<P: Packet>(&mut self, p: &mut P, v: Verdict, spare: &mut dyn Spare<P>) -> Result<Verdict, Event> {
         let Verdict::Forward(to) = v else { return Ok(v) };
         let mtu = self.mtu(to);
@@ -313,7 +310,6 @@ impl Nat44 {
     }
 }
 
-/// Whether a frame still has the addresses that were read.
 fn header_is_same(b: &[u8], head: &Head4) -> bool {
     be32(b, L3 + 12) == head.src && be32(b, L3 + 16) == head.dst
 }

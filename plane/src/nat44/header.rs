@@ -1,6 +1,4 @@
-//! What a NAT needs from an IPv4 packet beyond its header: that it is complete, as far as a NAT needs it, and its end
-//! points. Apart from the slow path itself, because headers quoted in ICMP errors are read in the same way; and apart
-//! from the reading of other functions, because drops have other names here, and the minimum lengths differ.
+//! What a NAT needs from an IPv4 packet beyond its header: completeness and end points, with NAT44's drop reasons.
 
 use super::counters::Event;
 use super::rewrite::L3;
@@ -21,13 +19,10 @@ impl From<Fault> for Event {
 }
 
 impl Head4 {
-    /// Read and check the header of a frame.
-    ///
-    /// # Errors
-    /// The reason to drop it.
+    /// Reads and checks the header of a frame.
     pub(super) fn of_frame(b: &[u8]) -> Result<Head4, Event> {
         let h = Head4::whole(b, L3)?;
-        // No datagram is longer than 65,535 octets, so no fragment ends behind that (RFC 791, section 3.1).
+        // No fragment ends behind the largest datagram (RFC 791, section 3.1).
         if h.offset + h.total() > usize::from(u16::MAX) {
             return Err(Event::BadLength);
         }
@@ -40,20 +35,15 @@ impl Head4 {
         endpoint(self.src, be16(b, self.l4), self.protocol)
     }
 
-    /// Destination end point of UDP or TCP, with protocol.
     pub(super) fn destination(&self, b: &[u8]) -> u64 {
         endpoint(self.dst, be16(b, self.l4 + 2), self.protocol)
     }
 
-    /// Identifier of an ICMP query.
     pub(super) fn identifier(&self, b: &[u8]) -> u16 {
         be16(b, self.l4 + 4)
     }
 
-    /// Check that the transport header is complete, as far as a NAT needs it.
-    ///
-    /// # Errors
-    /// The reason to drop it.
+    /// Checks that the transport header is complete, as far as a NAT needs it.
     pub(super) fn transport(&self, b: &[u8]) -> Result<(), Event> {
         let need = if self.protocol == header::TCP { 20 } else { 8 };
         if self.end - self.l4 < need {

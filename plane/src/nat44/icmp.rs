@@ -1,6 +1,5 @@
-//! ICMP through the NAT (RFC 5508), in both directions: queries by identifier, and errors of other hosts, whose quoted
-//! packet is translated too. Errors never change state: they neither refresh nor end a session (REQ-6; RFC 4787,
-//! REQ-12).
+//! ICMP through the NAT (RFC 5508): queries by identifier, and errors with the packet that they quote. Errors never
+//! change state (REQ-6; RFC 4787, REQ-12).
 
 use super::Nat44;
 use super::counters::Event;
@@ -11,12 +10,10 @@ use crate::ip4::{Fault, Head4};
 use wire::checksum::Sum;
 use wire::header::{ICMP, PROTO_UDP, TCP};
 
-/// Kinds of ICMP messages that a NAT distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Echo, timestamp, information, address mask request.
     Query,
-    /// The answer to one.
     Reply,
     /// Unreachable, source quench, time exceeded, parameter problem.
     Error,
@@ -33,21 +30,19 @@ pub(super) fn kind(icmp_type: u8) -> Kind {
     }
 }
 
-/// Whether an error may be sent about a message of this type.
 pub(super) fn is_query(icmp_type: u8) -> bool {
     matches!(kind(icmp_type), Kind::Query | Kind::Reply)
 }
 
-/// The packet that an error is about.
 struct Quote {
     head: Head4,
-    /// Where the quoted packet ends, before padding and extensions.
+    /// End of the quoted packet, before padding and extensions.
     end: usize,
     source: u64,
     destination: u64,
 }
 
-/// Read and check an ICMP error and what it quotes (RFC 5508, REQ-3).
+/// Reads and checks an ICMP error and its quote (RFC 5508, REQ-3).
 fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
     let message = &b[..outer.end];
     if outer.is_fragment() || !Sum::default().bytes(&message[outer.l4..]).is_valid() {
@@ -57,8 +52,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
         Fault::Checksum => Event::IcmpChecksum,
         other => other.into(),
     })?;
-    // Extensions may follow the quote, which is then padded (RFC 4884): the header has its length, in words of four
-    // octets.
+    // Padding and extensions may follow the quote, whose length is given in words of four octets (RFC 4884).
     let stated = usize::from(message[outer.l4 + 5]) * 4;
     let room = if stated > 0 { (outer.l4 + 8 + stated).min(outer.end) } else { outer.end };
     let end = room.min(head.end);
@@ -83,7 +77,7 @@ fn quote(b: &[u8], outer: &Head4) -> Result<Quote, Event> {
 }
 
 impl Nat44 {
-    /// An ICMP error from inside: about a packet that was translated on its way in.
+    /// An ICMP error from inside, about a packet translated on its way in.
     pub(super) fn error_out<P: Packet>(&mut self, p: &mut P, outer: &Head4) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (inside, remote) = (q.destination, q.source & super::session::ADDR_PORT);
@@ -99,8 +93,7 @@ impl Nat44 {
         self.fits(outer, if s.flags() & HAIRPIN == 0 { Side::Internet } else { Side::Customer })?;
         let b = p.bytes_mut();
         change(&mut b[..q.end], q.head.l3, q.head.l4, End::Destination, s.outside);
-        // The sender may be a router between the customer and us; the Internet must see only the outside address (RFC
-        // 5508, REQ-5).
+        // The sender may be a router on the way; the Internet must see only the outside address (RFC 5508, REQ-5).
         address(b, outer.l3, End::Source, addr(s.outside));
         seal(&mut b[outer.l4..outer.end]);
         if s.flags() & HAIRPIN == 0 {
@@ -110,7 +103,7 @@ impl Nat44 {
         self.error_in(p, &outer, true)
     }
 
-    /// An ICMP error from outside: about a packet that was translated on its way out.
+    /// An ICMP error from outside, about a packet translated on its way out.
     pub(super) fn error_in<P: Packet>(&mut self, p: &mut P, outer: &Head4, hairpin: bool) -> Result<Verdict, Event> {
         let q = quote(p.bytes(), outer)?;
         let (outside, remote) = (q.source, q.destination & super::session::ADDR_PORT);
@@ -135,7 +128,7 @@ impl Nat44 {
     }
 }
 
-/// Recompute the checksum of an ICMP message. The old one has been verified, so this hides no damage.
+/// Recomputes a checksum that has been verified, so this hides no damage.
 fn seal(message: &mut [u8]) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).checksum();

@@ -1,28 +1,26 @@
-//! Identifications of IPv4 packets of customers that share an outside address: hosts behind a NAT choose theirs
-//! independently, and two datagrams with the same one may be mixed up in reassembly (RFC 6864, sections 4.3 and 5.2). A
-//! file of its own, because it is arithmetic alone.
+//! Identifications of IPv4 packets that share an outside address: hosts choose theirs independently, and two equal ones
+//! may be mixed up in reassembly (RFC 6864, sections 4.3 and 5.2).
 
 use crate::hash::Hasher;
 use wire::PortSet;
 
-/// The identifications of one worker: its share of a port set, each once before the first repeats, in an order that the
-/// seed determines.
+/// A worker's share of a port set, each once before the first repeats, in a seeded order.
 #[derive(Clone, Debug)]
 pub(super) struct Identifications {
     set: PortSet,
-    /// Our first number in the set, and how far it is to the next.
+    /// The worker's first number in the set, and the distance to the next.
     first: u32,
     apart: u32,
-    /// How many are ours, the present position among them, and the step to the next one.
+    /// The worker's count, the present position, and the step to the next.
     count: u32,
     at: u32,
     step: u32,
 }
 
 impl Identifications {
-    /// Those of worker number `worker` of `workers`. If a set has fewer than workers, some workers share one.
+    /// The share of worker number `worker`. If a set has fewer than workers, some share one.
     pub(super) fn new(set: PortSet, worker: usize, workers: usize, hasher: Hasher) -> Identifications {
-        // Without a PSID no other gateway uses the remaining ones.
+        // Without a PSID no other gateway uses the rest.
         let set = if set.len == 0 { PortSet::ALL } else { set };
         let (all, worker, workers) = (set.count().max(1), worker as u32, workers as u32);
         let count = (all / workers).max(1);

@@ -1,7 +1,6 @@
-//! Mappings and permissions of endpoint-independent mapping: inside end point ↔ outside end point above its sessions,
-//! and the remote addresses that the inside end point has sent to. One file, because both live exactly as long as the
-//! sessions below them and are counted up and down together. NAT64 uses the same structure as its binding information
-//! base.
+//! Mappings of endpoint-independent mapping (inside ↔ outside end point, above its sessions), and permissions (remote
+//! addresses it has sent to). Both live exactly as long as their sessions. NAT64's binding information base is the
+//! same.
 
 use super::config::{Config, Filtering};
 use super::pool::PortClasses;
@@ -11,23 +10,20 @@ use crate::hash::Hasher;
 use crate::table::{Guess, Index, Slab, Table, bytes_for};
 use arena::ArenaError;
 
-/// An inside end point and the outside end point that it has, for all its sessions.
+/// An inside end point and its outside end point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mapped {
-    /// Its key from inside: the inside end point with protocol, without the alias bits, or with them and marked as
-    /// [`ALONE`].
+    /// Inside end point with protocol, without alias bits, or with them and marked as [`ALONE`].
     key: u64,
     /// Outside end point with protocol.
     pub outside: u64,
-    /// Sessions below it; the mapping ends with the last.
+    /// Sessions below it, of which the last ends it.
     pub sessions: u32,
-    /// Inside address with the alias that last opened a session below it.
     addr: u32,
 }
 
 impl Mapped {
-    /// Inside end point with protocol, with the alias that last opened a session below the mapping: packets from
-    /// unknown senders are sent to it.
+    /// Inside end point with protocol and the alias that last opened a session: packets from unknown senders go there.
     pub(super) fn inside(&self) -> u64 {
         self.key & !ALONE & !u64::from(u32::MAX) | u64::from(self.addr)
     }
@@ -54,10 +50,10 @@ pub(super) struct Mappings {
 }
 
 impl Mappings {
-    /// No mappings yet; `rest` as in [`PortMap::new`].
+    /// `rest` as in [`PortMap::new`].
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(super) fn new(
         config: &Config,
         workers: usize,
@@ -90,7 +86,6 @@ impl Mappings {
         bytes_for::<Mapped>(config.mappings_per_worker(workers)) + permits + PortMap::bytes_for(config) / workers as u64
     }
 
-    /// How many.
     pub(super) fn len(&self) -> u32 {
         self.table.slab.len()
     }
@@ -99,13 +94,13 @@ impl Mappings {
         &self.table.slab[m]
     }
 
-    /// Prefetch the bucket that [`Self::by_inside`] will read.
+    /// Prefetches the bucket that [`Self::by_inside`] reads.
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, inside: u64) {
         self.table.inner.prefetch(self.hasher.one(inside));
     }
 
-    /// Prefetch the entry that [`Self::by_inside`] will read, or the next free one.
+    /// Prefetches the entry that [`Self::by_inside`] reads, or the next free one.
     #[inline(always)]
     pub(super) fn prefetch_entry(&self, inside: u64) {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -114,7 +109,7 @@ impl Mappings {
         }
     }
 
-    /// The outside end point that an inside one has, if the first guess is right; only for prefetching.
+    /// The probable outside end point of an inside one; only for prefetching.
     #[inline(always)]
     pub(super) fn guess(&self, inside: u64) -> Option<u64> {
         match self.table.inner.guess(self.hasher.one(inside)) {
@@ -123,29 +118,28 @@ impl Mappings {
         }
     }
 
-    /// Mapping of an inside end point; `key` is the end point without aliases, or marked as [`ALONE`].
+    /// Mapping of an inside end point; `key` as in [`Mapped`].
     #[inline]
     pub(super) fn by_inside(&self, key: u64) -> Option<u32> {
         self.table.inner.find(self.hasher.one(key), |m| self.table.slab[m].key == key)
     }
 
-    /// Mapping of an outside end point.
     #[inline]
     pub(super) fn by_outside(&self, outside: u64) -> Option<u32> {
         self.table.outer.find(self.hasher.one(outside), |m| self.table.slab[m].outside == outside)
     }
 
-    /// Note that this alias of its inside end point has opened a session below a mapping.
+    /// Notes the alias that has opened a session below a mapping.
     pub(super) fn used_by(&mut self, m: u32, inside: u64) {
         self.table.slab[m].addr = addr(inside);
     }
 
-    /// Whether there is room for one more mapping, and permission.
+    /// Whether there is room for one more mapping and permission.
     pub(super) fn has_room(&self) -> bool {
         self.len() < self.table.slab.capacity()
     }
 
-    /// Find a port for a new mapping; see [`PortMap::take`].
+    /// See [`PortMap::take`].
     pub(super) fn take_port(
         &mut self,
         address: u32,
@@ -157,21 +151,19 @@ impl Mappings {
         self.ports.take(address, protocol, wish, within, tick)
     }
 
-    /// Make a mapping without sessions. The caller has taken the port and knows that there is room.
+    /// Makes a mapping without sessions. The caller has taken the port and checked for room.
     pub(super) fn make(&mut self, key: u64, inside: u64, outside: u64) -> Option<u32> {
         let (i, o) = (self.hasher.one(key), self.hasher.one(outside));
         self.table.insert(i, o, Mapped { key, outside, sessions: 0, addr: addr(inside) })
     }
 
-    /// Note that a session below a mapping begins.
     pub(super) fn add_session(&mut self, m: u32, remote: u32) {
         self.table.slab[m].sessions += 1;
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits {
             match p.index.find(hash, |e| p.slab[e].mapping == m && p.slab[e].remote == remote) {
                 Some(e) => p.slab[e].sessions += 1,
-                // There is room: there are as many permissions as sessions, and each permission has at least one
-                // session.
+                // There is room: each permission has at least one session.
                 None => {
                     if let Some(e) = p.slab.take(Permit { mapping: m, remote, sessions: 1 }) {
                         p.index.insert(hash, e);
@@ -181,7 +173,7 @@ impl Mappings {
         }
     }
 
-    /// Note that a session ends. Returns the mapping if it ended, too; its port is then free, but rests.
+    /// Returns the mapping if it ended too; its port is then free, but rests.
     pub(super) fn end_session(&mut self, m: u32, remote: u32, address: u32, tick: u32) -> Option<Mapped> {
         let hash = self.permit_hash(m, remote);
         if let Some(p) = &mut self.permits
@@ -202,7 +194,6 @@ impl Mappings {
         })
     }
 
-    /// Remove a mapping without sessions, and free its port.
     pub(super) fn unmake(&mut self, m: u32, address: u32, tick: u32) {
         let mapped = self.table.slab[m];
         let (i, o) = (self.hasher.one(mapped.key), self.hasher.one(mapped.outside));
@@ -210,7 +201,7 @@ impl Mappings {
         self.ports.release(address, protocol(mapped.outside), port(mapped.outside), tick);
     }
 
-    /// Whether a mapping has sent to a remote address. Only under address-dependent filtering.
+    /// Whether a mapping has sent to a remote address, under address-dependent filtering.
     pub(super) fn permits(&self, m: u32, remote: u32) -> bool {
         self.permits.as_ref().is_some_and(|p| {
             p.index
@@ -223,7 +214,7 @@ impl Mappings {
         self.hasher.pair(m as u64, remote as u64)
     }
 
-    /// Forget everything, in constant time.
+    /// Forgets everything, in constant time.
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.ports.clear();

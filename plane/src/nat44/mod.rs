@@ -1,6 +1,5 @@
-//! Stateful NAT44 (RFC 4787 for UDP, RFC 5382 for TCP, RFC 5508 for ICMP, RFC 6888 for many customers): one
-//! worker's share. State is a *session* for each four-tuple and protocol under every mapping behaviour;
-//! endpoint-independent mapping puts a *mapping* above its sessions.
+//! One worker of a stateful NAT44 (RFC 4787 for UDP, RFC 5382 for TCP, RFC 5508 for ICMP, RFC 6888 for many customers).
+//! Each four-tuple and protocol has a *session*; endpoint-independent mapping puts a *mapping* above its sessions.
 
 mod census;
 pub mod config;
@@ -64,14 +63,13 @@ pub enum NatError {
     Memory(#[from] ArenaError),
 }
 
-/// Which of how many workers this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Workers {
     own: u32,
     count: u32,
 }
 
-/// Ethernet addresses: what is ours on each side, and what leaves carries.
+/// Ethernet addresses: ours on each side, and those of frames that leave.
 struct Macs {
     customer: OwnMac,
     internet: OwnMac,
@@ -95,14 +93,13 @@ pub struct Nat44 {
     pool: Pool,
     ports: PortClasses,
     sessions: Table<Session>,
-    /// Sessions that were opened from outside and not answered yet.
     unanswered: u32,
     mappings: Option<Mappings>,
     statics: Option<Statics>,
-    /// See [`Config::aliases`]; as bits of an end point.
+    /// [`Config::aliases`] as bits of an end point.
     aliases: u64,
     subscribers: Option<Subscribers>,
-    /// Where customers are numbered and several may be one subscriber: the subscriber of each, indexed by its number.
+    /// The subscriber of each numbered customer, where several may be one subscriber.
     owners: Option<Arc<AtomicArray>>,
     census: Option<Census>,
     fragments: Fragments,
@@ -110,15 +107,13 @@ pub struct Nat44 {
     limiter: Limiter,
     count: Counters,
     sweep: Sweep,
-    /// Source address that marks packets that the right worker has already processed.
+    /// Ethernet source of packets that the right worker has already processed.
     mark: [u8; 6],
-    /// Identification of the last packet made here.
     identification: u16,
-    /// Those of customers' packets.
     identifications: Identifications,
-    /// Whether whole packets get one, too: because other gateways use the same outside addresses.
+    /// Whether whole packets get an identification, as other gateways use the same outside addresses.
     shared: bool,
-    /// Whether the Internet's side is the inner link to another half, which is told the original identification.
+    /// Whether the Internet's side is the inner link to another half, which must know the original identification.
     behind_is_a_half: bool,
     now: u64,
     tick: u32,
@@ -127,10 +122,10 @@ pub struct Nat44 {
 }
 
 impl Nat44 {
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid or there is not enough memory.
+    /// An invalid configuration, or too little memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat44, NatError> {
         config.validate(workers)?;
         assert!(worker < workers, "worker {worker} of {workers}");
@@ -175,7 +170,7 @@ impl Nat44 {
         })
     }
 
-    /// Bytes of memory that all workers together take for their tables.
+    /// Bytes of memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let mappings = match config.mapping {
             Mapping::EndpointIndependent => Mappings::bytes_for(config, workers),
@@ -188,34 +183,33 @@ impl Nat44 {
         one * workers as u64
     }
 
-    /// How packets from the customers are to be spread over the workers: by inside address and port.
+    /// Spreads customers' packets over the workers: by inside address and port.
     pub const STEER_CUSTOMER: Steering = Steering::Hash(&[(26, 4), (34, 2)]);
-    /// How packets from the Internet are to be spread over the workers, unless the port set is restricted: by block of the
-    /// outside port.
+    /// Spreads packets from the Internet over the workers by block of the outside port, unless the port set is
+    /// restricted.
     pub const STEER_INTERNET: Steering = Steering::Block { at: 36, shift: pool::CHUNK_SHIFT };
 
-    /// The same where packets from the Internet are IPv6 packets.
+    /// As [`Self::STEER_INTERNET`] for IPv6 packets.
     pub const STEER_IPV6: Steering = Steering::Block { at: 56, shift: pool::CHUNK_SHIFT };
 
-    /// The same for any port set: blocks as large as possible while each worker has a share; the outside port is at
-    /// offset `at`.
+    /// As [`Self::STEER_INTERNET`] for any port set: blocks as large as possible while each worker has a share; the
+    /// outside port is at offset `at`.
     pub fn steer_ports(at: usize, set: PortSet, workers: usize) -> Steering {
         Steering::Block { at, shift: pool::Ports::new(set, 0, u16::MAX, 0, workers).shift() }
     }
 
-    /// Where customers are numbered: epoch of their census, modulo 256. Moves on as packets and idle time pass.
+    /// Epoch of the census of numbered customers, modulo 256.
     pub fn epoch(&self) -> u8 {
         self.census.as_ref().map_or(0, Census::epoch)
     }
 
-    /// Where customers are numbered: epochs since a number was last met with a session. The number is no longer needed
-    /// after two, if it was not used for a packet in them, either.
+    /// Epochs since a session of a number was last met. After two without packets, the number is free.
     pub fn epochs_without_session(&self, number: u32) -> u8 {
         self.census.as_ref().map_or(u8::MAX, |c| c.age(number))
     }
 
-    /// Where customers are numbered: count by these subscribers, one for each place in the prefix of the numbers,
-    /// instead of by number. The subscriber of a number must not change while it has sessions.
+    /// Counts numbered customers by these subscribers, one for each place in the prefix. A number's subscriber must not
+    /// change while it has sessions.
     pub(crate) fn count_by(&mut self, owners: Arc<AtomicArray>) {
         self.owners = Some(owners);
     }
@@ -230,7 +224,7 @@ impl Nat44 {
         &self.config
     }
 
-    /// Change to another configuration that this one [can become](Config::can_become).
+    /// Changes to a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config.customer, &config.internet);
         self.mtu = Mtu { customer: config.customer.mtu.into(), internet: config.internet.mtu.into() };
@@ -244,20 +238,17 @@ impl Nat44 {
         self.config.inside.iter().any(|p| p.contains(a))
     }
 
-    /// Whether an outside end point is one of this NAT's. With a restricted port set, other gateways have the other
-    /// ports of its addresses.
+    /// Whether an outside end point is this NAT's. With a restricted port set, other gateways have the other ports.
     #[inline(always)]
     fn is_own_point(&self, a: u32, port: u16) -> bool {
         self.pool.contains(a) && self.config.port_set.contains(port)
     }
 
-    /// Whether an address is the gateway's own: of the pool or of a side.
     #[inline(always)]
     fn is_own(&self, a: u32) -> bool {
         self.pool.contains(a) || self.is_side(a)
     }
 
-    /// Whether an address is the gateway's own on a side.
     #[inline(always)]
     fn is_side(&self, a: u32) -> bool {
         a == u32::from(self.config.customer.address) || a == u32::from(self.config.internet.address)
@@ -275,7 +266,8 @@ impl Macs {
     }
 }
 
-/// The mark of one seed: a group address, which no sender may have (IEEE 802.3, 3.2.3), and 40 bits that cannot be guessed.
+/// The mark of a seed: a group address, which no sender may have (IEEE 802.3, 3.2.3), with 40 bits that cannot be
+/// guessed.
 fn mark(seed: u64) -> [u8; 6] {
     let [a, b, c, d, e, ..] = Hasher::new(!seed).one(1).to_be_bytes();
     [3, a, b, c, d, e]

@@ -1,6 +1,5 @@
-//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4): the customer may be about
-//! to open the same connection from inside. A bounded queue, because any host can send SYNs; apart from the NAT44,
-//! because a NAT66 holds IPv6 packets, whose addresses have no number.
+//! Unsolicited inbound SYNs, held for six seconds in a bounded queue before they are answered (RFC 5382, REQ-4): the
+//! customer may be about to open the same connection.
 
 use super::Nat44;
 use super::reply::PORT_UNREACHABLE;
@@ -8,11 +7,10 @@ use crate::function::{Packet, Side, Spare, Verdict};
 use crate::ip4::Head4;
 use std::collections::VecDeque;
 
-/// Maximum number of SYNs held.
 const MOST: usize = 256;
-/// How long, in nanoseconds.
+/// In nanoseconds.
 const HOLD: u64 = 6_000_000_000;
-/// Octets kept of an IPv4 packet: a header with all options and what an ICMP error must quote.
+/// Octets kept of an IPv4 packet: what an ICMP error must quote.
 const KEPT: usize = 68;
 
 struct PendingSyn<K, const KEPT: usize> {
@@ -22,24 +20,23 @@ struct PendingSyn<K, const KEPT: usize> {
     len: usize,
 }
 
-/// SYNs that wait for their answer, oldest first: `KEPT` octets of each, identified by their two end points.
+/// SYNs that wait, oldest first, identified by their two end points.
 pub(crate) struct PendingSyns<K, const KEPT: usize>(VecDeque<PendingSyn<K, KEPT>>);
 
-/// Those of a NAT44: outside and remote end point.
+/// By outside and remote end point.
 pub(crate) type PendingSyns4 = PendingSyns<(u64, u64), KEPT>;
 
 impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
-    /// None yet; memory is allocated now.
+    /// Allocates all memory.
     pub(crate) fn new() -> PendingSyns<K, KEPT> {
         PendingSyns(VecDeque::with_capacity(MOST))
     }
 
-    /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Hold a SYN; its answer will quote `packet`. If the queue is full, the SYN is not held, and never answered.
+    /// Holds a SYN; its answer will quote `packet`. A full queue never answers it.
     pub(crate) fn hold(&mut self, now: u64, between: K, packet: &[u8]) {
         if self.0.len() >= MOST || self.0.iter().any(|h| h.between == between) {
             return;
@@ -50,7 +47,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.push_back(PendingSyn { between, due: now + HOLD, packet: kept, len });
     }
 
-    /// The customer opened this connection: the held SYN, if there is one, is silently dropped.
+    /// The customer opened this connection: drops the held SYN.
     pub(crate) fn forget(&mut self, between: &K) -> bool {
         let before = self.0.len();
         if before > 0 {
@@ -59,7 +56,7 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
         self.0.len() < before
     }
 
-    /// Remove the oldest SYN, if its answer is due: the octets kept, and their number.
+    /// Removes the oldest SYN if its answer is due: octets kept, and their number.
     pub(crate) fn take_due(&mut self, now: u64) -> Option<([u8; KEPT], usize)> {
         self.0.front().filter(|h| h.due <= now)?;
         self.0.pop_front().map(|h| (h.packet, h.len))
@@ -71,7 +68,6 @@ impl<K: PartialEq, const KEPT: usize> PendingSyns<K, KEPT> {
 }
 
 impl Nat44 {
-    /// Answer the SYNs whose answer is due.
     #[inline]
     pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while let Some((packet, len)) = self.pending_syns.take_due(self.now) {
@@ -85,8 +81,8 @@ impl Nat44 {
         }
     }
 
-    /// Answer a SYN from one customer to another: it quotes the sender's outside end point, so the answer is processed
-    /// as an error from the outside address that the sender sent to.
+    /// Answers a SYN between customers: the answer is processed as an error from the outside address that the sender
+    /// sent to.
     fn answer_hairpinned<P: Packet>(&mut self, packet: &[u8], head: &Head4, spare: &mut dyn Spare<P>) {
         let Some(mut p) = self.error_frame(Side::Customer, head.dst, packet, PORT_UNREACHABLE, spare) else { return };
         let answer = Head4::of_frame(p.bytes()).and_then(|answer| self.error_in(&mut p, &answer, true));

@@ -1,15 +1,11 @@
-//! Outside addresses and the ports of them that a worker may use. Apart from mappings, because both mapping behaviours
-//! choose from the same ports, and because these determine the steering on the Internet's side.
+//! Outside addresses and the ports of them that a worker may use, which determine the steering on the Internet's side.
 
 use wire::{AddrRange, PortRange, PortSet};
 
-/// log2 of the successive ports that one worker owns in a NAT that has all ports: the steering of the Internet's side
-/// is `port >> 6` modulo workers.
+/// log2 of the successive ports of one worker in a NAT that has all ports: steering is `port >> 6` modulo workers.
 pub(super) const CHUNK_SHIFT: u32 = 6;
-/// Ports of a chunk, as bits of a word.
 pub(super) const CHUNK: u32 = 64;
 
-/// The outside addresses, numbered.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     ranges: Vec<AddrRange>,
@@ -17,12 +13,10 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The pool of the ranges of a checked configuration.
     pub(super) fn new(ranges: Vec<AddrRange>) -> Pool {
         let size = ranges.iter().map(|r| u64::from(r.count)).sum::<u64>() as u32;
         Pool { ranges, size }
     }
-    /// How many addresses.
     pub(super) fn len(&self) -> u32 {
         self.size
     }
@@ -38,7 +32,6 @@ impl Pool {
         }
         None
     }
-    /// Whether an address is one of them.
     #[inline]
     pub(super) fn contains(&self, addr: u32) -> bool {
         self.ranges.iter().any(|r| addr.wrapping_sub(u32::from(r.first)) < r.count)
@@ -55,9 +48,8 @@ impl Pool {
     }
 }
 
-/// How the ports of a set are distributed over the workers. The set's ports are numbered without gaps; a worker has
-/// every `workers`-th run of these numbers. Its runs, one after the other, are its *places*. Bitmaps and random draws
-/// use places, so that ranges and sets with gaps need no special case.
+/// How a set's ports are distributed over the workers. They are numbered without gaps; a worker has every `workers`-th
+/// run of numbers. Its runs in a row are its *places*, which bitmaps and random draws use.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     set: PortSet,
@@ -67,15 +59,15 @@ struct Layout {
     run: u32,
     /// Steering: `port >> shift` modulo workers.
     shift: u32,
-    /// Our first run.
+    /// This worker's first run.
     first: u32,
-    /// All ports, without sharing and without a second worker: a place is its port.
+    /// All ports at one worker: a place is its port.
     plain: bool,
 }
 
 impl Layout {
-    /// A set without offset is one contiguous range of ports, divided into runs of 64, or fewer if some worker would
-    /// get none. Other sets are ranges with gaps, and each range is a run (RFC 7597, appendix B: the bits A of a port).
+    /// A set without offset is one range, divided into runs of 64, or fewer if some worker would get none. In other
+    /// sets each range is a run (RFC 7597, appendix B: the bits A of a port).
     fn new(set: PortSet, worker: usize, workers: usize) -> Layout {
         let (worker, workers) = (worker as u32, workers as u32);
         let row = u32::from(16 - set.offset - set.len);
@@ -110,13 +102,13 @@ impl Layout {
         }
         let number = self.set.index_of(port)?;
         let run = (number >> self.run).wrapping_sub(self.first);
-        // Without division for the usual case of one worker.
+        // Without division for one worker.
         let ours = if self.workers == 1 { run } else { run / self.workers };
         let mine = self.workers == 1 || self.owner(port) == self.worker;
         mine.then_some((ours << self.run) | (number & ((1 << self.run) - 1)))
     }
 
-    /// How many of our places have ports below `limit`, which may be 65,536.
+    /// This worker's places with ports below `limit` ≤ 65,536.
     fn places_below(&self, limit: u32) -> u32 {
         let number = below(self.set, limit);
         let run = number >> self.run;
@@ -126,7 +118,7 @@ impl Layout {
     }
 }
 
-/// How many ports of a set lie below `limit`, which may be 65,536.
+/// Ports of a set below `limit` ≤ 65,536.
 pub(super) fn below(set: PortSet, limit: u32) -> u32 {
     let row = u32::from(16 - set.offset - set.len);
     let period = u32::from(16 - set.offset);
@@ -139,7 +131,6 @@ pub(super) fn below(set: PortSet, limit: u32) -> u32 {
     }
 }
 
-/// A range of the ports that this worker owns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     layout: Layout,
@@ -149,9 +140,9 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// The share of one worker of the ports `first ..= last` of a set.
+    /// One worker's share of the ports `first ..= last` of a set.
     pub(super) fn new(set: PortSet, first: u16, last: u16, worker: usize, workers: usize) -> Ports {
-        // Without a PSID, an offset only excludes the lowest ports, and no gaps are left.
+        // Without a PSID, an offset only excludes the lowest ports.
         let (set, least) = match set.len {
             0 if set.offset > 0 => (PortSet::ALL, (1u32 << (16 - set.offset)) as u16),
             _ => (set, 0),
@@ -162,34 +153,30 @@ impl Ports {
         Ports { layout, start, end: end.max(start) }
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// How many.
     pub(super) fn count(&self) -> u32 {
         self.end - self.start
     }
 
-    /// log2 of the successive ports that steering gives to one worker.
+    /// log2 of the successive ports that steering gives a worker.
     pub(super) fn shift(&self) -> u32 {
         self.layout.shift
     }
 
-    /// The place of a port, if it is in the range and ours.
+    /// The place of a port in this share.
     #[inline]
     pub(super) fn place(&self, port: u16) -> Option<u32> {
         self.layout.place(port).filter(|p| (self.start..self.end).contains(p))
     }
 
-    /// Whether a port is in the range and ours.
     #[inline]
     pub(super) fn owns(&self, port: u16) -> bool {
         self.place(port).is_some()
     }
 
-    /// The worker that a port belongs to.
     #[inline]
     pub(super) fn owner(&self, port: u16) -> u32 {
         self.layout.owner(port)
@@ -200,30 +187,29 @@ impl Ports {
         self.layout.port(place)
     }
 
-    /// The `k`-th port of a pseudo-random walk that visits each of our ports once; its number of steps is the next
-    /// power of two. `None` for steps outside the range.
+    /// The `k`-th port of a pseudo-random walk over all ports of the share; the number of steps is the next power of
+    /// two. `None` for steps outside the range.
     #[inline]
     pub(super) fn walk(&self, hash: u64, k: u32) -> Option<u16> {
         let mask = self.count().checked_next_power_of_two()?.wrapping_sub(1);
         let i = (hash as u32).wrapping_add(k.wrapping_mul((hash >> 32) as u32 | 1)) & mask;
-        // Ports that hosts prefer are taken in contiguous runs of hundreds: no stride may stay within such a run.
+        // Hosts prefer contiguous runs of hundreds of ports: no stride may stay in one.
         let half = mask.count_ones().div_ceil(2).max(1);
         let i = ((i ^ i >> half).wrapping_mul(0x9e37_79b1)) & mask;
         let i = i ^ i >> half;
         (i < self.count()).then(|| self.port(self.start + i))
     }
 
-    /// The chunk that our first place lies in. Chunk i has the places 64 i to 64 i + 63.
+    /// The chunk of the first place. Chunk i has the places 64 i to 64 i + 63.
     pub(super) fn first_chunk(&self) -> u32 {
         self.start / CHUNK
     }
 
-    /// Chunks that our places lie in.
     pub(super) fn chunks(&self) -> u32 {
         if self.is_empty() { 0 } else { (self.end - 1) / CHUNK + 1 - self.first_chunk() }
     }
 
-    /// A bit for each place of a chunk that is in the range.
+    /// A bit for each place of a chunk in the range.
     pub(super) fn chunk(&self, chunk: u32) -> u64 {
         let upto = |place: u32| match place.saturating_sub(chunk * CHUNK) {
             n @ 0..CHUNK => (1u64 << n) - 1,
@@ -232,8 +218,7 @@ impl Ports {
         upto(self.end) & !upto(self.start)
     }
 
-    /// A bit for each place of any chunk whose port is odd, or even. All bits if the ports of the set are all odd or
-    /// all even: there is nothing to choose.
+    /// A bit for each place of any chunk with an odd, or even, port. All bits if the set's ports have one parity.
     pub(super) fn parity(&self, odd: bool) -> u64 {
         let single = self.layout.set.offset + self.layout.set.len == 16;
         match odd {
@@ -249,12 +234,11 @@ impl Ports {
 pub(super) struct PortClasses {
     low: Ports,
     high: Ports,
-    /// Both together.
     pub all: Ports,
 }
 
 impl PortClasses {
-    /// The share of one worker of the ports of a range and a set.
+    /// One worker's share of a range and a set.
     pub(super) fn new(
         PortRange { first, last }: PortRange,
         set: PortSet,
@@ -265,7 +249,7 @@ impl PortClasses {
         PortClasses { low: ports(first, last.min(1023)), high: ports(first.max(1024), last), all: ports(first, last) }
     }
 
-    /// The ports for a customer's port: of its own class if there is one.
+    /// The ports of a customer's port's class, if there are any.
     #[inline]
     pub(super) fn class(&self, inside: u16) -> &Ports {
         let (own, other) = if inside < 1024 { (&self.low, &self.high) } else { (&self.high, &self.low) };

@@ -1,6 +1,5 @@
-//! Which outside ports are taken under endpoint-independent mapping: a bit for each port of each address and protocol,
-//! with a delay before reuse (RFC 6888, REQ-8), and the blocks of port block allocation. Apart from the mappings,
-//! because only the size of this structure depends on the pool and not on the sessions.
+//! Outside ports taken under endpoint-independent mapping: a bit for each port of each address and protocol, with a
+//! delay before reuse (RFC 6888, REQ-8), and the blocks of port block allocation.
 
 use super::config::Config;
 use super::pool::{CHUNK, Pool, PortClasses, Ports};
@@ -13,32 +12,28 @@ const PROTOCOLS: u32 = 3;
 /// Taken, freed in this epoch, freed in the last one.
 const LAYERS: usize = 3;
 
-/// State of one address and protocol.
 #[derive(Clone, Copy)]
 struct Slot {
     generation: u32,
     epoch: u32,
 }
 
-/// Which port is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
-    /// The customer's own port.
     pub inside: u16,
     /// Whether the same port is tried first.
     pub same: bool,
-    /// Whether the parity has to be that of the customer's port.
+    /// Whether the parity must be the customer's.
     pub parity: bool,
-    /// Randomness for the choice.
+    /// Randomness.
     pub hash: u64,
 }
 
-/// Bits of taken ports.
 pub(super) struct PortMap {
     /// [address][protocol][layer][chunk]
     words: Array<u64>,
     slots: Array<Slot>,
-    /// Slots and places of static mappings, in order: always taken.
+    /// Slots and places of static mappings, in order.
     reserved: Vec<(u32, u32)>,
     chunks: u32,
     ports: PortClasses,
@@ -47,10 +42,10 @@ pub(super) struct PortMap {
 }
 
 impl PortMap {
-    /// The map of one worker; `rest` is the time in ticks that a freed port rests, 0 for none.
+    /// The map of one worker; `rest` is how many ticks a freed port rests, 0 for none.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(super) fn new(config: &Config, ports: PortClasses, rest: u32) -> Result<PortMap, ArenaError> {
         let chunks = ports.all.chunks();
         let slots = config.addresses_with_ports() as usize * PROTOCOLS as usize;
@@ -65,12 +60,11 @@ impl PortMap {
         })
     }
 
-    /// Bytes of all workers' maps together.
     pub(super) fn bytes_for(config: &Config) -> u64 {
         config.addresses_with_ports() * u64::from(PROTOCOLS) * (LAYERS as u64 * 1024 * 8 + 8)
     }
 
-    /// Take a port of address number `address`; with `within`, only out of these chunks.
+    /// Takes a port of address number `address`; with `within`, only out of these chunks.
     pub(super) fn take(
         &mut self,
         address: u32,
@@ -99,7 +93,7 @@ impl PortMap {
         self.search(slot, &class, class.first_chunk(), class.chunks(), wish)
     }
 
-    /// Look through `n` chunks of `ports` from a random one on, and take a random free port of the first that has one.
+    /// Takes a random free port of the first of `n` chunks with one, from a random chunk on.
     fn search(&mut self, slot: usize, ports: &Ports, from: u32, n: u32, wish: Wish) -> Option<u16> {
         let parity = if wish.parity { ports.parity(wish.inside & 1 == 1) } else { u64::MAX };
         let start = crate::hash::range(wish.hash, n);
@@ -115,7 +109,6 @@ impl PortMap {
         None
     }
 
-    /// Free a port. It rests before it is assigned again.
     pub(super) fn release(&mut self, address: u32, protocol: u8, port: u16, tick: u32) {
         let Some(place) = self.ports.all.place(port) else { return };
         let slot = self.ready(address, protocol, tick);
@@ -128,7 +121,7 @@ impl PortMap {
         }
     }
 
-    /// Forget everything, in constant time: bits of an older generation are wiped at their next use.
+    /// Forgets everything, in constant time: older generations are wiped at their next use.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }
@@ -148,8 +141,7 @@ impl PortMap {
         (slot * LAYERS + layer) * self.chunks as usize + (chunk - self.ports.all.first_chunk()) as usize
     }
 
-    /// Number of the slot, after an update: wiped if the map was cleared, and the layers of resting ports moved on with
-    /// time.
+    /// Number of the slot, wiped if the map was cleared, its resting ports moved on with time.
     fn ready(&mut self, address: u32, protocol: u8, tick: u32) -> usize {
         let slot = slot_of(address, protocol) as usize;
         let epoch = tick.checked_div(self.rest).unwrap_or(0);
@@ -175,7 +167,6 @@ impl PortMap {
         slot
     }
 
-    /// Take the ports of static mappings, after everything was wiped.
     fn reserve(&mut self, slot: usize) {
         let from = self.reserved.partition_point(|r| (r.0 as usize) < slot);
         for i in from..self.reserved.len() {
@@ -188,7 +179,6 @@ impl PortMap {
     }
 }
 
-/// Number of the slot of an address number and a protocol.
 fn slot_of(address: u32, protocol: u8) -> u32 {
     address * PROTOCOLS
         + match protocol {
@@ -198,7 +188,7 @@ fn slot_of(address: u32, protocol: u8) -> u32 {
         }
 }
 
-/// Slots and places of the ports of static mappings that could otherwise be assigned.
+/// Slots and places of static mappings' ports that could be assigned.
 fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
     let pool = Pool::new(config.pool.clone());
     let mut all = Vec::new();
@@ -213,12 +203,12 @@ fn reserved(config: &Config, ports: &Ports) -> Vec<(u32, u32)> {
     all
 }
 
-/// Owners of port blocks: which subscriber has which block of which address.
+/// Which subscriber has which block of which address.
 pub(super) struct BlockMap {
     owners: Array<u32>,
     generations: Array<u32>,
     per_address: u32,
-    /// First chunk of the first block, and chunks of a block.
+    /// First chunk of the first block; chunks of a block.
     first: u32,
     chunks: u32,
     generation: u32,
@@ -228,7 +218,7 @@ impl BlockMap {
     /// Blocks of `size` ports, none assigned.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(super) fn new(config: &Config, ports: &Ports, size: u16) -> Result<BlockMap, ArenaError> {
         let chunks = u32::from(size) / CHUNK;
         let addresses = config.addresses_with_ports() as usize;
@@ -243,7 +233,7 @@ impl BlockMap {
         })
     }
 
-    /// Take a free block of an address, looked for from a random one on.
+    /// Takes a free block, looked for from a random one on.
     pub(super) fn take(&mut self, address: u32, hash: u64) -> Option<u16> {
         let n = self.per_address;
         if n == 0 {
@@ -261,7 +251,6 @@ impl BlockMap {
         Some(block as u16)
     }
 
-    /// Free a block.
     pub(super) fn release(&mut self, address: u32, block: u16) {
         self.owners[(address * self.per_address + u32::from(block)) as usize] = 0;
     }
@@ -275,7 +264,7 @@ impl BlockMap {
         ((place / CHUNK - self.first) / self.chunks) as u16
     }
 
-    /// Forget everything, in constant time.
+    /// Forgets everything, in constant time.
     pub(super) fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }

@@ -1,14 +1,13 @@
-//! Quotas of a subscriber, and the default quota of a gateway on interfaces. Apart from the other settings, because this
-//! default depends on the size of the table, and not on an RFC.
+//! Quotas of a subscriber, and the default quota of a gateway on interfaces.
 
-/// Maximum state of one subscriber, that is of one inside address (RFC 6888, REQ-4 and REQ-5). A worker counts its own
-/// share: with n workers each allows an n-th, rounded up. Where customers are `numbered`, all packets of a subscriber
-/// arrive at one worker, which allows all of it. Static mappings take no ports of a quota; sessions below them count.
+/// Maximum state of one subscriber: one inside address (RFC 6888, REQ-4 and REQ-5). Each of n workers allows an n-th,
+/// rounded up; where customers are `numbered`, their one worker allows all. Static mappings take no ports of a quota;
+/// their sessions count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Sessions; no limit when absent.
     pub sessions: Option<u32>,
-    /// Outside ports and identifiers. Needs endpoint-independent mapping: otherwise no port belongs to one subscriber.
+    /// Outside ports and identifiers. Needs endpoint-independent mapping.
     pub ports: Option<u32>,
 }
 
@@ -24,11 +23,10 @@ pub fn share_of_a_worker(sessions: u64, workers: usize) -> u64 {
 /// One subscriber may fill 1/`SHARE` of the table by default.
 const SHARE: u64 = 4;
 
-/// Sessions that one subscriber may have by default in a gateway on interfaces, where a single inside host would otherwise
-/// fill the table within a second: a quarter of the sessions that it can reach, at least one. `sessions` is the limit of all
-/// workers together; `one_worker` says that a subscriber has all its sessions at one worker, as behind a dictionary (NAT64,
-/// 464XLAT, DS-Lite, NAT66). Devices of a measurement have no such default: one inside host with a million connections is
-/// the usual case of RFC 9693.
+/// A subscriber's default limit of sessions in a gateway on interfaces, where one host could otherwise fill the table
+/// within a second: a quarter of the sessions that it can reach, at least one. `sessions` is the limit of all workers;
+/// `one_worker` says that one worker has all sessions of a subscriber, as behind a dictionary. Measured devices have no
+/// such default: one host with a million connections is the usual case of RFC 9693.
 pub fn default_session_quota(sessions: u64, workers: usize, one_worker: bool) -> u32 {
     let reached = if one_worker { share_of_a_worker(sessions, workers).min(sessions) } else { sessions };
     (reached / SHARE).clamp(1, u32::MAX.into()) as u32

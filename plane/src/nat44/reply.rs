@@ -1,5 +1,4 @@
-//! Which sender gets an ICMP error about a dropped packet (RFC 1812, 4.3.2.7). Apart from the translation of others' errors, because these
-//! are made from nothing but a quote.
+//! Which sender gets an ICMP error about a dropped packet (RFC 1812, 4.3.2.7).
 
 use super::Nat44;
 use super::counters::Event;
@@ -9,8 +8,8 @@ use crate::icmp_error::{Error, HEADERS4, QUOTE4};
 use crate::ip4::{Head4, is_ordinary};
 use wire::header::{self, ICMP, put16};
 
-/// No state for a new flow. RFC 5508, REQ-8, has code 13; RFC 6888, REQ-11b, changed it to code 1 (host unreachable),
-/// which does not make TCP abort the connection.
+/// No state for a new flow. RFC 6888, REQ-11b, replaced code 13 of RFC 5508, REQ-8, by code 1, which does not abort TCP
+/// connections.
 pub(super) use crate::icmp_error::HOST_UNREACHABLE;
 /// A protocol that is not translated (RFC 6146, section 3.4).
 pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
@@ -18,8 +17,8 @@ pub(super) const PROTOCOL_UNREACHABLE: Error = Error::new(3, 2);
 pub(super) const PORT_UNREACHABLE: Error = Error::new(3, 3);
 
 impl Nat44 {
-    /// Send an ICMP error about `packet`, an IPv4 packet as it came in on `side`, back to its source. Nothing is sent
-    /// about ICMP errors, later fragments, and sources that identify no single host (RFC 1812, 4.3.2.7).
+    /// Sends an ICMP error about `packet`, which came in on `side`, to its source; none about ICMP errors, later
+    /// fragments, and sources that are no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply<P: Packet>(&mut self, side: Side, packet: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let config = if side == Side::Customer { &self.config.customer } else { &self.config.internet };
         if let Some(p) = self.error_frame(side, config.address.into(), packet, error, spare) {
@@ -27,7 +26,7 @@ impl Nat44 {
         }
     }
 
-    /// The frame with an ICMP error about `packet`, from the source `src`, for `side`; `None` if none may be sent.
+    /// The frame with an ICMP error about `packet`; `None` if none may be sent.
     pub(super) fn error_frame<P: Packet>(
         &mut self,
         side: Side,

@@ -1,5 +1,4 @@
-//! Changing addresses and ports in a packet, with the checksums that depend on them (RFC 1624). One file,
-//! because fast path, slow path, fragments and quoted packets must all do it in exactly the same way.
+//! Changing addresses and ports in a packet, with its checksums (RFC 1624).
 
 use super::session::{addr, port};
 use wire::checksum::{Sum, update};
@@ -8,12 +7,9 @@ use wire::header::{ICMP, PROTO_UDP, TCP};
 /// Offset of the IPv4 header in a frame.
 pub(super) const L3: usize = 14;
 
-/// Which end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Source.
     Source,
-    /// Destination.
     Destination,
 }
 
@@ -34,10 +30,9 @@ fn fix(b: &mut [u8], at: usize, old: Sum, new: Sum) {
 }
 
 /// Everything that forwarding changes, in one step: Ethernet addresses, TTL, one end, both checksums. Only for UDP and
-/// TCP without IP options; the caller has checked that `h` is such a packet and long enough.
+/// TCP without IP options, as checked by the caller.
 ///
-/// What changes is summed as new words plus the complements of the old ones (RFC 1624, equation 3), unfolded, so that each
-/// checksum is folded once.
+/// Sums new words plus complements of old ones (RFC 1624, equation 3), so that each checksum is folded once.
 #[inline(always)]
 pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to: u64, udp: bool) {
     let (a, p) = if end == End::Source { (26, 34) } else { (30, 36) };
@@ -45,7 +40,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     let (old_addr, old_port, old_ttl) = (get32(h, a), get16(h, p), get16(h, 22));
     let (new_addr, new_port) = (addr(to).to_be(), port(to).to_be());
     h[..12].copy_from_slice(macs);
-    // Assembled in registers: reading back with another width what was just written would stall.
+    // Assembled in registers: reading back what was just written with another width would stall.
     let new_ttl = u16::from_ne_bytes([h[22].wrapping_sub(1), h[23]]);
     let moved = new_addr as u64 + (old_addr ^ 0xffff_ffff);
     let ip = Sum(not16(get16(h, 24)) + moved + new_ttl as u64 + not16(old_ttl)).checksum();
@@ -68,7 +63,7 @@ pub(super) fn hop<const N: usize>(h: &mut [u8; N], macs: &[u8; 12], end: End, to
     h[at..at + 2].copy_from_slice(&sum);
 }
 
-/// Update a UDP checksum: zero means that there is none and stays; a sum of zero is sent as all ones (RFC 768).
+/// Updates a UDP checksum: zero means none and stays; a sum of zero is sent as all ones (RFC 768).
 #[inline(always)]
 fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     if b[at] | b[at + 1] != 0 {
@@ -79,7 +74,7 @@ fn fix_udp(b: &mut [u8], at: usize, old: Sum, new: Sum) {
     }
 }
 
-/// Set the Ethernet addresses and decrement the TTL of the frame's IPv4 header.
+/// Sets the Ethernet addresses and decrements the TTL.
 pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     let old = get16(b, L3 + 8);
@@ -88,7 +83,7 @@ pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     fix(b, L3 + 10, Sum(old), Sum(new));
 }
 
-/// Change one address of the IPv4 header at `l3`, checksum included; returns the sums of the old and the new address.
+/// Changes one address of the IPv4 header at `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 12 } else { 16 };
     let (old, new) = (Sum(get32(b, at)), Sum::default().be32(new));
@@ -97,9 +92,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u32) -> (Sum, Sum)
     (old, new)
 }
 
-/// Change address and port (or identifier) of one end of a packet whose IPv4 header is at `l3` and whose transport
-/// header is at `l4`. A checksum beyond the end of the buffer is not changed; this occurs only in the quotes of ICMP
-/// errors. The caller has checked that eight bytes of transport header are present.
+/// Changes address and port (or identifier) of one end of a packet with headers at `l3` and `l4`. A checksum beyond the
+/// buffer, as in quotes, is not changed. Eight bytes of transport header must be present.
 pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     let protocol = b[l3 + 9];
     let (old_addr, new_addr) = address(b, l3, end, addr(to));
@@ -110,7 +104,7 @@ pub(super) fn endpoint(b: &mut [u8], l3: usize, l4: usize, end: End, to: u64) {
     match protocol {
         PROTO_UDP => fix_udp(b, l4 + 6, old, new),
         TCP if b.len() >= l4 + 18 => fix(b, l4 + 16, old, new),
-        // No pseudo header in ICMP (RFC 792): only the identifier counts.
+        // ICMP has no pseudo header (RFC 792): only the identifier counts.
         ICMP => fix(b, l4 + 2, old_port, new_port),
         _ => {}
     }

@@ -1,5 +1,4 @@
-//! The session: 32 bytes of state for a four-tuple and protocol. One file, because the speed of the whole NAT depends
-//! on its layout: two sessions fill a cache line, and each key comparison is two words.
+//! The session: 32 bytes for a four-tuple and protocol. Two fill a cache line, and a key comparison is two words.
 
 /// An address, a port (or ICMP identifier) and a protocol in one word.
 #[inline(always)]
@@ -7,19 +6,16 @@ pub(super) fn endpoint(addr: u32, port: u16, protocol: u8) -> u64 {
     addr as u64 | (port as u64) << 32 | (protocol as u64) << 48
 }
 
-/// Address of an end point.
 #[inline(always)]
 pub(super) fn addr(e: u64) -> u32 {
     e as u32
 }
 
-/// Port or identifier of an end point.
 #[inline(always)]
 pub(super) fn port(e: u64) -> u16 {
     (e >> 32) as u16
 }
 
-/// Protocol of an end point.
 #[inline(always)]
 pub(super) fn protocol(e: u64) -> u8 {
     (e >> 48) as u8
@@ -28,16 +24,14 @@ pub(super) fn protocol(e: u64) -> u8 {
 /// Marks the key of a mapping that only one alias of its inside end point has.
 pub(super) const ALONE: u64 = 1 << 63;
 
-/// Address and port without the rest.
 pub(super) const ADDR_PORT: u64 = 0xffff_ffff_ffff;
 
-/// The remote end point is an outside address of this very NAT: translate twice.
+/// The remote end point is an outside address of this NAT: translate twice.
 pub(super) const HAIRPIN: u8 = 1 << 7;
 
 /// Opened from outside, and the customer has not answered yet.
 pub(super) const UNANSWERED: u8 = 1 << 6;
 
-/// State of one four-tuple and protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(super) struct Session {
@@ -45,7 +39,7 @@ pub(super) struct Session {
     pub inside: u64,
     /// Outside end point with protocol.
     pub outside: u64,
-    /// Remote end point; bits 48 to 55 hold the flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
+    /// Remote end point; bits 48 to 55 are flags (TCP state, [`HAIRPIN`], [`UNANSWERED`]).
     remote_and_flags: u64,
     /// Tick of the last packet that counted.
     pub seen: u32,
@@ -62,12 +56,10 @@ impl Session {
         Session { inside, outside, remote_and_flags: remote & ADDR_PORT | (flags as u64) << 48, seen, mapping }
     }
 
-    /// Whether the entry is in use.
     #[inline(always)]
     pub(super) fn is_live(&self) -> bool {
         self.inside != 0
     }
-    /// Remote address and port.
     #[inline(always)]
     pub(super) fn remote(&self) -> u64 {
         self.remote_and_flags & ADDR_PORT
@@ -84,12 +76,10 @@ impl Session {
     pub(super) fn protocol(&self) -> u8 {
         protocol(self.inside)
     }
-    /// Whether a packet from inside belongs to it.
     #[inline(always)]
     pub(super) fn is_inner(&self, inside: u64, remote: u64) -> bool {
         (self.inside ^ inside) | (self.remote() ^ remote) == 0
     }
-    /// Whether a packet from outside belongs to it.
     #[inline(always)]
     pub(super) fn is_outer(&self, outside: u64, remote: u64) -> bool {
         (self.outside ^ outside) | (self.remote() ^ remote) == 0

@@ -1,5 +1,5 @@
-//! The slow path: every packet that the fast path did not take, one by one, with all checks in the order in which a
-//! router makes them (RFC 1812, 5.2), so that each drop has exactly one reason.
+//! The slow path: packets one by one, with all checks in a router's order (RFC 1812, 5.2), so that each drop has one
+//! reason.
 
 use super::counters::Event;
 use super::icmp::{Kind, kind};
@@ -14,7 +14,6 @@ use crate::original_id;
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl Nat44 {
-    /// Decide about one packet.
     pub(super) fn slow<P: Packet>(&mut self, from: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         let result = self.link(from, p).and_then(|head| match head {
             None => Ok(self.local()),
@@ -32,7 +31,6 @@ impl Nat44 {
         }
     }
 
-    /// The ICMP error that a drop owes to the sender.
     fn due(&self, from: Side, b: &[u8], why: Event) -> Option<Error> {
         let egress = if from == Side::Customer { self.config.internet.mtu } else { self.config.customer.mtu };
         match why {
@@ -42,8 +40,7 @@ impl Nat44 {
                 let back = from == Side::Customer && self.pool.contains(header::be32(b, L3 + 16));
                 let customer = self.config.customer.mtu;
                 Some(Error::fragmentation_needed(u32::from(match back {
-                    // Only the port identifies the customer that the packet is for, so the side is not known here:
-                    // report the smaller MTU.
+                    // The port identifies the customer, so the side is unknown here: report the smaller MTU.
                     true if self.config.shares_addresses() => customer.min(egress),
                     true => customer,
                     false => egress,
@@ -52,7 +49,7 @@ impl Nat44 {
             // RFC 6146, section 3.4: a customer is to read port unreachable, which is code 4 in ICMPv6.
             Event::Protocol if self.config.rfc6146 && from == Side::Customer => Some(reply::PORT_UNREACHABLE),
             Event::Protocol if self.config.rfc6146 => Some(reply::PROTOCOL_UNREACHABLE),
-            // Only to customers: other hosts learn nothing about free resources.
+            // Only to customers: others learn nothing about free resources.
             Event::TableFull | Event::MappingFull | Event::NoPort | Event::Quota
                 if from == Side::Customer && self.is_inside(header::be32(b, L3 + 12)) =>
             {
@@ -62,7 +59,6 @@ impl Nat44 {
         }
     }
 
-    /// Ethernet: ours or not, IPv4 or not.
     fn link<P: Packet>(&self, from: Side, p: &P) -> Result<Option<Head4>, Event> {
         let b = p.bytes();
         if b.len() < header::ETH {
@@ -82,7 +78,7 @@ impl Nat44 {
         Head4::of_frame(b).map(Some)
     }
 
-    /// IPv4: which sources may send to which destinations.
+    /// Which sources may send to which destinations.
     fn network<P: Packet>(
         &mut self,
         from: Side,
@@ -90,9 +86,9 @@ impl Nat44 {
         head: &Head4,
         spare: &mut dyn Spare<P>,
     ) -> Result<Verdict, Event> {
-        // A source address of our own or, from the Internet, of a customer is forged (RFC 2827).
+        // Our own source or, from the Internet, a customer's is forged (RFC 2827).
         let pretends = match from {
-            // Behind a dictionary, the other half has the same address as this one.
+            // Behind a dictionary, the other half has the same address.
             Side::Customer if self.config.numbered.is_some() => false,
             Side::Customer => self.is_side(head.src) && !self.pool.contains(head.src),
             Side::Internet => self.pretends(p.bytes(), head),
@@ -141,11 +137,10 @@ impl Nat44 {
         self.cut(p, v, spare)
     }
 
-    /// Translate a packet that has a transport header.
     pub(super) fn translate<P: Packet>(&mut self, from: Side, p: &mut P, head: &Head4) -> Result<Verdict, Event> {
         match from {
             Side::Customer if self.is_inside(head.src) => self.outbound(p, head),
-            // Only the second half of a hairpin arrives from the customers' side with a source that is not inside.
+            // Only hairpins arrive from the customers' side with a source that is not inside.
             Side::Customer => self.inbound(p, head, true),
             Side::Internet => self.inbound(p, head, false),
         }
@@ -184,7 +179,7 @@ impl Nat44 {
             return Err(Event::Hairpin);
         }
         if hairpin && head.protocol == ICMP {
-            // A NAPT has no host to deliver the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            // A NAPT has no host for the query (RFC 5508, REQ-7 is for Basic NAT).
             return Err(Event::IcmpOther);
         }
         self.fits(head, if hairpin { Side::Customer } else { Side::Internet })?;
@@ -243,7 +238,7 @@ impl Nat44 {
         Ok(self.depart(p, Side::Customer, if hairpin { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// Whether destinations (or senders) like this are not translated (RFC 6888, REQ-6).
+    /// Whether such destinations (or senders) are not translated (RFC 6888, REQ-6).
     fn is_exempt(&self, b: &[u8], head: &Head4, from: Side) -> bool {
         let (remote, inside, at) =
             if from == Side::Customer { (head.dst, head.src, 2) } else { (head.src, head.dst, 0) };
@@ -257,8 +252,8 @@ impl Nat44 {
         })
     }
 
-    /// Whether a packet from the Internet has a source of this gateway. Another gateway may share an outside address
-    /// with it: the port tells the two apart, and a packet without ports is taken to be from the other one.
+    /// Whether a packet from the Internet has a source of this gateway. A gateway that shares the address differs by
+    /// port; packets without ports are taken to be its.
     fn pretends(&self, b: &[u8], head: &Head4) -> bool {
         if !self.config.shares_addresses() || !self.pool.contains(head.src) {
             return self.is_own(head.src);
@@ -267,7 +262,7 @@ impl Nat44 {
         ports && self.is_own_point(head.src, be16(b, head.l4))
     }
 
-    /// Refuse packets that are too large for the next link and must not be fragmented (RFC 4787, REQ-13).
+    /// Refuses packets that are too large and must not be fragmented (RFC 4787, REQ-13).
     pub(super) fn fits(&self, head: &Head4, to: Side) -> Result<(), Event> {
         if head.df && head.end - head.l3 > self.mtu(to) { Err(Event::TooBig) } else { Ok(()) }
     }
@@ -277,7 +272,6 @@ impl Nat44 {
         if side == Side::Customer { self.mtu.customer } else { self.mtu.internet }
     }
 
-    /// The last step of every packet that is forwarded.
     pub(super) fn depart<P: Packet>(&mut self, p: &mut P, to: Side, event: Event) -> Verdict {
         let macs = if to == Side::Customer { &self.macs.to_customer } else { &self.macs.to_internet };
         leave(p.bytes_mut(), macs);
@@ -290,20 +284,17 @@ impl Nat44 {
         Verdict::Local
     }
 
-    /// The verdict for a packet that another worker must process.
     pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
         self.count.add(Event::HandedOver);
         Verdict::HandOver(worker)
     }
 
-    /// Mark a packet that the worker that decides has already processed: hairpins and fragments would otherwise be
-    /// handed over for ever. The mark is the source address of the Ethernet header, which is rewritten on the way out.
-    /// It is derived from the seed, so that an outsider cannot forge it.
+    /// Marks a packet that the right worker has processed: hairpins and fragments would otherwise be handed over for
+    /// ever. The mark, the Ethernet source, is derived from the seed, so that an outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }
 
-    /// Whether a packet carries the mark.
     fn is_marked(&self, b: &[u8]) -> bool {
         !self.workers.is_alone() && b[6..12] == self.mark
     }

@@ -1,5 +1,5 @@
-//! Making and ending sessions: the one place where session table, mappings, ports, permissions and quotas
-//! change together, so that they can never disagree.
+//! Making and ending sessions: the one place where session table, mappings, ports, permissions and quotas change
+//! together.
 
 use super::config::{Filtering, Pooling};
 use super::counters::Event;
@@ -12,15 +12,15 @@ use crate::table::NONE;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-/// Maximum number of ports tried for a new session under address-and-port-dependent mapping.
+/// Ports tried for a new session under address-and-port-dependent mapping.
 const PROBES: u32 = 256;
-/// Entries searched for one that has timed out, when the table is full.
+/// Entries of a full table searched for an expired one.
 const RECLAIM: u32 = 64;
 
-/// Sessions that were opened from outside and not answered may fill 1/`OUTSIDE_SHARE` of the table.
+/// Unanswered sessions from outside may fill 1/`OUTSIDE_SHARE` of the table.
 const OUTSIDE_SHARE: u32 = 4;
 
-/// The live sessions in some places of their table, for display.
+/// The live sessions in some places, for display.
 pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> {
     let slab = &nat.sessions.slab;
     let at = |e: u64| SocketAddr::from((Ipv4Addr::from(addr(e)), port(e)));
@@ -41,13 +41,11 @@ pub(super) fn entries(nat: &Nat44, tick: u32, places: Range<u64>) -> Vec<Entry> 
 }
 
 impl Nat44 {
-    /// Hash of a session under either key.
     #[inline(always)]
     pub(super) fn hash(&self, own: u64, remote: u64) -> u64 {
         self.hasher.pair(own, remote)
     }
 
-    /// The live session of a packet from inside.
     #[inline]
     pub(super) fn find_inner(&mut self, hash: u64, inside: u64, remote: u64) -> Option<u32> {
         let t = &self.sessions;
@@ -55,7 +53,6 @@ impl Nat44 {
         self.unless_expired(e)
     }
 
-    /// The live session of a packet from outside.
     #[inline]
     pub(super) fn find_outer(&mut self, hash: u64, outside: u64, remote: u64) -> Option<u32> {
         let t = &self.sessions;
@@ -72,10 +69,10 @@ impl Nat44 {
         Some(e)
     }
 
-    /// Open a session for a packet from inside. It does not exist yet.
+    /// Opens a session for a packet from inside that has none.
     ///
     /// # Errors
-    /// The reason why there can be none.
+    /// Why there can be none.
     #[inline]
     pub(super) fn open_out(&mut self, inside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.make_room_for(inside)?;
@@ -83,7 +80,7 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags, mapping))
     }
 
-    /// The outside end point of a new session, and the mapping that it is below, or none.
+    /// The outside end point of a new session, and its mapping or none.
     #[inline]
     fn outside_for(&mut self, inside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(outside) = self.static_outside(inside)
@@ -100,15 +97,14 @@ impl Nat44 {
         self.mapping_for(inside, key)
     }
 
-    /// Whether a customer already has a session with a remote end point by another of its aliases, with the same
-    /// outside end point. Replies would be the same for both, so the second session needs another outside end point:
-    /// RFC 6146 tells the two apart by their IPv6 five-tuples.
+    /// Whether a customer has a session with the same remote and outside end points by another alias. Replies would be
+    /// the same for both, so the second session needs another outside end point (RFC 6146).
     #[inline]
     fn is_taken(&mut self, outside: u64, remote: u64) -> bool {
         self.aliases != 0 && self.find_outer(self.hash(outside, remote), outside, remote).is_some()
     }
 
-    /// The same for the mapping that all aliases share. Its last session may end here, and the mapping with it.
+    /// As [`Self::is_taken`] for the mapping that all aliases share, whose last session, and thus itself, may end here.
     #[cold]
     fn shared_is_taken(&mut self, key: u64, remote: u64) -> bool {
         let Some(mappings) = &self.mappings else { return false };
@@ -116,18 +112,18 @@ impl Nat44 {
         outside.is_some_and(|outside| self.is_taken(outside, remote))
     }
 
-    /// Open a session for a packet from outside, if a mapping and filtering allow it. Until the customer answers, the
-    /// session does not count for the customer, and all such sessions may fill only a part of the table: otherwise any
-    /// host outside could use up a customer's quota, or the whole table, with forged sources.
+    /// Opens a session for a packet from outside, if mapping and filtering allow it. Until the customer answers, the
+    /// session does not count for the customer, and such sessions may fill only a part of the table: otherwise forged
+    /// sources could use up a quota, or the table.
     ///
     /// # Errors
-    /// The reason why there can be none.
+    /// Why there can be none.
     pub(super) fn open_in(&mut self, outside: u64, remote: u64, flags: u8) -> Result<u32, Event> {
         self.invited(outside, remote)?;
         self.make_room_outside()?;
         // The call above may have ended the mapping.
         let (inside, mapping) = self.invited(outside, remote)?;
-        // The customer may already have this session by an alias, with another outside end point.
+        // The customer may have this session by an alias, with another outside end point.
         if self.aliases != 0 && self.find_inner(self.hash(inside, remote), inside, remote).is_some() {
             return Err(Event::NoSession);
         }
@@ -140,8 +136,8 @@ impl Nat44 {
         Ok(self.open(inside, outside, remote, flags | UNANSWERED, mapping))
     }
 
-    /// The inside end point that an unknown sender reaches by an outside one, and the mapping, or none if it is a
-    /// static one: a static mapping admits every sender.
+    /// The inside end point that an unknown sender reaches by an outside one, and the mapping, or none if it is static:
+    /// static mappings admit every sender.
     fn invited(&self, outside: u64, remote: u64) -> Result<(u64, u32), Event> {
         if let Some(inside) = self.static_inside(outside) {
             return Ok((inside, NONE));
@@ -156,8 +152,7 @@ impl Nat44 {
         if allowed { Ok((mappings.get(m).inside(), m)) } else { Err(Event::Filtered) }
     }
 
-    /// Note that the customer has sent a packet of this session: if it was opened from outside, it counts for the
-    /// customer from now on.
+    /// Notes a customer's packet: from now on a session from outside counts for the customer.
     ///
     /// # Errors
     /// When that exceeds the quota.
@@ -201,7 +196,7 @@ impl Nat44 {
         e
     }
 
-    /// Check that there is room for one more session. A live session is never displaced (RFC 6888, REQ-11d).
+    /// Checks for room for one more session. Live sessions are never displaced (RFC 6888, REQ-11d).
     #[inline]
     fn make_room(&mut self) -> Result<(), Event> {
         if self.sessions.slab.len() >= self.sessions.slab.capacity() {
@@ -215,14 +210,13 @@ impl Nat44 {
         Ok(())
     }
 
-    /// The same for a session that this end point opens, which counts for its subscriber.
+    /// For a session that this end point opens, which counts for its subscriber.
     #[inline]
     pub(super) fn make_room_for(&mut self, inside: u64) -> Result<(), Event> {
         self.make_room()?;
         if self.subscribers.is_some() { self.within_quota(self.subscriber(inside)) } else { Ok(()) }
     }
 
-    /// The same if the subscriber is known.
     pub(super) fn make_room_of(&mut self, subscriber: u32) -> Result<(), Event> {
         self.make_room()?;
         self.within_quota(subscriber)
@@ -235,7 +229,6 @@ impl Nat44 {
         }
     }
 
-    /// The same for a session that is opened from outside.
     fn make_room_outside(&mut self) -> Result<(), Event> {
         self.make_room()?;
         let most = (self.sessions.slab.capacity() / OUTSIDE_SHARE).max(1);
@@ -247,7 +240,7 @@ impl Nat44 {
         if self.unanswered < most { Ok(()) } else { Err(Event::OutsideFull) }
     }
 
-    /// The subscriber that a session counts for: the inside address, unless several addresses are one subscriber.
+    /// The subscriber of a session: the inside address, unless several addresses are one subscriber.
     #[inline]
     fn subscriber(&self, inside: u64) -> u32 {
         match (&self.owners, &self.config.numbered) {
@@ -257,7 +250,7 @@ impl Nat44 {
     }
 
     /// Outside address (by number) of an inside end point: with paired pooling the same for all flows of a subscriber,
-    /// and evenly distributed over successive inside addresses.
+    /// evenly distributed over inside addresses.
     #[inline]
     fn outside_address(&self, inside: u64) -> u32 {
         let n = self.pool.len();
@@ -271,7 +264,7 @@ impl Nat44 {
         }
     }
 
-    /// How many addresses come before this one in the inside prefixes.
+    /// Position of an address in the inside prefixes.
     #[inline]
     fn inside_number(&self, a: u32) -> u32 {
         let (a, mut before) = (a & !self.config.aliases, 0u32);
@@ -284,8 +277,8 @@ impl Nat44 {
         a
     }
 
-    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping, with the parity of the
-    /// inside port if `parity`.
+    /// The `k`-th outside end point to try for a session under address-and-port-dependent mapping, with the inside
+    /// port's parity if `parity`.
     #[inline]
     pub(super) fn outside_choice(&self, inside: u64, remote: u64, k: u32, parity: bool) -> Option<u64> {
         let want = port(inside);
@@ -294,7 +287,7 @@ impl Nat44 {
         let chosen = if k == 0 && self.config.preserve_port && ports.owns(want) {
             want
         } else {
-            // Keyed, so that outsiders cannot guess ports (RFC 6888, REQ-15); another walk for each four-tuple.
+            // Keyed, so that outsiders cannot guess ports (RFC 6888, REQ-15).
             let p = ports.walk(self.hasher.pair(inside, remote | 1 << 63), k)?;
             let turned = if parity { p ^ ((p ^ want) & 1) } else { p };
             if ports.owns(turned) { turned } else { p }
@@ -302,7 +295,7 @@ impl Nat44 {
         Some(endpoint(self.pool.addr(number), chosen, protocol(inside)))
     }
 
-    /// An outside end point that no other session uses towards this remote end point.
+    /// An outside end point that no session uses towards this remote end point.
     #[inline]
     fn free_outside(&mut self, inside: u64, remote: u64) -> Result<u64, Event> {
         for &parity in self.parities() {
@@ -318,8 +311,8 @@ impl Nat44 {
         Err(Event::NoPort)
     }
 
-    /// Whether the parity of the inside port must be kept, for each search in turn: RFC 4787, section 4.2.2, prefers a
-    /// port of the other parity to none.
+    /// Whether each search in turn must keep the parity: RFC 4787, section 4.2.2, prefers a port of the other parity to
+    /// none.
     fn parities(&self) -> &'static [bool] {
         if self.config.preserve_parity { &[true, false] } else { &[false] }
     }
@@ -331,7 +324,7 @@ impl Nat44 {
         }
     }
 
-    /// The mapping of an inside end point, found by `key`, or made if there is none.
+    /// The mapping of an inside end point, made if there is none.
     fn mapping_for(&mut self, inside: u64, key: u64) -> Result<(u64, u32), Event> {
         let Some(mappings) = &mut self.mappings else { return Err(Event::NoPort) };
         if let Some(m) = mappings.by_inside(key) {
@@ -360,7 +353,7 @@ impl Nat44 {
         Ok((outside, m))
     }
 
-    /// Take an outside port for a new mapping: out of the subscriber's blocks where there are blocks.
+    /// Takes an outside port for a new mapping, out of the subscriber's blocks if there are blocks.
     fn outside_port(&mut self, inside: u64, number: u32) -> Option<u16> {
         self.draws = self.draws.wrapping_add(1);
         let hash = self.hasher.pair(inside, self.draws | 1 << 63);
@@ -385,7 +378,6 @@ impl Nat44 {
         found
     }
 
-    /// End a session that has timed out.
     #[cold]
     fn expire(&mut self, e: u32) {
         self.close(e);
@@ -416,7 +408,6 @@ impl Nat44 {
         }
     }
 
-    /// Look at the next entry of the sweep.
     fn sweep_one(&mut self) {
         let entries = self.sessions.slab.touched();
         if entries == 0 {
@@ -439,7 +430,7 @@ impl Nat44 {
         }
     }
 
-    /// Check as many entries as are due by now, at most `most`.
+    /// Checks the entries that are due, at most `most`.
     #[inline]
     pub(super) fn sweep_some(&mut self, most: u32) {
         let entries = self.sessions.slab.touched();
@@ -454,7 +445,6 @@ impl Nat44 {
         }
     }
 
-    /// Take note of the time.
     #[inline]
     pub(super) fn set_time(&mut self, now: u64) {
         self.now = now;

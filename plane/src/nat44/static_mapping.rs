@@ -1,7 +1,5 @@
-//! Static mappings as a user writes them: a permanent mapping of an outside end point to an inside end point (port
-//! forwarding of a NAT44, static entries of a NAT64's binding information base). Generic over the inside address, so
-//! that all technologies with a NAT44 inside share one text, one check and one set of errors. `statics` finds them for
-//! packets.
+//! Static mappings as a user writes them: port forwarding of a NAT44, static entries of a NAT64's binding information
+//! base. Generic over the inside address.
 
 use super::config_error::ConfigError;
 use super::session::endpoint;
@@ -12,7 +10,6 @@ use std::str::FromStr;
 use wire::header::{ICMP, PROTO_UDP, TCP};
 use wire::{AddrRange, PortRange, PortSet};
 
-/// Name of the setting in errors.
 const STATIC: &str = "static";
 
 /// Protocol of a static mapping.
@@ -94,7 +91,6 @@ impl<A: Inside> StaticMapping<A> {
         StaticMapping { protocol, outside, outside_ports, inside, inside_ports }
     }
 
-    /// What is wrong with this single mapping.
     fn fault(&self, pool: &[AddrRange], port_set: PortSet) -> Option<String> {
         let [outside, inside] = [self.outside_ports, self.inside_ports];
         if outside.first > outside.last || inside.first > inside.last {
@@ -116,13 +112,11 @@ impl<A: Inside> StaticMapping<A> {
         Some(format!("the port set of this gateway does not contain port {foreign}, which belongs to another customer"))
     }
 
-    /// Order by protocol, outside address and port.
     fn by_outside(&self, other: &StaticMapping<A>) -> Ordering {
         let key = |m: &StaticMapping<A>| (m.protocol, m.outside, m.outside_ports.first);
         key(self).cmp(&key(other))
     }
 
-    /// Order by protocol, inside address and port.
     fn by_inside(&self, other: &StaticMapping<A>) -> Ordering {
         let key = |m: &StaticMapping<A>| (m.protocol, m.inside, m.inside_ports.first);
         key(self).cmp(&key(other))
@@ -130,7 +124,7 @@ impl<A: Inside> StaticMapping<A> {
 }
 
 impl StaticMapping {
-    /// The first end points, outside and inside, and how many ports follow.
+    /// The first end points, outside and inside, and the number of further ports.
     pub(super) fn points(&self) -> ([u64; 2], u32) {
         let point = |a: Ipv4Addr, p: PortRange| endpoint(a.into(), p.first, self.protocol.number());
         let points = [point(self.outside, self.outside_ports), point(self.inside, self.inside_ports)];
@@ -190,10 +184,10 @@ fn ports(text: &str) -> Option<PortRange> {
     Some(PortRange { first: first.parse().ok()?, last: last.parse().ok()? })
 }
 
-/// Check all static mappings of a gateway; `inside` says what is wrong with an inside address.
+/// Checks all static mappings; `inside` says what is wrong with an inside address.
 ///
 /// # Errors
-/// The first mistake, with the mapping, or both mappings, that it is in.
+/// The first mistake, with its mapping or mappings.
 pub(crate) fn check<A: Inside>(
     all: &[StaticMapping<A>],
     pool: &[AddrRange],

@@ -1,6 +1,5 @@
-//! Look-ups of static mappings (RFC 6146, section 3.1.1; RFC 4787 leaves them to the operator). They are part of the
-//! configuration and not entries of a table, so that they can never expire, be cleared or be displaced, and a session
-//! below one has no mapping that ends with it. A NAT without static mappings has no such structure.
+//! Look-ups of static mappings (RFC 6146, section 3.1.1). They are configuration and not table entries, so they never
+//! expire and are never cleared or displaced.
 
 use super::Nat44;
 use super::config::Config;
@@ -13,22 +12,21 @@ use wire::header::ICMP;
 /// Successive end points, and the end points that they are mapped to.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Keys of the first and of the last.
     first: u64,
     last: u64,
     /// The end point that the first one is mapped to.
     to: u64,
-    /// The worker that has the sessions; `None` where the inside end point determines it.
+    /// The worker of the sessions; `None` where the inside end point determines it.
     worker: Option<u16>,
 }
 
-/// All static mappings of a gateway; every worker has all of them.
+/// All static mappings of a gateway, at every worker.
 pub(super) struct Statics {
     by_outside: Vec<Line>,
     by_inside: Vec<Line>,
 }
 
-/// An end point with the port in the lowest bits, so that the keys of a range are successive.
+/// An end point with the port in the lowest bits, so that a range has successive keys.
 fn key(e: u64) -> u64 {
     u64::from(protocol(e)) << 48 | u64::from(addr(e)) << 16 | u64::from(port(e))
 }
@@ -41,7 +39,6 @@ fn find(lines: &[Line], e: u64) -> Option<(u64, Option<u16>)> {
 }
 
 impl Statics {
-    /// Those of a checked configuration; `None` when there is none.
     pub(super) fn new(config: &Config) -> Option<Statics> {
         if config.statics.is_empty() {
             return None;
@@ -59,50 +56,46 @@ impl Statics {
         Some(Statics { by_outside: lines(0), by_inside: lines(1) })
     }
 
-    /// The inside end point of an outside one.
     pub(super) fn inside(&self, outside: u64) -> Option<u64> {
         find(&self.by_outside, outside).map(|found| found.0)
     }
 
-    /// The outside end point of an inside one.
     pub(super) fn outside(&self, inside: u64) -> Option<u64> {
         find(&self.by_inside, inside).map(|found| found.0)
     }
 }
 
 impl Nat44 {
-    /// Where customers are numbered: the worker of each number that has static mappings.
+    /// Where customers are numbered: the worker of each number with static mappings.
     pub(crate) fn place_statics(&mut self, worker: impl Fn(Ipv4Addr) -> u16) {
         for line in self.statics.iter_mut().flat_map(|s| &mut s.by_outside) {
             line.worker = Some(worker(addr(line.to).into()));
         }
     }
 
-    /// The outside end point that a static mapping gives an inside one.
     #[inline]
     pub(super) fn static_outside(&self, inside: u64) -> Option<u64> {
         self.statics.as_ref()?.outside(inside & !self.aliases)
     }
 
-    /// The inside end point that a static mapping gives an outside one.
     #[inline]
     pub(super) fn static_inside(&self, outside: u64) -> Option<u64> {
         self.statics.as_ref()?.inside(outside)
     }
 
-    /// Whether ICMP queries from outside to an outside end point are admitted: always under RFC 6146, section 3.5.3,
-    /// else only with a static mapping.
+    /// Whether an outside end point admits ICMP queries from outside: under RFC 6146, section 3.5.3, or with a static
+    /// mapping.
     pub(super) fn takes_queries(&self, outside: u64) -> bool {
         self.config.rfc6146 || self.static_inside(outside).is_some()
     }
 
-    /// Whether an inside end point may answer ICMP queries that have come in.
+    /// Whether an inside end point may answer ICMP queries from outside.
     pub(super) fn answers_queries(&self, inside: u64) -> bool {
         self.config.rfc6146 || self.static_outside(inside).is_some()
     }
 
-    /// The worker that has the sessions of an outside end point, unless it is this one: the one that its port belongs
-    /// to or, for a static mapping, the one at which packets of the inside end point arrive.
+    /// The worker of an outside end point's sessions, unless it is this one: that of its port or, for a static mapping,
+    /// that of the inside end point.
     pub(super) fn owner_outside(&self, outside: u64) -> Option<u16> {
         if self.workers.is_alone() {
             return None;
@@ -123,19 +116,17 @@ impl Nat44 {
         (u32::from(owner) != self.workers.own).then_some(owner)
     }
 
-    /// The worker that packets of an inside end point are steered to. ICMP queries are spread by type and code, as these stand
-    /// where other protocols have the port.
+    /// The worker that an inside end point's packets are steered to. ICMP queries are spread by type and code, which
+    /// stand in place of the port.
     fn worker_of(&self, inside: u64) -> u16 {
         let port = if protocol(inside) == ICMP { ECHO } else { port(inside) };
         let bytes = addr(inside).to_be_bytes().into_iter().chain(port.to_be_bytes());
         by_hash(bytes, self.workers.count as usize) as u16
     }
 
-    /// Count a session that was opened below a static mapping.
     pub(super) fn count_static(&mut self) {
         self.count.add(Event::SessionStatic);
     }
 }
 
-/// Type and code of an echo request.
 const ECHO: u16 = 0x0800;

@@ -1,6 +1,4 @@
-//! State of one subscriber: sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block allocation
-//! (REQ-14). A subscriber is an inside address. Apart, because a NAT without quotas and blocks does not have this table
-//! at all.
+//! A subscriber's sessions, ports and port blocks, for quotas (RFC 6888, REQ-4, 5) and port block allocation (REQ-14).
 
 use super::config::{Blocks, Config, Quota};
 use super::pool::PortClasses;
@@ -9,9 +7,7 @@ use crate::hash::Hasher;
 use crate::table::{Index, Slab};
 use arena::ArenaError;
 
-/// Maximum number of blocks of a subscriber.
 pub(super) const BLOCKS: usize = 8;
-/// No block.
 const NO_BLOCK: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,15 +15,13 @@ struct Subscriber {
     addr: u32,
     sessions: u32,
     ports: u32,
-    /// Blocks by number, and how many of their ports are in use.
+    /// Blocks, and how many ports of each are in use.
     blocks: [u16; BLOCKS],
     used: [u16; BLOCKS],
 }
 
-/// An unused entry.
 const EMPTY: Subscriber = Subscriber { addr: 0, sessions: 0, ports: 0, blocks: [NO_BLOCK; BLOCKS], used: [0; BLOCKS] };
 
-/// All subscribers with state at one worker.
 pub(super) struct Subscribers {
     slab: Slab<Subscriber>,
     index: Index,
@@ -39,10 +33,10 @@ pub(super) struct Subscribers {
 }
 
 impl Subscribers {
-    /// No subscriber yet; `None` when neither quotas nor blocks are configured.
+    /// `None` without quotas and blocks.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub(super) fn new(
         config: &Config,
         workers: usize,
@@ -54,8 +48,7 @@ impl Subscribers {
             return Ok(None);
         }
         let n = config.subscribers();
-        // All packets of a numbered customer arrive at one worker; those of all others at any worker, depending on
-        // their ports.
+        // A numbered customer's packets arrive at one worker, others at any.
         let apart = if config.numbered.is_some() { 1 } else { workers as u32 };
         let share = |q: Option<u32>| q.map_or(u32::MAX, |q| q.div_ceil(apart));
         let blocks = match config.blocks {
@@ -97,14 +90,12 @@ impl Subscribers {
         Some(e)
     }
 
-    /// Whether one more session is within the quota.
     pub(super) fn may_open(&self, addr: u32) -> bool {
         self.find(addr).map_or(self.most_sessions > 0 && self.slab.len() < self.slab.capacity(), |e| {
             self.slab[e].sessions < self.most_sessions
         })
     }
 
-    /// Whether one more mapping is within the quota.
     pub(super) fn may_map(&self, addr: u32) -> bool {
         self.find(addr).map_or(self.most_ports > 0, |e| self.slab[e].ports < self.most_ports)
     }
@@ -122,7 +113,6 @@ impl Subscribers {
         }
     }
 
-    /// Whether ports are assigned from blocks.
     pub(super) fn has_blocks(&self) -> bool {
         self.blocks.is_some()
     }
@@ -135,8 +125,8 @@ impl Subscribers {
         (block != NO_BLOCK).then(|| map.chunks(block))
     }
 
-    /// Assign the subscriber a further block of this outside address: its chunks, or `None` when the subscriber has its
-    /// maximum or no block is free.
+    /// Assigns a further block of this outside address: its chunks, or `None` at the subscriber's maximum or when none
+    /// is free.
     pub(super) fn new_block(&mut self, addr: u32, address: u32, hash: u64) -> Option<(u32, u32)> {
         let e = self.entry(addr)?;
         let (map, most) = self.blocks.as_mut()?;
@@ -147,7 +137,6 @@ impl Subscribers {
         Some(map.chunks(block))
     }
 
-    /// Note a new mapping with this outside port.
     pub(super) fn add_port(&mut self, addr: u32, port: u16) {
         let Some(e) = self.entry(addr) else { return };
         self.slab[e].ports += 1;
@@ -156,7 +145,7 @@ impl Subscribers {
         }
     }
 
-    /// Note the end of a mapping; true when that freed a block of outside address number `address`.
+    /// Notes the end of a mapping; true when that freed a block.
     pub(super) fn end_port(&mut self, addr: u32, address: u32, port: u16) -> bool {
         let Some(e) = self.find(addr) else { return false };
         self.slab[e].ports = self.slab[e].ports.saturating_sub(1);
@@ -175,7 +164,7 @@ impl Subscribers {
         released
     }
 
-    /// Free blocks without a port in use; true when there was one.
+    /// Frees blocks without used ports; true when there was one.
     pub(super) fn release_unused(&mut self, addr: u32, address: u32) -> bool {
         let Some(e) = self.find(addr) else { return false };
         let mut released = false;
@@ -208,7 +197,7 @@ impl Subscribers {
         }
     }
 
-    /// Forget all subscribers, in constant time.
+    /// Forgets everything, in constant time.
     pub(super) fn clear(&mut self) {
         self.slab.clear();
         self.index.clear();

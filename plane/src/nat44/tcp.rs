@@ -1,16 +1,11 @@
-//! The state of a TCP connection that a NAT needs: whether it is established, so that the right timer runs (RFC 5382,
-//! REQ-2 and REQ-5). Not a TCP implementation: sequence numbers are neither read nor changed.
+//! The state of a TCP connection that selects its timer (RFC 5382, REQ-2 and REQ-5). Ignores sequence numbers.
 
-/// Flag bits of the TCP header.
 pub(crate) const FIN: u8 = 1;
-/// Opens a direction.
 pub(crate) const SYN: u8 = 2;
-/// Aborts.
 pub(crate) const RST: u8 = 4;
-/// Acknowledges.
 pub(crate) const ACK: u8 = 16;
 
-/// State bits of a session: what was seen in which direction.
+/// State bits: what was seen in which direction.
 const SYN_OUT: u8 = 1 << 0;
 const SYN_IN: u8 = 1 << 1;
 const FIN_OUT: u8 = 1 << 2;
@@ -18,10 +13,10 @@ const FIN_IN: u8 = 1 << 3;
 const RESET: u8 = 1 << 4;
 const STATE: u8 = SYN_OUT | SYN_IN | FIN_OUT | FIN_IN | RESET;
 
-/// The state after a segment. A connection is established by a SYN in both directions, in any order, also if they cross
-/// (simultaneous open, RFC 5382, REQ-2a). It ends with a FIN in both directions or, if it is established, with a reset.
-/// A segment other than a reset after a reset shows that an end point did not accept the reset. A new SYN after the end
-/// starts again. With `rfc6146` a reset counts only before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
+/// The state after a segment. SYNs in both directions, in any order (simultaneous open, RFC 5382, REQ-2a), establish a
+/// connection. FINs in both directions, or a reset of an established connection, end it. A segment after a reset shows
+/// that an end point did not accept the reset. A new SYN after the end starts again. With `rfc6146` a reset counts only
+/// before the first FIN (section 3.5.2.2, V4 FIN RCV and V6 FIN RCV).
 #[inline]
 pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 {
     let kept = state & !STATE;
@@ -44,7 +39,7 @@ pub(crate) fn step(state: u8, segment: u8, outbound: bool, rfc6146: bool) -> u8 
     kept | (s & !RESET)
 }
 
-/// Whether data may flow for hours: both SYNs seen, not both FINs, no reset.
+/// Whether data may flow: both SYNs seen, not both FINs, no reset.
 #[inline(always)]
 pub(crate) fn is_established(state: u8) -> bool {
     state & (SYN_OUT | SYN_IN) == SYN_OUT | SYN_IN && !is_closed(state)
@@ -55,14 +50,13 @@ fn is_closed(state: u8) -> bool {
     state & RESET != 0 || state & (FIN_OUT | FIN_IN) == FIN_OUT | FIN_IN
 }
 
-/// Whether a segment restarts the timer under RFC 6146, section 3.5.2.2: when it changes the state, when the connection
-/// is established, and when it is a SYN; not when both ends have sent a FIN, and no further reset after a reset.
+/// Whether a segment restarts the timer under RFC 6146, section 3.5.2.2: a change of state, an established connection,
+/// or a SYN does; nothing after both FINs, no further reset after a reset.
 #[inline(always)]
 pub(crate) fn restarts(old: u8, new: u8, segment: u8) -> bool {
     new != old || is_established(new) || segment & (SYN | RST) == SYN
 }
 
-/// Whether a segment may open a connection.
 #[inline(always)]
 pub(crate) fn opens(segment: u8) -> bool {
     segment & (SYN | RST | ACK | FIN) == SYN

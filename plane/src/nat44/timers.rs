@@ -1,5 +1,5 @@
-//! Time in sessions: ticks of 0.27 s in 32 bits, and how long each kind of session lives. Apart, because every
-//! comparison of ages must be the same, and must never be early (the RFCs give minimum times).
+//! Time in sessions: ticks of 0.27 s in 32 bits, and lifetimes, which must never end early (the RFCs give minimum
+//! times).
 
 use super::config::Timeouts;
 use super::session::{Session, port};
@@ -10,7 +10,6 @@ use wire::header::{PROTO_UDP, TCP};
 /// log2 of the nanoseconds of a tick.
 const TICK_SHIFT: u32 = 28;
 
-/// Tick of a time in nanoseconds.
 #[inline(always)]
 pub(super) fn tick(now: u64) -> u32 {
     (now >> TICK_SHIFT) as u32
@@ -21,7 +20,6 @@ pub(super) fn ticks(d: Duration) -> u32 {
     (d.as_nanos() as u64).div_ceil(1 << TICK_SHIFT) as u32
 }
 
-/// The duration of `ticks` ticks.
 pub(super) fn duration(ticks: u32) -> Duration {
     Duration::from_nanos(u64::from(ticks) << TICK_SHIFT)
 }
@@ -29,12 +27,11 @@ pub(super) fn duration(ticks: u32) -> Duration {
 #[derive(Clone, Debug)]
 pub(super) struct Lifetimes {
     udp: u32,
-    /// By destination port, all below 1024; empty when no port has its own timeout.
+    /// By destination port below 1024.
     udp_by_port: Vec<u32>,
     tcp_established: u32,
     tcp_transitory: u32,
     icmp: u32,
-    /// The shortest of all.
     shortest: u32,
 }
 
@@ -72,21 +69,20 @@ impl Lifetimes {
         }
     }
 
-    /// Whether a session has timed out. Ticks are rounded down when written and when compared, so the lifetime has
-    /// surely passed only if the difference is greater than it. If the clock steps back a little, as in virtual
-    /// machines, a session appears young and not very old.
+    /// Whether a session has timed out. Ticks are rounded down, so the lifetime has passed only if the difference
+    /// exceeds it. If the clock steps back a little, as in virtual machines, a session appears young, not very old.
     #[inline(always)]
     pub(super) fn expired(&self, s: &Session, now: u32) -> bool {
         now.wrapping_sub(s.seen).cast_signed() > self.of(s).cast_signed()
     }
 
-    /// Ticks in which the sweep should complete a round, so that no session outlives its timeout by much.
+    /// Ticks in which the sweep completes a round, so that no session outlives its timeout by much.
     pub(super) fn round(&self) -> u32 {
         (self.shortest / 4).clamp(1, 56)
     }
 }
 
-/// Position of the sweep: it checks entries in turn, as many as are due by the time.
+/// Position of the sweep, which checks entries in turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sweep {
     at: u32,
@@ -96,13 +92,13 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// How many of `entries` to check now, at most `most`; `tick` is now and `round` the ticks of a round.
+    /// How many of `entries` to check now; `round` in ticks.
     #[inline]
     pub(super) fn due(&mut self, tick: u32, entries: u32, round: u32, most: u32) -> u32 {
         let passed = tick.wrapping_sub(self.last);
         if passed.cast_signed() > 0 {
             self.last = tick;
-            // Never more than a round: after a long pause no entry is checked twice.
+            // After a long pause no entry is checked twice.
             self.owed = (self.owed + u64::from(passed.min(round)) * u64::from(entries))
                 .min(u64::from(entries) * u64::from(round));
         }
@@ -111,7 +107,7 @@ impl Sweep {
         n
     }
 
-    /// The next entry to check, of `entries`.
+    /// The next entry to check.
     #[inline]
     pub(super) fn next(&mut self, entries: u32) -> u32 {
         let e = if self.at < entries { self.at } else { 0 };

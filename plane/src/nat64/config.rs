@@ -1,4 +1,4 @@
-//! The configuration of a NAT64. Its own file, because it is the only part that authors of scenarios need.
+//! The configuration of a NAT64.
 
 use crate::affinity::SUBSCRIBER_PREFIX;
 use crate::customers::share;
@@ -15,12 +15,11 @@ use wire::{AddrRange, Prefix6};
 pub struct Config {
     /// Customers' side.
     pub customer: Side6,
-    /// Prefixes under which the IPv4 Internet appears to the customers: 1 to 16, of any length in RFC 6052, none inside
-    /// another. A session keeps the prefix that the customer sent to. Hosts on the Internet that a customer has not
-    /// sent to appear behind the prefix by which it last opened a session of the mapping, or behind the first prefix if
-    /// the mapping is static.
+    /// 1 to 16 prefixes under which the IPv4 Internet appears, of any length in RFC 6052, none inside another. A
+    /// session keeps the prefix that the customer sent to. Unknown hosts appear behind the prefix that last opened a
+    /// session of the mapping, or the first one if the mapping is static.
     pub pref64: Vec<Prefix6>,
-    /// Whether private IPv4 addresses may stand behind the well-known prefix, which RFC 6052, section 3.1, forbids.
+    /// Whether private IPv4 addresses may stand behind the well-known prefix, against RFC 6052, section 3.1.
     pub private_behind_well_known: bool,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
@@ -28,8 +27,8 @@ pub struct Config {
     pub customers: u64,
     /// Static entries of the binding information base (RFC 6146, section 3.1.1).
     pub statics: Vec<StaticMapping<Ipv6Addr>>,
-    /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
-    /// together, at the one worker that has them all.
+    /// Length of a subscriber's prefix, 0 to 128: one worker counts quotas and port blocks for all its addresses
+    /// together.
     pub subscriber_prefix: u8,
     /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
@@ -39,17 +38,16 @@ pub struct Config {
     pub tos: ClassRule,
     /// UDP over IPv4 without checksum.
     pub zero_udp_checksum: ZeroChecksum,
-    /// Limits for fragments of such datagrams, which are reassembled to compute a checksum (RFC 6146, section 3.4).
-    /// They wait no longer than the NAT remembers a fragmented datagram (`nat.fragments.lifetime`, 15 s).
+    /// Limits for fragments of such datagrams, which are reassembled (RFC 6146, section 3.4), for at most
+    /// `nat.fragments.lifetime` (15 s).
     pub reassembly: PartLimits,
-    /// The Internet's side, pool, mapping, filtering, timeouts and limits. Its settings of the customers' side
-    /// (`customer`, `inside`, `numbered`, `statics`) are not used: the customers' numbers take their place.
+    /// The NAT. Its settings of the customers' side (`customer`, `inside`, `numbered`, `statics`) are not used.
     pub nat: nat44::Config,
 }
 
 impl Config {
-    /// A NAT64 with the defaults of the RFCs: endpoint-independent mapping and filtering, and packets of both directions
-    /// keep a session alive (RFC 6146, sections 3.5.1 and 3.5.3).
+    /// A NAT64 with the defaults of the RFCs: endpoint-independent mapping and filtering, and packets of both
+    /// directions keep a session alive (RFC 6146, sections 3.5.1 and 3.5.3).
     pub fn new(customer: Side6, internet: Side4, pref64: Prefix6, pool: Vec<AddrRange>) -> Config {
         let mut nat = nat44::Config::new(internet, internet, Vec::new(), pool);
         nat.inbound_refresh = true;
@@ -70,14 +68,13 @@ impl Config {
         }
     }
 
-    /// One worker has all customers with a common prefix of this length: otherwise no worker could count all of a
-    /// subscriber's state.
+    /// One worker has all customers of a prefix of this length, so that it can count a subscriber's state.
     pub(super) fn together_by(&self) -> u8 {
         if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 }
     }
 
-    /// Customers that one of `workers` makes room for: its share, and with several workers 1/16 more because hashing
-    /// does not distribute them evenly. Hosts of static mappings have room of their own at each worker.
+    /// Customers that one of `workers` has room for: its share, and with several workers 1/16 more because hashing is
+    /// uneven.
     pub fn customers_per_worker(&self, workers: usize) -> u64 {
         share(self.customers, workers) + nat_behind::hosts(&self.statics).len() as u64
     }

@@ -1,6 +1,5 @@
-//! Stateful NAT64 (RFC 6146), which is also the PLAT of 464XLAT (RFC 6877): translation between IPv6 and IPv4 with a
-//! dictionary of customers, and behind it a NAT44 whose inside addresses are the dictionary's numbers. Its mappings are the
-//! RFC's binding information base, its sessions the session table.
+//! Stateful NAT64 (RFC 6146), also the PLAT of 464XLAT (RFC 6877): translation with a dictionary of customers, and
+//! behind it a NAT44 with the dictionary's numbers as inside addresses.
 
 pub mod config;
 mod plat;
@@ -65,10 +64,10 @@ pub enum Nat64Error {
 pub type Nat64 = Numbered<Translate<Plat>>;
 
 impl Nat64 {
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid or there is not enough memory.
+    /// An invalid configuration, or too little memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat64, Nat64Error> {
         let capacity = config.customers_per_worker(workers);
         let numbers = config.numbers(capacity).ok_or(Nat64Error::Customers(capacity))?;
@@ -98,7 +97,7 @@ impl Nat64 {
         Ok(Numbered::join(("translate", translate), nat, config, numbers, worker, workers, seed).together_by(together))
     }
 
-    /// Bytes of memory that all workers together take for their tables.
+    /// Bytes of memory of all workers' tables.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let capacity = config.customers_per_worker(workers);
         let counts = config.nat.counts_subscribers();
@@ -146,7 +145,7 @@ impl Numbering for Translate<Plat> {
 }
 
 impl Config {
-    /// A prefix for the numbers of `capacity` customers, with an alias for each `pref64`.
+    /// Numbers for `capacity` customers, with an alias for each `pref64`.
     fn numbers(&self, capacity: u64) -> Option<Prefix4> {
         let aliased = ((capacity.min(u32::MAX.into()) + 1) << prefixes::bits(self.pref64.len())) - 1;
         numbers(aliased, &self.nat.pool, &[self.nat.internet.address])
@@ -168,7 +167,6 @@ impl Config {
         (!inside).then(|| format!("{a} lies in no prefix of the customers; add one to `inside`"))
     }
 
-    /// The half with the state.
     fn nat_behind(&self, numbers: Prefix4) -> nat44::Config {
         let count = self.pref64.len();
         nat44::Config {
@@ -190,8 +188,8 @@ impl Config {
         t.traffic_class = self.traffic_class;
         t.tos = self.tos;
         t.zero_udp_checksum = self.zero_udp_checksum;
-        // Independent of the checksum rule, which may change while fragments wait. No longer than the NAT in front
-        // remembers a datagram: fragments with the same identification after that belong to another datagram.
+        // Independent of the checksum rule, which may change while fragments wait. Later fragments with the same
+        // identification belong to another datagram.
         let lifetime = self.reassembly.lifetime.min(self.nat.fragments.lifetime);
         t.unsummed = Some(PartLimits { lifetime, ..self.reassembly });
         t.icmp_errors_per_second = self.nat.icmp_errors_per_second;

@@ -1,5 +1,4 @@
-//! The strategy of a PLAT: customers by the dictionary, all other hosts by the prefix. Apart from the NAT64 around it,
-//! because this is all that it adds to translation.
+//! The strategy of a PLAT: customers by the dictionary, all other hosts by the prefix.
 
 use super::prefixes::Prefixes;
 use crate::customers::Customers;
@@ -13,13 +12,12 @@ use wire::Prefix6;
 /// Addresses of a NAT64.
 pub struct Plat {
     customers: Customers<u128>,
-    /// Where subscribers are counted, with the length of their prefixes.
+    /// Counted subscribers, with the length of their prefixes.
     subscribers: Option<(Subscribers, u8)>,
     prefixes: Prefixes,
-    /// The prefix of the current packet, as bits of a customer's number: the first look-up for the packet sets it (see
-    /// [`Addressing`]).
+    /// The prefix of the current packet, as bits of a customer's number, set by the first look-up (see [`Addressing`]).
     alias: Cell<u32>,
-    /// The gateway's address among the customers, and the IPv4 address that represents it on the inner link.
+    /// The gateway's address among the customers, and the one that represents it on the inner link.
     gateway: u128,
     inner: u32,
     /// Where customers may be; anywhere when empty.
@@ -27,8 +25,7 @@ pub struct Plat {
 }
 
 impl Plat {
-    /// With this dictionary and these prefixes. Packets that the NAT itself sends to customers, from `inner`, get the
-    /// source `gateway`.
+    /// Packets that the NAT itself sends to customers, from `inner`, get the source `gateway`.
     pub(super) fn new(
         customers: Customers<u128>,
         prefixes: Prefixes,
@@ -46,31 +43,27 @@ impl Plat {
         &self.customers
     }
 
-    /// The customer that an address on the inner link represents.
     pub(crate) fn customer(&self, inner: IpAddr) -> Option<Ipv6Addr> {
         let IpAddr::V4(number) = inner else { return None };
         self.customers.customer(u32::from(number) & !self.prefixes.aliases()).map(Ipv6Addr::from_bits)
     }
 
-    /// How many prefixes there are.
     pub(super) fn prefixes(&self) -> usize {
         self.prefixes.count()
     }
 
-    /// Count each prefix of this length as a subscriber from now on.
+    /// Counts each prefix of this length as a subscriber from now on.
     pub(super) fn count(&mut self, subscribers: Subscribers, prefix: u8) {
         self.subscribers = Some((subscribers, prefix));
         self.count_permanent();
     }
 
-    /// Assign the permanent customers to their subscribers.
     fn count_permanent(&mut self) {
         if let Some((s, len)) = &mut self.subscribers {
             self.customers.permanent().for_each(|(number, addr)| s.add(number, prefix(addr, *len)));
         }
     }
 
-    /// The length of subscribers' prefixes, where they are counted.
     pub(super) fn counts_by(&self) -> Option<u8> {
         self.subscribers.as_ref().map(|s| s.1)
     }
@@ -86,7 +79,6 @@ impl Plat {
         });
     }
 
-    /// Whether an address may be a customer's.
     #[inline(always)]
     fn may_be_customer(&self, addr: u128) -> Result<(), Event> {
         // Packets from the prefix would loop (RFC 6146, section 3.5).

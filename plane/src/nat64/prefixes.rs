@@ -1,8 +1,6 @@
-//! The prefixes under which the IPv4 Internet appears to the customers of a NAT64: one, or several while a network is
-//! renumbered or if it uses the well-known prefix in addition to its own (RFC 7050, section 3; RFC 8781, section 5).
-//! Replies must have the prefix that the customer sent to. So a customer's number encodes that prefix: a customer has
-//! one number (alias) for each prefix, and these differ in the bits above those of its entry in the dictionary. The NAT
-//! distinguishes sessions by all bits, and everything else without the alias bits
+//! The prefixes under which the IPv4 Internet appears: several during renumbering, or beside the well-known one (RFC
+//! 7050, section 3; RFC 8781, section 5). Replies must have the prefix that the customer sent to, so the upper bits of
+//! a customer's number (its alias) encode the prefix. Only sessions differ by alias
 //! ([`crate::nat44::config::Config::aliases`]).
 
 use super::Nat64Error;
@@ -12,35 +10,35 @@ use wire::{Prefix4, Prefix6};
 
 const MOST: usize = 16;
 
-/// Prefixes of a NAT64; the first is the one for sessions that are opened from outside through static mappings.
+/// Prefixes of a NAT64, the first for sessions opened from outside through static mappings.
 pub(super) struct Prefixes {
     first: Pref64,
     others: Vec<Pref64>,
-    /// Position of the prefix's index in a number, and its number of bits.
+    /// Position and number of bits of the prefix's index in a number.
     shift: u32,
     aliases: u32,
 }
 
-/// Bits that the index of one of `count` prefixes takes.
+/// Bits of the index of one of `count` prefixes.
 pub(super) fn bits(count: usize) -> u8 {
     count.next_power_of_two().trailing_zeros() as u8
 }
 
-/// The part of the numbers that is left for customers without the index of one of `count` prefixes.
+/// The part of the numbers without the bits of the index.
 pub(super) fn of_customers(numbers: Prefix4, count: usize) -> Prefix4 {
     Prefix4 { len: numbers.len + bits(count), ..numbers }
 }
 
-/// The bits of a number that hold the index of one of `count` prefixes.
+/// The bits of the index.
 pub(super) fn aliases(numbers: Prefix4, count: usize) -> u32 {
     of_customers(numbers, count).mask() ^ numbers.mask()
 }
 
 impl Prefixes {
-    /// These prefixes, for customers with these numbers.
+    /// Prefixes for customers with these numbers.
     ///
     /// # Errors
-    /// When there are none or too many, one does not conform to RFC 6052, or two overlap.
+    /// None or too many, one that does not conform to RFC 6052, or two that overlap.
     pub(super) fn new(all: &[Prefix6], private: bool, numbers: Prefix4) -> Result<Prefixes, Nat64Error> {
         if all.is_empty() || all.len() > MOST {
             return Err(Nat64Error::Prefixes(all.len(), MOST));
@@ -56,34 +54,31 @@ impl Prefixes {
         Ok(Prefixes { first: checked[0], others, shift, aliases: aliases(numbers, all.len()) })
     }
 
-    /// Change to other prefixes, as many as these; the position of the index in the numbers stays.
+    /// Changes to as many other prefixes; the position of the index stays.
     pub(super) fn adopt(&mut self, new: &mut Prefixes) {
         debug_assert_eq!(self.count(), new.count(), "the number of prefixes is fixed");
         std::mem::swap(&mut self.first, &mut new.first);
         std::mem::swap(&mut self.others, &mut new.others);
     }
 
-    /// How many.
     pub(super) fn count(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// The bits of a number that select the prefix.
     #[inline(always)]
     pub(super) fn aliases(&self) -> u32 {
         self.aliases
     }
 
-    /// Whether an address lies in one of them.
     #[inline(always)]
     pub(super) fn contains(&self, addr: u128) -> bool {
         self.first.contains(addr) || self.others.iter().any(|p| p.contains(addr))
     }
 
-    /// The prefix that an address lies in, as bits of a number, and the IPv4 address in it.
+    /// The prefix of an address, as bits of a number, and its IPv4 address.
     ///
     /// # Errors
-    /// When it lies in none, or the well-known prefix may not be used for the IPv4 address.
+    /// When no prefix has it, or the well-known one may not be used for the IPv4 address.
     #[inline(always)]
     pub(super) fn find(&self, addr: u128) -> Result<(u32, u32), Event> {
         match self.first.to_ipv4(addr)? {
@@ -101,10 +96,6 @@ impl Prefixes {
         Err(Event::DestinationUnmapped)
     }
 
-    /// The address behind a prefix, which is given as bits of a number.
-    ///
-    /// # Errors
-    /// When the well-known prefix may not be used for the IPv4 address.
     #[inline(always)]
     pub(super) fn to_ipv6(&self, alias: u32, addr: u32) -> Result<u128, Event> {
         let other = if alias == 0 { None } else { self.others.get((alias >> self.shift) as usize - 1) };

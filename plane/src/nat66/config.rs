@@ -1,5 +1,4 @@
-//! The configuration of a NAT66, and the configuration of its state, which follows from it. Its own file, because it is
-//! the only part that authors of scenarios need.
+//! The configuration of a NAT66, and that of its state.
 
 use crate::affinity::{self, SUBSCRIBER_PREFIX};
 use crate::chain::{CUSTOMER_HALF, INTERNET_HALF};
@@ -11,8 +10,7 @@ use crate::side::{Side4, Side6};
 use std::net::Ipv4Addr;
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// Ranges of numbers, which only the state sees: those of customers, of remote end points, of outside addresses. Each
-/// has room for as many as a dictionary may have.
+/// Ranges of numbers of customers, remote end points and outside addresses, which only the state sees.
 const CUSTOMERS: Ipv4Addr = Ipv4Addr::new(16, 0, 0, 0);
 const REMOTES: Ipv4Addr = Ipv4Addr::new(32, 0, 0, 0);
 pub(super) const POOL: Ipv4Addr = Ipv4Addr::new(64, 0, 0, 0);
@@ -28,17 +26,17 @@ pub struct Config {
     pub pool: Pool6,
     /// Where customers may be; anywhere when empty.
     pub inside: Vec<Prefix6>,
-    /// Length of the prefix that one subscriber has, 0 to 128: quotas and port blocks are counted for all its addresses
-    /// together, at the one worker that has them all.
+    /// Length of a subscriber's prefix, 0 to 128: one worker counts quotas and port blocks for all its addresses
+    /// together.
     pub subscriber_prefix: u8,
     /// Customers' addresses with state at once, of all workers together.
     pub customers: u64,
     /// Remote addresses with state at once, of all workers together.
     pub remotes: u64,
-    /// Limits for fragments, as only the first of a datagram shows the ports.
+    /// Limits for fragments that wait for the first.
     pub fragments: PartLimits,
-    /// Ports, mapping, filtering, timeouts, quotas and limits. Its settings of sides, prefixes and pool are not used:
-    /// the numbers take their place. Nor are `untranslated` and `fragments`.
+    /// Ports, behaviour, timeouts, quotas and limits. Its sides, prefixes, pool, `untranslated` and `fragments` are not
+    /// used.
     pub nat: nat44::Config,
 }
 
@@ -59,29 +57,27 @@ impl Config {
         }
     }
 
-    /// How many octets of a customer's address select its worker. Where subscribers are counted, those of the
-    /// subscriber's prefix: otherwise no worker could count all of a subscriber's state.
+    /// Octets of a customer's address that select its worker: of the subscriber's prefix where subscribers are counted,
+    /// so that one worker counts all.
     pub(super) fn pinned_by(&self) -> usize {
         affinity::octets(if self.nat.counts_subscribers() { self.subscriber_prefix } else { 128 })
     }
 
-    /// Addresses that one of `workers` has room for: customers', and remote ones.
+    /// Customers' and remote addresses that one of `workers` has room for.
     pub(super) fn per_worker(&self, workers: usize) -> [u64; 2] {
         [self.customers, self.remotes].map(|n| share(n, workers))
     }
 
-    /// Prefixes of the numbers of customers and of remote ends.
     pub(super) fn numbers(&self, workers: usize) -> Option<[Prefix4; 2]> {
         let [customers, remotes] = self.per_worker(workers);
         let prefix = |addr, n: u64| {
-            // One more, for the first number, which is never used.
+            // One more: the first number is never used.
             let bits = (64 - n.leading_zeros()).max(8);
             (n <= MOST).then_some(Prefix4 { addr, len: (32 - bits) as u8 })
         };
         Some([prefix(CUSTOMERS, customers)?, prefix(REMOTES, remotes)?])
     }
 
-    /// The configuration of the state.
     pub(super) fn state(&self, [customers, remotes]: [Prefix4; 2]) -> nat44::Config {
         let mut nat = self.nat.clone();
         nat.inside = vec![customers];

@@ -1,5 +1,4 @@
-//! What may happen to a packet in a NAT66: a separate list, because it forwards from IPv6 to IPv6, and because one list
-//! names the drops by state and those by the checks of a packet.
+//! Counters and drop reasons of a NAT66.
 
 use crate::count::events;
 use crate::event::Event as Reading;
@@ -12,15 +11,15 @@ events! {
     Out2In = "out2in",
     /// Forwarded from one customer to another.
     Hairpinned = "hairpinned",
-    /// Given to another worker.
+    /// Handed over to another worker.
     HandedOver = "handed-over",
     /// Left to the machine itself.
     Local = "local",
-    /// ICMPv6 errors that this gateway made.
+    /// ICMPv6 errors sent.
     IcmpSent = "icmp-sent",
-    /// ICMPv6 errors that it did not make: too many in this second, or switched off.
+    /// ICMPv6 errors not sent: over the rate limit, or switched off.
     IcmpSuppressed = "icmp-suppressed",
-    /// Fragments that wait for the first of their packet; the packets themselves end.
+    /// Fragments that wait for the first.
     FragmentHeld = "fragment-held",
     /// Drop: shorter than the headers it claims to have.
     Short = "short-frame",
@@ -32,7 +31,7 @@ events! {
     BadHeader = "bad-ip-header",
     /// Drop: a length that does not fit another.
     BadLength = "bad-length",
-    /// Drop: extension headers that do not parse, too many of them, or some behind a fragment header.
+    /// Drop: unparsable or too many extension headers, or some behind a fragment header.
     BadExtension = "bad-extension-header",
     /// Drop: a source that no host may have, or that is the gateway's own.
     MartianSource = "martian-source",
@@ -46,8 +45,7 @@ events! {
     NotPool = "not-pool",
     /// Drop: hop limit ran out.
     HopLimit = "hop-limit-expired",
-    /// Drop: a routing header with segments left: the checksum is computed with an address that is not in the IPv6
-    /// header.
+    /// Drop: a routing header with segments left, whose final destination the checksum covers.
     SourceRoute = "source-route",
     /// Drop: neither UDP, TCP nor ICMPv6.
     Protocol = "protocol",
@@ -65,7 +63,7 @@ events! {
     Filtered = "filtered",
     /// Drop: a TCP segment without a session that does not open a connection.
     TcpNotSyn = "tcp-not-syn",
-    /// Drop for the moment: an unsolicited SYN, answered with an ICMPv6 error after six seconds (RFC 5382, REQ-4).
+    /// An unsolicited SYN, answered with an ICMPv6 error after six seconds (RFC 5382, REQ-4).
     SynHeld = "syn-held",
     /// Drop: hairpinning is switched off.
     HairpinOff = "hairpin-off",

@@ -1,7 +1,6 @@
-//! The fast path: whole UDP and TCP packets and echoes without extension headers, of sessions that are established; a
-//! batch at a time in stages, so that the cache misses of 32 packets overlap: dictionaries, index of the sessions,
-//! session. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
-//! fast path knows none, and passes every doubtful packet to the slow path.
+//! The fast path: whole UDP, TCP and echo packets without extension headers of established sessions, a batch at a time
+//! in stages, so that the cache misses of 32 packets overlap. All others take the slow path, which alone knows drop
+//! reasons.
 
 use super::Nat66;
 use super::config::{Config, POOL};
@@ -15,16 +14,15 @@ use crate::nat44::fast::Work;
 use crate::table::NONE;
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16, be32};
 
-/// Where the transport header begins, and how much of it is read.
+/// Offset of the transport header, and how much of it is read.
 const L4: usize = header::ETH + header::IPV6;
 const LEAST: usize = L4 + 8;
 
-/// Settings that the fast path needs, precomputed.
 pub(super) struct Plan {
     own: [u128; 2],
     pool: u128,
     pool_mask: u128,
-    /// Largest packets to the customers, and to the Internet.
+    /// Largest packets to customers and Internet.
     to_customer: usize,
     to_internet: usize,
 }
@@ -45,14 +43,14 @@ impl Plan {
         (a ^ self.pool) & self.pool_mask == 0
     }
 
-    /// Whether an address is an ordinary one: it needs no further check, and is not the gateway's own.
+    /// Whether an address is ordinary and not the gateway's own.
     #[inline(always)]
     fn is_others(&self, a: u128) -> bool {
         is_common(a) && a != self.own[0] && a != self.own[1]
     }
 }
 
-/// What the dictionary of customers, or that of remote ends, says about each packet, as columns.
+/// What a dictionary says about each packet.
 struct Names {
     hash: [u64; BATCH],
     /// The entry, a guess at first; [`NONE`] without one.
@@ -67,7 +65,7 @@ impl Names {
 }
 
 impl Nat66 {
-    /// Work on a batch that came in on `OUT`'s side: the customers' when true.
+    /// Processes a batch from the customers (`OUT`) or the Internet.
     #[inline]
     pub(super) fn batch<const OUT: bool, P: Packet>(
         &mut self,
@@ -126,7 +124,6 @@ impl Nat66 {
         self.count.add_many(if OUT { Event::In2Out } else { Event::Out2In }, done);
     }
 
-    /// Whether the fast path may take a frame, judged by its headers.
     #[inline(always)]
     fn is_plain<const OUT: bool>(&self, b: &[u8]) -> bool {
         let Some(h) = b.first_chunk::<LEAST>() else { return false };
@@ -153,8 +150,8 @@ impl Nat66 {
             && (!OUT || self.config.inside.is_empty() || self.config.inside.iter().any(|p| p.contains(src)))
     }
 
-    /// Find the numbers of both ends, and look up the session between them. An address without a number has no session.
-    /// A customer with a number belongs to this worker, and so does the outside port of a session of this worker.
+    /// Looks up the session between the numbers of both ends. A customer with a number belongs to this worker, and so
+    /// does the outside port of a session of this worker.
     #[inline(always)]
     fn ask<const OUT: bool>(&self, b: &[u8], i: usize, customers: &mut Names, remotes: &mut Names, w: &mut Work) {
         let (src, dst) = (be128(b, 22), be128(b, 38));
@@ -178,7 +175,7 @@ impl Nat66 {
         self.nat.ask::<OUT>(w, i, own, Point { addr: remote, port: far }.remote(protocol));
     }
 
-    /// Translate a packet of an established session; false, with nothing changed, for all others.
+    /// Translates a packet of an established session; false, with nothing changed, for all others.
     #[inline(always)]
     fn forward<const OUT: bool>(&mut self, b: &mut [u8], i: usize, w: &Work) -> bool {
         let Some((e, point)) = self.nat.ordinary::<OUT>(w, i) else { return false };
@@ -212,7 +209,6 @@ impl Nat66 {
     }
 }
 
-/// The numbers of the bits that are set, from the lowest on.
 #[inline(always)]
 fn bits(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

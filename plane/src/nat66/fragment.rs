@@ -1,5 +1,4 @@
-//! Fragments: only the first shows the ports. Each is translated by itself, with identification and offset unchanged,
-//! once the ports of its datagram are known; fragments that arrive before the first wait for it in a bounded store.
+//! Fragments: each is translated by itself once the ports of its datagram are known; those before the first wait.
 
 use super::Nat66;
 use super::event::Event;
@@ -8,7 +7,7 @@ use crate::fragment::{Buffer, Piece};
 use crate::function::{Packet, Side, Spare, Verdict, decide_copy};
 use crate::steer::by_hash;
 
-/// What the fragments of a datagram have in common (RFC 8200, section 4.5), and the side that they came in on.
+/// What the fragments of a datagram have in common (RFC 8200, section 4.5), and their side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Datagram {
     ends: (u128, u128),
@@ -18,8 +17,8 @@ pub(super) struct Datagram {
 }
 
 impl Nat66 {
-    /// Handle a fragment. With several workers, a hash of what all fragments of a datagram have in common selects one
-    /// that collects those from the Internet; it hands them over to the worker that owns their port.
+    /// Handles a fragment. With several workers, a hash selects one that collects a datagram's fragments from the
+    /// Internet, and hands them over to the worker that owns their port.
     pub(super) fn fragment<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -52,7 +51,7 @@ impl Nat66 {
         result
     }
 
-    /// Release the fragments that waited for the first of this datagram.
+    /// Releases fragments that waited for the first.
     fn let_go<P: Packet>(&mut self, from: Side, key: &Datagram, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             let mut copy = Buffer::copy(&kept.bytes);

@@ -1,9 +1,6 @@
-//! Stateful NAT66 with ports: IPv6 customers behind a few IPv6 addresses that they share (RFC 9693 counts it among the
-//! stateful NATxy; RFC 4787, 5382 and 5508 say how such a NAT behaves, whatever the IP version). The state is that of NAT44, whose
-//! addresses are numbers here: two dictionaries give one to each customer's and each remote address, the outside
-//! addresses have theirs by position. The packet itself never becomes an IPv4 packet: its address, port and checksum
-//! are changed where they stand, so that traffic class, flow label, extension headers, fragment identification and every
-//! ICMPv6 message remain what they were.
+//! Stateful NAT66 with ports: IPv6 customers share a few IPv6 addresses (a stateful NATxy of RFC 9693; RFC 4787, 5382
+//! and 5508 define its behaviour). The state is that of NAT44 with numbers as addresses, given by two dictionaries and
+//! by position in the pool. Packets change in place and never become IPv4 packets.
 
 pub mod config;
 pub mod event;
@@ -67,7 +64,7 @@ pub enum Nat66Error {
     Memory(#[from] ArenaError),
 }
 
-/// Ethernet addresses on a side: the gateway's own, and both addresses of frames that leave.
+/// Ethernet addresses of a side: the gateway's own, and those of frames that leave.
 struct Link {
     own: OwnMac,
     leaving: [u8; 12],
@@ -85,7 +82,7 @@ pub struct Nat66 {
     links: [Link; 2],
     plan: Plan,
     customers: Customers<u128>,
-    /// Where subscribers are counted.
+    /// Counted subscribers.
     subscribers: Option<Subscribers>,
     remotes: Customers<u128>,
     numbers: [Prefix4; 2],
@@ -96,20 +93,20 @@ pub struct Nat66 {
     workers: u16,
     limiter: Limiter,
     count: Counters,
-    /// Ethernet source that marks packets that the right worker has already processed.
+    /// Ethernet source of packets that the right worker has already processed.
     mark: [u8; 6],
     now: u64,
 }
 
-/// Counters of the state that count no verdict on a packet.
+/// Counters of the state that count no verdict.
 const OF_STATE: [&str; 6] =
     ["session-new", "session-expired", "mapping-new", "parity-changed", "block-allocated", "block-released"];
 
 impl Nat66 {
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
-    /// When the configuration is invalid or there is not enough memory.
+    /// An invalid configuration, or too little memory.
     pub fn new(config: Config, worker: usize, workers: usize, seed: u64) -> Result<Nat66, Nat66Error> {
         config.pool.not(config.customer.address)?;
         config.pool.not(config.internet.address)?;
@@ -154,13 +151,13 @@ impl Nat66 {
         })
     }
 
-    /// How packets from the customers are to be spread over the workers: by IPv6 source. Where subscribers are counted
-    /// [`affinity::steering`] by their prefix spares handing over.
+    /// Spreads customers' packets over the workers by IPv6 source. For counted subscribers, [`affinity::steering`] by
+    /// their prefix saves handing over.
     pub const STEER_CUSTOMER: Steering = affinity::STEER_CUSTOMER;
-    /// How packets from the Internet are to be spread over the workers: by block of the outside port.
+    /// Spreads packets from the Internet over the workers: by block of the outside port.
     pub const STEER_INTERNET: Steering = Nat44::STEER_IPV6;
 
-    /// Bytes of memory that all workers together take for their tables; 0 for more than a worker can have.
+    /// Bytes of memory of all workers' tables; 0 beyond a worker's limit.
     pub fn bytes_for(config: &Config, workers: usize) -> u64 {
         let Some(numbers) = config.numbers(workers) else { return 0 };
         let dictionaries = config.per_worker(workers).map(Customers::<u128>::bytes_for);
@@ -193,7 +190,7 @@ impl Nat66 {
         &self.links[usize::from(side == Side::Internet)]
     }
 
-    /// Frees numbers that are no longer needed, and ends some sessions.
+    /// Frees unused numbers, and ends some sessions.
     fn tidy(&mut self, when_idle: bool) {
         self.nat.tidy(when_idle);
         let Nat66 { nat, customers, subscribers, remotes, .. } = self;
@@ -206,7 +203,7 @@ impl Nat66 {
         remotes.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
     }
 
-    /// The number of a customer's address; a new one if it was not known.
+    /// The number of a customer's address, new if it was not known.
     fn number(&mut self, addr: u128) -> Result<u32, Event> {
         let known = self.customers.len();
         let number = self.customers.number(addr).ok_or(Event::TableFull)?;
@@ -218,13 +215,13 @@ impl Nat66 {
         Ok(number)
     }
 
-    /// The subscriber for which the state counts packets from this address; 0 for one without a number.
+    /// The subscriber that packets from this address count for; 0 without a number.
     fn subscriber(&self, addr: u128) -> u32 {
         let counted = self.subscribers.as_ref();
         counted.and_then(|s| s.known(prefix(addr, self.config.subscriber_prefix))).unwrap_or(0)
     }
 
-    /// Take note of the time, and end fragments that have waited too long.
+    /// Notes the time, and drops expired fragments.
     fn keep_time(&mut self, now: u64) {
         self.now = self.now.max(now);
         self.nat.keep_time(now);
@@ -239,7 +236,6 @@ impl Nat66 {
         pool.or_else(|| self.customers.customer(number)).or_else(|| self.remotes.customer(number))
     }
 
-    /// A session with addresses in place of numbers.
     fn named(&self, e: Entry) -> Option<Entry> {
         let at = |s: SocketAddr| {
             let IpAddr::V4(number) = s.ip() else { return None };

@@ -1,5 +1,4 @@
-//! One packet: the checks of a router and of a NAT in the order in which a router makes them, so that each drop has
-//! exactly one reason; then the look-up in the state, and the translation.
+//! One packet: checks in a router's order, so that each drop has one reason; then look-up and translation.
 
 use super::Nat66;
 use super::config::POOL;
@@ -14,23 +13,19 @@ use crate::ip6::{Head6, is_extension, is_link_local, is_martian};
 use crate::nat44::core::{Asks, Point};
 use wire::header::{self, ICMP, ICMPV6, PROTO_UDP, TCP, be16};
 
-/// A packet on its way, read.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
-    /// The side that it came in on.
     pub from: Side,
-    /// Its headers.
     pub head: Head6,
-    /// Ports or identifier of its datagram.
     pub ports: [u16; 2],
-    /// It carries the mark of another worker.
+    /// Carries the mark of another worker.
     pub marked: bool,
-    /// From one customer to another, and already with an outside address as its source.
+    /// Between customers, already with an outside source.
     pub second: bool,
 }
 
 impl Nat66 {
-    /// Decide about one packet. If it has waited as a copy, the packets that are sent in addition have another type.
+    /// Decides about one packet. If it has waited as a copy, emitted packets have another type.
     pub(super) fn one<F: Packet, P: Packet>(&mut self, from: Side, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
         let result = match self.link(from, p.bytes()) {
             Ok(Some(head)) => self.network::<F, P>(from, p, head, spare),
@@ -51,7 +46,6 @@ impl Nat66 {
         }
     }
 
-    /// Ethernet: ours or not, IPv6 or not.
     fn link(&self, from: Side, b: &[u8]) -> Result<Option<Head6>, Event> {
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -64,14 +58,14 @@ impl Nat66 {
             return Ok(None);
         }
         let head = Head6::of_frame(b)?;
-        // Neighbour discovery is sent to group addresses; all other packets to us are not.
+        // Only neighbour discovery to us has group addresses.
         if group && !head.is_discovery(b) {
             return Err(Event::LinkMulticast);
         }
         Ok(Some(head))
     }
 
-    /// IPv6: which sources may send to which destinations.
+    /// Which sources may send to which destinations.
     fn network<F: Packet, P: Packet>(
         &mut self,
         from: Side,
@@ -117,7 +111,7 @@ impl Nat66 {
         if h.source_route.is_some() {
             return Err(Event::SourceRoute);
         }
-        // Later fragments do not show the headers behind such a header.
+        // Later fragments do not show headers behind such a header.
         if h.part.is_some_and(|part| is_extension(b[part.at])) {
             return Err(Event::BadExtension);
         }
@@ -139,7 +133,7 @@ impl Nat66 {
         self.translate(p, &Way { ports: ports.map(Option::unwrap_or_default), ..way })
     }
 
-    /// Translate a packet whose ports are known.
+    /// Translates a packet whose ports are known.
     pub(super) fn translate<F: Packet>(&mut self, p: &mut F, way: &Way) -> Result<Verdict, Event> {
         if way.from == Side::Customer && !way.second { self.outbound(p, way) } else { self.inbound(p, way) }
     }
@@ -153,12 +147,12 @@ impl Nat66 {
             return Err(Event::HairpinOff);
         }
         if hairpin && protocol == ICMP {
-            // A NAPT has no host to deliver the query to (RFC 5508, REQ-7 asks it of Basic NAT only).
+            // A NAPT has no host for the query (RFC 5508, REQ-7 is for Basic NAT).
             return Err(Event::IcmpOther);
         }
         let known = outside.map(|n| u32::from(POOL) + n).or_else(|| self.remotes.known(h.dst));
         let end = |addr, port| Point { addr, port };
-        // A dictionary gets no entries for packets that the state refuses anyway.
+        // Packets that the state refuses make no entries.
         if known.is_none() {
             self.nat.may_open(protocol, self.subscriber(h.src), flags)?;
         }
@@ -201,13 +195,13 @@ impl Nat66 {
         Ok(self.depart(p, Side::Customer, if way.second { Event::Hairpinned } else { Event::Out2In }))
     }
 
-    /// The inside end point for a packet from the Internet, or from another customer; looks up its sender's number.
+    /// The inside end point for a packet from the Internet, or from another customer; looks up the sender's number.
     fn asked_by(&mut self, sender: u128, asks: &mut Asks) -> Result<Point, Event> {
         let own = self.config.pool.number(sender).map(|n| u32::from(POOL) + n);
         asks.remote.addr = if let Some(number) = own.or_else(|| self.remotes.known(sender)) {
             number
         } else {
-            // An unknown sender gets a number only if it may open a session, so that hosts outside cannot fill the
+            // Unknown senders get a number only if they may open a session, so that hosts outside cannot fill the
             // dictionary.
             self.nat.invites(asks.protocol, asks.own, asks.flags)?;
             self.remotes.number(sender).ok_or(Event::RemotesFull)?
@@ -215,28 +209,27 @@ impl Nat66 {
         Ok(self.nat.pass_in(asks)?)
     }
 
-    /// Write the address and port of a point into a packet.
+    /// Writes an address and port into a packet.
     fn change<F: Packet>(&self, p: &mut F, h: &Head6, end: End, point: Point) -> Result<(), Event> {
         let address = self.address(point.addr).ok_or(Event::NoSession)?;
         endpoint(&mut p.bytes_mut()[..h.end], h, end, address, point.port);
         Ok(())
     }
 
-    /// The last step of every packet that is forwarded: Ethernet addresses, and one hop less.
+    /// The last step of forwarding: Ethernet addresses and hop limit.
     pub(super) fn depart<F: Packet>(&mut self, p: &mut F, to: Side, event: Event) -> Verdict {
         leave(p.bytes_mut(), &self.link_of(to).leaving);
         self.count.add(event);
         Verdict::Forward(to)
     }
 
-    /// The verdict for a packet that another worker must process.
     pub(super) fn hand_over(&mut self, worker: u16) -> Verdict {
         self.count.add(Event::HandedOver);
         Verdict::HandOver(worker)
     }
 
-    /// Mark a packet that the worker that decides has already processed. The mark is the Ethernet source, which is
-    /// rewritten on the way out. It is derived from the seed, so that an outsider cannot forge it.
+    /// Marks a packet that the right worker has processed by its Ethernet source, derived from the seed so that an
+    /// outsider cannot forge it.
     pub(super) fn set_mark(&self, b: &mut [u8]) {
         b[6..12].copy_from_slice(&self.mark);
     }
@@ -251,19 +244,18 @@ impl Nat66 {
     }
 }
 
-/// The protocol as the state has it: one ICMP for both IP versions.
+/// The protocol in the state: one ICMP for both versions.
 pub(super) fn protocol(h: &Head6) -> u8 {
     if h.protocol == ICMPV6 { ICMP } else { h.protocol }
 }
 
-/// Flags of TCP, where the packet shows them.
 fn flags(b: &[u8], h: &Head6) -> u8 {
     let first = h.part.is_none_or(|part| part.offset == 0);
     if h.protocol == TCP && first { b[h.l4 + 13] } else { 0 }
 }
 
-/// Ports of source and destination, or the identifier of a query for both, of a whole packet or a first fragment. The
-/// part of the transport header that a NAT needs must be present.
+/// Ports, or a query's identifier for both, of a whole packet or first fragment, whose transport header must be
+/// present.
 pub(super) fn shown(b: &[u8], way: &Way) -> Result<Ports, Event> {
     let h = &way.head;
     let more = h.part.is_some_and(|part| part.more);

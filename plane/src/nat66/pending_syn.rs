@@ -1,6 +1,5 @@
-//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4), as a NAT44 holds them:
-//! the customer may be about to open the same connection from inside. Their senders have no number, so the addresses
-//! themselves identify them.
+//! Unsolicited inbound SYNs, held for six seconds before they are answered (RFC 5382, REQ-4). Their senders have no
+//! number.
 
 use super::Nat66;
 use super::event::Event;
@@ -20,12 +19,12 @@ pub(super) struct Between {
     pub remote: (u128, u16),
 }
 
-/// Frames as far as their answer quotes them (RFC 4443, section 2.4 c).
+/// Frames as far as the answer quotes them (RFC 4443, section 2.4 c).
 pub(super) type PendingSyns6 = PendingSyns<Between, { header::ETH + QUOTE6 }>;
 
 impl Nat66 {
-    /// The drop reason of a packet from an unknown sender that the state refuses. A SYN waits, because the customer may
-    /// still open a connection to its sender.
+    /// The drop reason of a refused packet from an unknown sender. A SYN waits: the customer may still open the
+    /// connection.
     pub(super) fn refused(&mut self, why: Event, frame: &[u8], asks: &Asks, sender: u128) -> Event {
         let unasked = matches!(why, Event::NoSession | Event::Filtered);
         if !unasked || asks.protocol != TCP || !tcp::opens(asks.flags) || asks.hairpin {
@@ -36,7 +35,6 @@ impl Nat66 {
         Event::SynHeld
     }
 
-    /// Answer the SYNs whose answer is due.
     #[inline]
     pub(super) fn answer_pending_syns<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         while !self.pending_syns.is_empty() {

@@ -1,5 +1,4 @@
-//! Which sender gets which error about a dropped packet (RFC 4443, section 2.4 and 3). Apart from the translation of others'
-//! errors, because these are made from nothing but a quote.
+//! Which sender gets which error about a dropped packet (RFC 4443, section 2.4 and 3).
 
 use super::Nat66;
 use super::event::Event;
@@ -14,11 +13,10 @@ const PROHIBITED: Error = Error::new(1, 1);
 const ADDRESS_UNREACHABLE: Error = Error::new(1, 3);
 pub(super) const PORT_UNREACHABLE: Error = Error::new(1, 4);
 const SOURCE_POLICY: Error = Error::new(1, 5);
-/// Hop limit ran out on the way.
 const TIME_EXCEEDED: Error = Error::new(3, 0);
 
 impl Nat66 {
-    /// Send the ICMPv6 error that a drop owes to the sender, if it does.
+    /// Sends the ICMPv6 error that a drop owes, if any.
     pub(super) fn refuse<P: Packet>(&mut self, from: Side, b: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = self.due(from, b, why)
             && let Ok(head) = Head6::of_frame(b)
@@ -35,7 +33,7 @@ impl Nat66 {
                 let egress = if from == Side::Customer && !back { Side::Internet } else { Side::Customer };
                 Some(Error { kind: 2, code: 0, rest: self.side(egress).mtu.into() })
             }
-            // Only to customers: other hosts learn nothing about free resources and supported protocols.
+            // Only to customers: others learn nothing about free resources and supported protocols.
             _ if from == Side::Internet => None,
             Event::SourceRoute => {
                 let h = Head6::of_frame(b).ok()?;
@@ -51,9 +49,8 @@ impl Nat66 {
         }
     }
 
-    /// Send an ICMPv6 error about a frame, which may be truncated to the length of a quote, back to its source. No
-    /// error is sent about ICMPv6 errors and redirects, to a source that is no single host (RFC 4443, section 2.4 e),
-    /// or about a packet that the first half of a hairpin has made.
+    /// Sends an ICMPv6 error about a frame, possibly truncated, to its source; none about ICMPv6 errors, redirects and
+    /// hairpins, or to a source that is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply<P: Packet>(
         &mut self,
         side: Side,

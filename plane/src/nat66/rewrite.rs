@@ -1,20 +1,16 @@
-//! Changing address and port of one end of an IPv6 packet in place, with the checksum that depends on them (RFC 1624).
-//! One file, because whole packets, fragments and quoted packets must all do it in exactly the same way.
+//! Changing address and port of one end of an IPv6 packet in place, with its checksum (RFC 1624).
 
 use crate::ip6::{Head6, put128};
 use wire::checksum::{Sum, update};
 use wire::header::{ICMPV6, PROTO_UDP, TCP, put16, word};
 
-/// Which end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Source.
     Source,
-    /// Destination.
     Destination,
 }
 
-/// Change one address of the IPv6 header at `l3`; returns the sums of the old and the new address.
+/// Changes one address of the IPv6 header at `l3`; returns the sums of old and new address.
 pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum) {
     let at = l3 + if end == End::Source { 8 } else { 24 };
     let old = Sum::default().bytes(&b[at..at + 16]);
@@ -22,9 +18,8 @@ pub(super) fn address(b: &mut [u8], l3: usize, end: End, new: u128) -> (Sum, Sum
     (old, Sum::default().bytes(&b[at..at + 16]))
 }
 
-/// Change address and port (or identifier) of one end of the packet that `b` ends with. A later fragment has an address
-/// only: behind its header everything is data. A checksum beyond the end of `b` is not changed; this occurs only in the
-/// quotes of ICMPv6 errors.
+/// Changes address and port (or identifier) of one end of the packet at the end of `b`; of a later fragment the address
+/// only. A checksum beyond `b`, as in quotes, is not changed.
 pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let (old, new) = address(b, h.l3, end, to);
     if h.part.is_some_and(|part| part.offset > 0) {
@@ -39,8 +34,8 @@ pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     let old = old.be16(u16::from_be_bytes([b[at], b[at + 1]]));
     put16(b, at, port);
     if b.len() < field + 2 || (h.protocol == PROTO_UDP && b[field] | b[field + 1] == 0) {
-        // A UDP datagram without checksum stays without: tunnel end points may permit it (RFC 8200, section 8.1; RFC
-        // 6936), and other receivers drop it themselves.
+        // UDP without checksum stays so: tunnel end points may permit it (RFC 8200, section 8.1; RFC 6936), others drop
+        // it.
         return;
     }
     let mut sum = update([b[field], b[field + 1]], old, new.be16(port));
@@ -50,15 +45,13 @@ pub(super) fn endpoint(b: &mut [u8], h: &Head6, end: End, to: u128, port: u16) {
     b[field..field + 2].copy_from_slice(&sum);
 }
 
-/// Set the Ethernet addresses and decrement the hop limit.
 pub(super) fn leave(b: &mut [u8], macs: &[u8; 12]) {
     b[..12].copy_from_slice(macs);
     b[21] = b[21].saturating_sub(1);
 }
 
-/// Everything that forwarding changes, in one step: Ethernet addresses, hop limit, address and port of one end, the
-/// checksum. Only for whole packets without extension headers that are as long as `h`. The port, or identifier, stands
-/// at `P` and the checksum at `C`. What changes is summed as new words plus the complements of the old ones (RFC 1624,
+/// Everything that forwarding changes, in one step. Only for whole packets without extension headers of at least `N`
+/// octets, with port or identifier at `P` and checksum at `C`. Sums new words plus complements of old ones (RFC 1624,
 /// equation 3).
 #[inline(always)]
 pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
@@ -95,8 +88,7 @@ pub(super) fn hop<const N: usize, const P: usize, const C: usize>(
     h[C..C + 2].copy_from_slice(&sum);
 }
 
-/// Recompute the checksum of the ICMPv6 message at the end of `b`. The old one has been verified, so this hides no
-/// damage.
+/// Recomputes the checksum of an ICMPv6 message. The old one was verified, so this hides no damage.
 pub(super) fn seal(b: &mut [u8], h: &Head6) {
     b[h.l4 + 2..h.l4 + 4].fill(0);
     let len = (h.end - h.l4) as u32;

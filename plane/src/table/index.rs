@@ -1,17 +1,15 @@
-//! The index of a state table: which entry a hash leads to, one cache line a look-up. Apart from the entries, because a table
-//! has one for each direction, and the dictionary of customers one alone.
+//! The index of a state table: which entry a hash leads to, one cache line a look-up.
 
 use super::NONE;
 use crate::hash::range;
 use arena::{ArenaError, Array};
 
-/// Slots of a bucket.
 const SLOTS: usize = 10;
-/// Entries that a bucket is planned for: load 0.75, so that about one look-up in twelve sees a second line.
+/// Planned load in half slots: 0.75, so that one look-up in twelve reads a second line.
 const PLANNED_HALVES: u64 = 15;
 
-/// One cache line of an index: ten tags, ten entry numbers, how many insertions went past it, and the generation it
-/// was last written in (a bucket of another generation is empty).
+/// One cache line: ten tags, ten entry numbers, how many insertions went past, and the generation of the last write
+/// (other generations are empty).
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
@@ -24,16 +22,16 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { tags: [0; 2], more_tags: 0, entries: [NONE; SLOTS], overflow: 0, generation: 0 };
 
-/// The 16-bit tag of a hash. Other bits choose the bucket. Never 0, which marks a free slot, nor 1, which
-/// [`Bucket::matching`] may take for a free one.
+/// The 16-bit tag of a hash, of other bits than the bucket's. Never 0, a free slot, nor 1, which [`Bucket::matching`]
+/// may take for one.
 #[inline(always)]
 fn tag(hash: u64) -> u16 {
     (hash as u16).max(2)
 }
 
 impl Bucket {
-    /// The slots that hold this tag, and rarely one whose tag differs in the last bit (a borrow from a slot below that
-    /// holds it): for look-ups, which compare keys anyway. Never a free slot if `tag` is above 1.
+    /// The slots with this tag, and rarely one whose tag differs in the last bit (a borrow): look-ups compare keys
+    /// anyway. Never a free slot if `tag` is above 1.
     #[inline(always)]
     fn matching(&self, tag: u16) -> Slots {
         let [a, b, c] = self.differences(tag);
@@ -41,7 +39,6 @@ impl Bucket {
         Slots(zero(a) >> 15 | zero(b) >> 14 | zero(c) >> 13)
     }
 
-    /// The free slots, and no others.
     #[inline(always)]
     fn free(&self) -> Slots {
         let [a, b, c] = self.differences(0);
@@ -49,8 +46,7 @@ impl Bucket {
         Slots(zero(a) >> 15 | zero(b) >> 14 | zero(c) >> 13)
     }
 
-    /// Sixteen-bit lanes that are zero where a tag agrees. The last word has only two lanes of tags; the value in its
-    /// other lanes becomes zero with no tag.
+    /// 16-bit lanes that are zero where a tag agrees; spare lanes of the last word become zero with no tag.
     #[inline(always)]
     fn differences(&self, tag: u16) -> [u64; 3] {
         let t = tag as u64 * ONES;
@@ -73,7 +69,7 @@ impl Bucket {
 const ONES: u64 = 0x0001_0001_0001_0001;
 const HIGH: u64 = ONES << 15;
 
-/// A set of slots: bit 16 × lane + word for each.
+/// A bit at 16 × lane + word for each slot.
 struct Slots(u64);
 
 impl Slots {
@@ -81,7 +77,7 @@ impl Slots {
     fn is_empty(&self) -> bool {
         self.0 == 0
     }
-    /// The first; an arbitrary slot when there is none.
+    /// The first; arbitrary when there is none.
     #[inline(always)]
     fn first(&self) -> usize {
         let bit = self.0.trailing_zeros();
@@ -102,7 +98,7 @@ impl Iterator for Slots {
 /// What one bucket says about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guess {
-    /// The first entry whose tag agrees: nearly always the right one.
+    /// The first entry with this tag: nearly always the right one.
     Entry(u32),
     /// It is not there.
     Absent,
@@ -110,7 +106,7 @@ pub enum Guess {
     Further,
 }
 
-/// Hash → entry number. If tags agree, the caller compares keys.
+/// Hash → entry number. Callers compare keys.
 pub struct Index {
     buckets: Array<Bucket>,
     count: u32,
@@ -121,7 +117,7 @@ impl Index {
     /// An index for `capacity` entries.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn new(what: &str, capacity: u64) -> Result<Index, ArenaError> {
         let count = Index::buckets_for(capacity);
         Ok(Index { buckets: Array::filled(what, count as usize, EMPTY)?, count: count as u32, generation: 1 })
@@ -142,7 +138,7 @@ impl Index {
         self.buckets.prefetch(range(hash, self.count) as usize);
     }
 
-    /// What the home bucket says about a hash, for prefetching; prefetches the next bucket if it must be read, too.
+    /// What the home bucket says about a hash, for prefetching; prefetches the next bucket if needed.
     #[inline(always)]
     pub fn guess(&self, hash: u64) -> Guess {
         let home = range(hash, self.count);
@@ -155,7 +151,7 @@ impl Index {
         }
     }
 
-    /// The same for the bucket behind the home bucket, after [`Guess::Further`].
+    /// As [`Self::guess`] for the next bucket, after [`Guess::Further`].
     #[inline(always)]
     pub fn guess_further(&self, hash: u64) -> Guess {
         self.guess_at(self.after(range(hash, self.count)), hash)
@@ -198,8 +194,7 @@ impl Index {
         }
     }
 
-    /// Insert an entry. The caller knows that it is not in the index and that the index has fewer than `capacity`
-    /// entries.
+    /// Inserts an entry that is not in the index, which has fewer than `capacity` entries.
     #[inline]
     pub fn insert(&mut self, hash: u64, entry: u32) {
         let mut at = range(hash, self.count);
@@ -214,7 +209,7 @@ impl Index {
                 b.entries[slot] = entry;
                 return;
             }
-            // Saturated counters stay: look-ups then search further than necessary, which is correct but slow.
+            // Saturated counters stay: look-ups then search too far, correctly but slowly.
             b.overflow = b.overflow.saturating_add(1);
             at = self.after(at);
         }
@@ -245,7 +240,7 @@ impl Index {
         }
     }
 
-    /// Undo the overflow marks between an entry's home and the bucket that held it.
+    /// Undoes the overflow marks between an entry's home and its bucket.
     fn step_back(&mut self, home: u32, stood: u32) {
         let mut at = home;
         while at != stood {
@@ -257,7 +252,7 @@ impl Index {
         }
     }
 
-    /// Forget everything, without touching the buckets (except once in 65,535 times).
+    /// Forgets everything, without touching the buckets (except once in 65,535 times).
     pub fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {

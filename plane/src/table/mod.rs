@@ -1,6 +1,5 @@
-//! The state table: flat entries and two indexes over them, one for each direction. One file for every
-//! technology that keeps state, because what makes a table fast at 64 M entries (one cache line a look-up, stages
-//! that let a caller prefetch for a whole batch, clearing without touching memory) has nothing to do with the entry.
+//! The state table: flat entries and an index over them for each direction. A look-up reads one cache line, callers can
+//! prefetch for a batch, and clearing touches no memory.
 
 mod index;
 mod slab;
@@ -14,7 +13,7 @@ use arena::ArenaError;
 
 /// No entry.
 pub const NONE: u32 = u32::MAX;
-/// Maximum number of entries of a table: numbers are 32 bits and [`NONE`] is not one of them.
+/// Maximum number of entries: 32-bit numbers without [`NONE`].
 pub const MOST: u64 = u32::MAX as u64;
 
 /// Entries with an index for each direction.
@@ -31,7 +30,7 @@ impl<T: Copy> Table<T> {
     /// A table for `capacity` entries; `what` names it in errors.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn new(what: &str, capacity: u64, empty: T) -> Result<Table<T>, ArenaError> {
         Ok(Table {
             slab: Slab::new(what, capacity, empty)?,
@@ -40,7 +39,7 @@ impl<T: Copy> Table<T> {
         })
     }
 
-    /// Insert an entry under both hashes; `None` when the limit is reached.
+    /// Inserts an entry under both hashes; `None` when full.
     #[inline]
     pub fn insert(&mut self, inner: u64, outer: u64, value: T) -> Option<u32> {
         let e = self.slab.take(value)?;
@@ -64,7 +63,7 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// Bytes of a table with `capacity` entries of `T`: entries, free list and both indexes.
+/// Bytes of a table with `capacity` entries of `T`.
 pub fn bytes_for<T: Copy>(capacity: u64) -> u64 {
     capacity * (size_of::<T>() as u64 + 4) + 2 * Index::bytes_for(capacity)
 }

@@ -1,9 +1,9 @@
-//! The entries of a state table, by number. Apart from the indexes, because an entry with a known number needs none.
+//! The entries of a state table, by number.
 
 use super::MOST;
 use arena::{ArenaError, Array};
 
-/// Entries by number: allocated in ascending order first, then reused, the last freed first.
+/// Entries by number: first in ascending order, then the last freed first.
 pub struct Slab<T: Copy> {
     entries: Array<T>,
     free: Array<u32>,
@@ -16,7 +16,7 @@ impl<T: Copy> Slab<T> {
     /// Room for `capacity` entries, each `empty` while it is free.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn new(what: &str, capacity: u64, empty: T) -> Result<Slab<T>, ArenaError> {
         let n = capacity.min(MOST) as usize;
         Ok(Slab {
@@ -41,12 +41,12 @@ impl<T: Copy> Slab<T> {
     pub fn capacity(&self) -> u32 {
         self.entries.len() as u32
     }
-    /// Entries with a number below this have been used since the last clearing: a sweep must check these.
+    /// Entries below this were used since the last clearing: a sweep must check these.
     pub fn touched(&self) -> u32 {
         self.fresh
     }
 
-    /// Allocate an entry; `None` when the limit is reached.
+    /// Allocates an entry; `None` when full.
     #[inline]
     pub fn take(&mut self, value: T) -> Option<u32> {
         let e = if self.freed > 0 {

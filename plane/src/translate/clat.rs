@@ -1,6 +1,5 @@
-//! Addresses of a CLAT, the customer's side of 464XLAT (RFC 6877, section 6.3): its own hosts by a prefix that is
-//! dedicated to them, all other hosts by the prefix of the PLAT. Apart from SIIT, because here the two ends of a packet
-//! have different rules.
+//! Addresses of a CLAT, the customer's side of 464XLAT (RFC 6877, section 6.3): its hosts by their dedicated prefix,
+//! others by the PLAT's prefix.
 
 use super::eam::Pair;
 use super::prefix::Pref64;

@@ -1,5 +1,4 @@
-//! The configuration of a translator, and the checks that make it safe to run. Apart from the engine, because scenarios and
-//! gateway files fill it, and because every technology that translates (SIIT, CLAT, NAT64, MAP-T) fills the same.
+//! The configuration of a translator, and the checks that make it safe to run.
 
 use crate::fragment::PartLimits;
 use crate::function::{Side, unchanged};
@@ -28,7 +27,7 @@ impl ClassRule {
     }
 }
 
-/// How IPv4 UDP packets without checksum are handled, as IPv6 requires one (RFC 7915, section 4.5).
+/// IPv4 UDP packets without checksum, which IPv6 requires (RFC 7915, section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZeroChecksum {
     /// They are dropped.
@@ -38,16 +37,16 @@ pub enum ZeroChecksum {
     Compute,
 }
 
-/// How packets between explicitly mapped IPv6 hosts are handled (RFC 7757, section 4).
+/// Packets between explicitly mapped IPv6 hosts (RFC 7757, section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hairpinning {
     /// Like others.
     Off,
-    /// A router sends them back; the translation from IPv4 to IPv6 then shows the source behind the prefix.
+    /// A router sends them back; translation to IPv6 then shows the source behind the prefix.
     Simple,
-    /// The translator itself hairpins them, and also packets between customers of mapping rules (MAP-T), which
-    /// otherwise leave over IPv4 and return from the next router.
+    /// The translator hairpins them, and also packets between customers of mapping rules (MAP-T), which otherwise
+    /// return from the next router.
     #[default]
     Intrinsic,
 }
@@ -61,9 +60,9 @@ pub struct Config {
     pub v4: Side4,
     /// The IPv6 link.
     pub v6: Side6,
-    /// Whether it decrements the time to live: not if a function that is chained to it does.
+    /// Whether it decrements the time to live; not if a chained function does.
     pub hop: bool,
-    /// Smallest MTU of the IPv6 network: packets that may be fragmented get fragments of this size (RFC 7915, section 4.1).
+    /// Smallest MTU of the IPv6 network: the size of fragments (RFC 7915, section 4.1).
     pub lowest_ipv6_mtu: u16,
     /// Traffic class of IPv6 packets.
     pub traffic_class: ClassRule,
@@ -73,15 +72,14 @@ pub struct Config {
     pub zero_udp_checksum: ZeroChecksum,
     /// Packets between explicitly mapped hosts.
     pub hairpinning: Hairpinning,
-    /// IPv4 sources of ICMP errors whose IPv6 source has no IPv4 address (RFC 6791); the own address when empty.
+    /// IPv4 sources of ICMP errors from hosts without IPv4 address (RFC 6791); the own address when empty.
     pub icmp_sources: Vec<AddrRange>,
-    /// Limits for IPv4 fragments of ends that share their address, as only the first of a datagram shows the port.
+    /// Limits for IPv4 fragments of ends that share their address, which wait for the port.
     pub fragments: PartLimits,
-    /// Limits for fragments of UDP datagrams without checksum that wait for reassembly, so that the whole datagram gets
-    /// a checksum (RFC 6146, section 3.4). `None` where they are not reassembled but dropped (RFC 7915, section 4.5).
-    /// The function in front must deliver the first fragment first.
+    /// Limits for fragments of UDP datagrams without checksum that are reassembled to get one (RFC 6146, section 3.4),
+    /// the first fragment being delivered first. `None`: they are dropped (RFC 7915, section 4.5).
     pub unsummed: Option<PartLimits>,
-    /// Maximum number of ICMP errors that it sends itself in a second; 0 for none (RFC 7915, sections 4.4 and 5.4).
+    /// Maximum number of ICMP errors that it sends in a second; 0 for none (RFC 7915, sections 4.4 and 5.4).
     pub icmp_errors_per_second: u32,
     /// Determines the identifications of IPv4 packets.
     pub seed: u64,
@@ -108,8 +106,7 @@ impl Config {
         }
     }
 
-    /// Whether a running translator can be given `new` without losing the fragments that wait. The seed is not
-    /// compared.
+    /// Whether a running translator can be given `new` without losing waiting fragments. The seed is not compared.
     ///
     /// # Errors
     /// What differs.
@@ -122,7 +119,7 @@ impl Config {
         unchanged(&fixed, "the translator runs")
     }
 
-    /// Check everything that would make the translator misbehave later.
+    /// Checks everything that would make the translator misbehave.
     ///
     /// # Errors
     /// The first mistake, with what to write instead.

@@ -1,6 +1,5 @@
-//! The fast path: ordinary UDP and TCP packets, a batch at a time, so that the strategy's table reads for 32 packets
-//! overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop reasons; the
-//! fast path knows none, and passes every doubtful packet to the slow path.
+//! The fast path: ordinary UDP and TCP packets, a batch at a time, so that the table reads of 32 packets overlap. All
+//! others take the slow path, one by one and in order, which alone knows drop reasons.
 
 use super::config::{ClassRule, Config, Hairpinning};
 use super::to6::finish;
@@ -13,20 +12,17 @@ use crate::strategy::{Addressing, Point4};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
-/// Headers before the transport header.
 const L4_V4: usize = header::ETH + header::IPV4;
 const L4_V6: usize = header::ETH + header::IPV6;
-/// Difference of the two.
 const GROWTH: usize = header::IPV6 - header::IPV4;
 
-/// Settings that the fast path needs, precomputed.
 pub(super) struct Plan {
-    /// Largest IPv4 packets that may be forwarded whole: with DF, and without.
+    /// Largest IPv4 packets forwarded whole: with DF, and without.
     most_df: usize,
     most: usize,
-    /// Largest payload of an IPv6 packet that is forwarded whole.
+    /// Largest payload of an IPv6 packet forwarded whole.
     most_payload: usize,
-    /// The decrement of the time to live, and the minimum before it.
+    /// The decrement of the time to live, and its minimum before that.
     hop: u8,
     least: u8,
     class: Octet,
@@ -76,7 +72,7 @@ impl Plan {
 }
 
 impl<A: Addressing> Translate<A> {
-    /// Work on a batch that came in over IPv4 (`SIX` false) or IPv6.
+    /// Processes a batch that came in over IPv4 (`SIX` false) or IPv6.
     #[inline]
     pub(super) fn batch<const SIX: bool, P: Packet>(
         &mut self,
@@ -111,7 +107,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add_many(if SIX { Event::ToIpv4 } else { Event::ToIpv6 }, done);
     }
 
-    /// Prefetch the table entries for the addresses of a frame, if it is an IPv4 frame.
+    /// Prefetches the table entries for a frame's addresses, if it is IPv4.
     #[inline(always)]
     fn peek4(&self, b: &[u8]) {
         if let Some(h) = b.first_chunk::<{ L4_V4 + 8 }>() {
@@ -121,7 +117,6 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The same for an IPv6 frame.
     #[inline(always)]
     fn peek6(&self, b: &[u8]) {
         if let Some(h) = b.first_chunk::<L4_V6>() {
@@ -131,7 +126,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Translate an ordinary IPv4 frame; false, with nothing changed, for all others.
+    /// Translates an ordinary IPv4 frame; false, with nothing changed, for all others.
     #[inline(always)]
     fn fast_to_ipv6<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -172,7 +167,7 @@ impl<A: Addressing> Translate<A> {
             return false;
         }
         if len - header::ETH != total {
-            // Removes padding; shortening a frame is always possible.
+            // Removes padding.
             p.set_len(total + header::ETH + GROWTH);
         }
         let class = u64::from(self.plan.class.apply(tos));
@@ -189,7 +184,7 @@ impl<A: Addressing> Translate<A> {
         true
     }
 
-    /// Translate an ordinary IPv6 frame; false, with nothing changed, for all others.
+    /// Translates an ordinary IPv6 frame; false, with nothing changed, for all others.
     #[inline(always)]
     fn fast_to_ipv4<P: Packet>(&mut self, p: &mut P) -> bool {
         let b = p.bytes();
@@ -254,8 +249,7 @@ fn differ(a: u128, b: u128) -> bool {
     a as u64 != b as u64 || a >> 64 != b >> 64
 }
 
-/// Whether the fast path may take a transport header, `L4` octets into the frame: UDP with a checksum, or TCP, not
-/// longer than the payload.
+/// Whether the fast path may take a transport header: UDP with a checksum, or TCP, not longer than the payload.
 #[inline(always)]
 fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     if protocol == PROTO_UDP {
@@ -266,14 +260,12 @@ fn transport<const L4: usize>(h: &[u8], protocol: u8, payload: usize) -> bool {
     }
 }
 
-/// The checksum of UDP or TCP.
 #[inline(always)]
 fn checksum<const L4: usize>(b: &[u8], protocol: u8) -> Option<u16> {
     let at = if protocol == PROTO_UDP { L4 + 6 } else { L4 + 16 };
     (b.len() >= at + 2).then(|| be16(b, at))
 }
 
-/// Write it.
 #[inline(always)]
 fn put_checksum<const L4: usize>(b: &mut [u8], protocol: u8, field: u16) {
     let at = if protocol == PROTO_UDP { L4 + 6 } else { L4 + 16 };
@@ -282,23 +274,22 @@ fn put_checksum<const L4: usize>(b: &mut [u8], protocol: u8, field: u16) {
     }
 }
 
-/// Sum of the addresses of an IPv4 packet, as a number: a ones' complement sum is the same in either byte order if the
-/// order does not change, and may be computed over words of 16, 64 or 128 bits.
+/// Sum of the addresses of an IPv4 packet: a ones' complement sum is independent of byte order and word size.
 #[inline(always)]
 fn pair4(src: u32, dst: u32) -> u64 {
     u64::from(src) + u64::from(dst)
 }
 
-/// The same for IPv6, carries added at the other end.
+/// As [`pair4`] for IPv6, carries added at the other end.
 #[inline(always)]
 fn pair6(src: u128, dst: u128) -> u64 {
     let (sum, carry) = src.overflowing_add(dst);
     let (sum, more) = ((sum >> 64) as u64).overflowing_add(sum as u64);
-    // Folded, so that the carries cannot overflow.
+    // Folded, so that carries cannot overflow.
     u64::from(Sum(sum).fold()) + u64::from(carry) + u64::from(more)
 }
 
-/// A checksum after the addresses summed in `old` became those in `new`; for UDP, zero is written as all ones.
+/// A checksum after the addresses summed in `old` became those in `new`; UDP's zero becomes all ones.
 #[inline(always)]
 fn moved(field: u16, protocol: u8, old: u64, new: u64) -> u16 {
     let sum = !Sum(u64::from(!field) + u64::from(!Sum(old).fold()) + new).fold();

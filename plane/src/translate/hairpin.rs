@@ -1,8 +1,5 @@
-//! Packets from one customer to another at a border relay (MAP-T). Where translation is stateless, a customer that
-//! sends by the default rule must appear to the other customer under that rule, too: in hub-and-spoke mode a CE accepts
-//! no other source (RFC 7599, section 8.2). So the packet is translated to IPv4 and back, and nothing is sent over
-//! IPv4. Apart from the hairpinning of RFC 7757, which uses maps of whole addresses and needs no port to find the
-//! receiver.
+//! Packets between customers at a MAP-T border relay. In hub-and-spoke mode a CE accepts only sources under the default
+//! rule (RFC 7599, section 8.2), so the packet is translated to IPv4 and back without leaving over IPv4.
 
 use super::{Hairpinning, Translate};
 use crate::event::Event;
@@ -14,7 +11,7 @@ use wire::header::be32;
 const DESTINATION: usize = 30;
 
 impl<A: Addressing> Translate<A> {
-    /// Whether a packet that came in over IPv6 is hairpinned, by its IPv4 destination.
+    /// Whether a packet over IPv6 is hairpinned, by its IPv4 destination.
     #[inline(always)]
     pub(super) fn comes_back(&self, dst: u32) -> bool {
         self.config.hairpinning == Hairpinning::Intrinsic
@@ -22,12 +19,12 @@ impl<A: Addressing> Translate<A> {
             && dst != u32::from(self.config.v4.address)
     }
 
-    /// Forward a packet that was translated to IPv4: out, or back over IPv6.
+    /// Forwards a packet translated to IPv4: out, or back over IPv6.
     pub(super) fn over_or_back<P: Packet>(&mut self, to: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         if to == self.config.ipv6 || !self.comes_back(be32(p.bytes(), DESTINATION)) {
             return Verdict::Forward(to);
         }
-        // As if the next router had sent it: another worker may have to continue with it.
+        // As if from the next router: another worker may continue with it.
         p.bytes_mut()[..6].copy_from_slice(&self.config.v4.mac.0);
         self.turning = true;
         let result = self.over_ipv4::<P, P>(p, spare);
@@ -41,7 +38,7 @@ impl<A: Addressing> Translate<A> {
                 Verdict::Drop
             }
             Ok(verdict) => verdict,
-            // No error is sent, as for any other packet without a customer (RFC 7599, section 8.2).
+            // No error, as for any packet without a customer (RFC 7599, section 8.2).
             Err(why) => {
                 self.count.add(why);
                 Verdict::Drop
@@ -49,7 +46,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Count a packet that leaves over IPv6: from IPv4, or hairpinned.
+    /// Counts a packet that leaves over IPv6.
     pub(super) fn count_to6(&mut self) {
         self.count.add(if self.turning { Event::Hairpinned } else { Event::ToIpv6 });
     }

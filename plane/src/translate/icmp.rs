@@ -1,5 +1,4 @@
-//! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back. Only tables and
-//! MTU arithmetic, so that they can be compared with the RFC.
+//! The tables of RFC 7915, sections 4.2 and 5.2: which ICMP error becomes which ICMPv6 error and back.
 
 use crate::event::Event;
 use crate::icmp_error::Error;
@@ -8,30 +7,26 @@ use crate::icmp_type::{v4, v6};
 /// The smallest MTU of an IPv6 link (RFC 8200, section 5).
 pub(super) const LEAST_MTU6: u32 = 1280;
 
-/// ICMPv6: the error of a NAT64 without room for a new flow.
+/// ICMPv6: a NAT64 has no room for a new flow.
 pub(super) const ADDRESS_UNREACHABLE: Error = Error::new(v6::UNREACHABLE, 3);
 
-/// The MTU of the links on both sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mtus {
-    /// Of the IPv4 side.
     pub v4: u32,
-    /// Of the IPv6 side.
     pub v6: u32,
 }
 
-/// Whether extensions may follow the quote of this ICMP type (RFC 4884, section 3): its length then stands in the second
+/// Whether extensions may follow the quote of this ICMP type (RFC 4884, section 3), whose length then is in the second
 /// of the four octets, in words of four octets.
 pub(super) fn extends4(kind: u8) -> bool {
     matches!(kind, v4::UNREACHABLE | v4::TIME_EXCEEDED | v4::PARAMETER)
 }
 
-/// The same for ICMPv6: the length stands in the first octet, in words of eight.
+/// As [`extends4`] for ICMPv6: in the first octet, in words of eight.
 pub(super) fn extends6(kind: u8) -> bool {
     matches!(kind, v6::UNREACHABLE | v6::TIME_EXCEEDED)
 }
 
-/// The type of an echo message in ICMPv6.
 pub(super) fn echo_to6(kind: u8) -> Option<u8> {
     match kind {
         v4::ECHO => Some(v6::ECHO),
@@ -40,7 +35,6 @@ pub(super) fn echo_to6(kind: u8) -> Option<u8> {
     }
 }
 
-/// The type of an echo message in ICMP.
 pub(super) fn echo_to4(kind: u8) -> Option<u8> {
     match kind {
         v6::ECHO => Some(v4::ECHO),
@@ -49,7 +43,7 @@ pub(super) fn echo_to4(kind: u8) -> Option<u8> {
     }
 }
 
-/// An ICMP error as an ICMPv6 error (RFC 7915, section 4.2). `quoted` is the total length of the packet that it is about.
+/// An ICMP error as an ICMPv6 error (RFC 7915, section 4.2). `quoted` is the total length of the quoted packet.
 ///
 /// # Errors
 /// When it has no counterpart.
@@ -78,8 +72,7 @@ pub(super) fn to6(e: Error, quoted: u32, mtus: Mtus) -> Result<Error, Event> {
     }
 }
 
-/// An ICMPv6 error as an ICMP error (RFC 7915, section 5.2). `fragment` says whether the packet that it is about has a
-/// fragment header.
+/// An ICMPv6 error as an ICMP error (RFC 7915, section 5.2). `fragment`: the quoted packet has a fragment header.
 ///
 /// # Errors
 /// When it has no counterpart.
@@ -102,34 +95,31 @@ pub(super) fn to4(e: Error, fragment: bool, mtus: Mtus) -> Result<Error, Event> 
     }
 }
 
-/// Octets that a fragment header adds.
 fn part(fragment: bool) -> u32 {
     if fragment { 8 } else { 0 }
 }
 
-/// The MTU in an error to a sender over IPv6 where a link carries IPv4 packets of `mtu` octets. Never below the IPv6
-/// minimum, as senders ignore smaller values (RFC 7915, section 4.2; RFC 8201, section 4): the packet is then
-/// fragmented on the IPv4 side. A fragment header in the packet that the error is about does not count: the next packet
-/// may have none.
+/// The MTU for a sender over IPv6 where a link carries IPv4 packets of `mtu` octets: never below the IPv6 minimum, as
+/// senders ignore smaller values (RFC 7915, section 4.2; RFC 8201, section 4). A fragment header in the quoted packet
+/// does not count: the next packet may have none.
 pub(super) fn mtu_to6(mtu: u32, mtus: Mtus) -> u32 {
     (mtu + 20).min(mtus.v6).min(mtus.v4 + 20).max(LEAST_MTU6)
 }
 
-/// The MTU in an error to a sender over IPv4, with room for the fragment header that its packets get.
+/// The MTU for a sender over IPv4, with room for the fragment header that its packets get.
 fn mtu_to4(mtu: u32, fragment: bool, mtus: Mtus) -> u32 {
     let less = 20 + part(fragment);
     mtu.saturating_sub(less).min(mtus.v4).min(mtus.v6 - less).max(68)
 }
 
-/// The likely path MTU if a router does not report it: the largest plateau of RFC 1191, section 7.1, that is below the
-/// length of the packet and at least 1280 (RFC 7915, section 4.2). Without such a plateau, the value that leads to the
-/// smallest IPv6 MTU.
+/// The likely path MTU if a router reports none: the largest plateau of RFC 1191, section 7.1, below the packet's
+/// length and at least 1280 (RFC 7915, section 4.2), else the value of the smallest IPv6 MTU.
 fn plateau(length: u32) -> u32 {
     const PLATEAUS: [u32; 7] = [65_535, 32_000, 17_914, 8166, 4352, 2002, 1492];
     PLATEAUS.into_iter().find(|p| *p < length).unwrap_or(1260)
 }
 
-/// Figure 3: the place in an IPv4 header as a place in an IPv6 header.
+/// Figure 3: place in an IPv4 header → place in an IPv6 header.
 fn pointer_to6(pointer: u8) -> Option<u32> {
     match pointer {
         0 => Some(0),
@@ -143,7 +133,7 @@ fn pointer_to6(pointer: u8) -> Option<u32> {
     }
 }
 
-/// Figure 6: the place in an IPv6 header as a place in an IPv4 header.
+/// Figure 6: place in an IPv6 header → place in an IPv4 header.
 fn pointer_to4(pointer: u32) -> Option<u8> {
     match pointer {
         0 => Some(0),

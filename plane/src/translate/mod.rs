@@ -1,7 +1,5 @@
-//! Stateless translation between IPv4 and IPv6 (RFC 7915), complete: TCP, UDP, ICMP and its errors with what they
-//! quote, fragments both ways, the rules on DF and MTUs, and the errors that a translator must send. The address
-//! mapping is a strategy ([`Addressing`]): explicit maps and prefixes (SIIT), the two prefixes of a CLAT, mapping rules
-//! (MAP-T), or a dictionary (NAT64).
+//! Stateless translation between IPv4 and IPv6 (RFC 7915): TCP, UDP, ICMP and its errors, fragments, DF and MTUs, and
+//! the errors that a translator sends. The address mapping is a strategy ([`Addressing`]).
 
 pub mod clat;
 pub mod config;
@@ -43,26 +41,24 @@ pub struct Translate<A: Addressing> {
     addressing: A,
     macs: Macs,
     plan: Plan,
-    /// Buffer in which a packet is built whose inner length changes.
+    /// Buffer for packets whose inner length changes.
     scratch: Vec<u8>,
     limiter: Limiter,
-    /// Fragments of ends that share their address.
     tracker: Tracker,
-    /// Fragments of UDP datagrams without checksum, where they are reassembled.
+    /// Fragments of UDP datagrams without checksum, if reassembled.
     unsummed: Option<Unsummed>,
-    /// Which of how many workers this is.
     own: u16,
     workers: u16,
     count: Counters,
     hasher: Hasher,
-    /// Whether the current packet came in over IPv6 and returns there.
+    /// Whether the current packet returns over IPv6.
     turning: bool,
     /// Identification of the last IPv4 packet that needed one.
     identification: u16,
     now: u64,
 }
 
-/// Ethernet addresses: ours on each link, and those of frames that leave.
+/// Ethernet addresses: ours, and those of frames that leave.
 struct Macs {
     v4: OwnMac,
     v6: OwnMac,
@@ -108,9 +104,9 @@ impl<A: Addressing> Translate<A> {
         })
     }
 
-    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, fragments of a
-    /// datagram are handed over to one worker, by a hash over their addresses and identification. The identifications
-    /// of IPv4 packets are divided: each worker begins at another place of the same cycle (RFC 6864, section 4.3).
+    /// Worker number `worker` of `workers`, all with the same configuration. Where addresses are shared, a hash selects
+    /// the worker of a datagram's fragments. Each worker has its part of the cycle of IPv4 identifications (RFC 6864,
+    /// section 4.3).
     #[must_use]
     pub fn on_worker(mut self, worker: u16, workers: u16) -> Translate<A> {
         assert!(worker < workers, "worker {worker} of {workers}");
@@ -125,7 +121,7 @@ impl<A: Addressing> Translate<A> {
         &self.config
     }
 
-    /// Fragments that wait because their first has not arrived.
+    /// Fragments that wait for the first.
     pub fn waiting(&self) -> Waiting {
         self.tracker.waiting()
     }
@@ -150,7 +146,7 @@ impl<A: Addressing> Translate<A> {
         self.count.get(e)
     }
 
-    /// Change to another configuration that this one [can become](Config::can_become).
+    /// Changes to a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.macs = Macs::new(&config);
         self.plan = Plan::new(&config);
@@ -158,7 +154,7 @@ impl<A: Addressing> Translate<A> {
         self.config = Config { seed: self.config.seed, ..config };
     }
 
-    /// The next identification: all 65,536 in a scattered order that the seed determines, so that none repeats soon.
+    /// The next identification: all 65,536 in a seeded, scattered order, so that none repeats soon.
     #[inline(always)]
     fn next_identification(&mut self) -> u16 {
         self.identification = self.identification.wrapping_mul(ROUND.0).wrapping_add(ROUND.1);
@@ -166,11 +162,10 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// From one identification to the next: a factor, and what is added.
+/// From one identification to the next: a factor, and an addend.
 const ROUND: (u16, u16) = (25_173, 13_849);
 
-/// The identification `steps` steps after `from`, by repeated doubling of the step: one, two, four, …, for each bit of
-/// `steps`.
+/// The identification `steps` steps after `from`, by repeated doubling.
 fn identifications_later(from: u16, mut steps: u32) -> u16 {
     let (mut at, (mut factor, mut more)) = (from, ROUND);
     while steps > 0 {
@@ -184,7 +179,6 @@ fn identifications_later(from: u16, mut steps: u32) -> u16 {
     at
 }
 
-/// The roles of source and destination of a packet that came in on a side.
 #[inline(always)]
 fn roles(from: Side) -> (End, End) {
     match from {

@@ -1,5 +1,4 @@
-//! IPv4 addresses in IPv6 addresses by a prefix (RFC 6052, section 2.2): all six lengths, with the octet u kept zero. A
-//! separate file, because SIIT, CLAT, NAT64 and the default mapping rule of MAP-T all embed in this way.
+//! IPv4 addresses in IPv6 addresses by a prefix (RFC 6052, section 2.2): all six lengths, octet u zero.
 
 use crate::event::Event;
 use crate::ip6::is_martian;
@@ -15,10 +14,10 @@ pub struct Pref64 {
     prefix: u128,
     mask: u128,
     len: u8,
-    /// Shift of the part of the IPv4 address above octet u, and of the part below.
+    /// Shifts of the IPv4 address's parts above and below octet u.
     high: u32,
     low: u32,
-    /// Bits of the IPv4 address that stand below octet u.
+    /// Bits of the IPv4 address below octet u.
     low_bits: u32,
     /// Refuse private addresses (RFC 6052, section 3.1).
     global_only: bool,
@@ -35,8 +34,8 @@ pub struct Pref64Error {
 }
 
 impl Pref64 {
-    /// A prefix of length 32, 40, 48, 56, 64 or 96. With the well-known prefix, only global IPv4 addresses are
-    /// translated, unless `private` allows the others too.
+    /// A prefix of length 32, 40, 48, 56, 64 or 96. The well-known prefix translates only global IPv4 addresses, unless
+    /// `private`.
     ///
     /// # Errors
     /// When RFC 6052 does not permit the prefix.
@@ -92,8 +91,8 @@ impl Pref64 {
         self.prefix | (a >> self.low_bits << self.low_bits) << self.high | below << self.below()
     }
 
-    /// The IPv4 address in an IPv6 address that lies in the prefix. Octet u and the suffix are ignored: they are
-    /// reserved for future extensions (RFC 6052, section 2.2).
+    /// The IPv4 address in an IPv6 address of the prefix. Octet u and the suffix are ignored, reserved for extensions
+    /// (RFC 6052, section 2.2).
     #[inline(always)]
     pub fn extract(&self, addr: u128) -> u32 {
         if self.len == 96 {

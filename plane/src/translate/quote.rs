@@ -1,7 +1,6 @@
-//! ICMP errors of others, with the packet that they quote translated like a packet (RFC 7915, sections 4.2, 4.3, 5.2
-//! and 5.3) and the extensions behind it kept (RFC 4884). The length of the quoted headers changes, so errors are built
-//! in a separate buffer. Their checksum has been verified before, so recomputing it hides no damage. If an error quotes
-//! a packet that this translator would have dropped, the translator did not send that packet, and drops the error.
+//! ICMP errors of others, with the quoted packet translated (RFC 7915, sections 4.2, 4.3, 5.2 and 5.3) and extensions
+//! kept (RFC 4884). Quoted headers change length, so errors are built in a separate buffer; verified checksums are
+//! recomputed. Errors about packets that this translator would have dropped are dropped.
 
 use super::icmp::{self, Mtus};
 use super::rewrite::{self, Cut, Write4, Write6};
@@ -24,7 +23,7 @@ const LARGEST6: usize = 1280;
 const SHORTEST_EXTENDED: usize = 128;
 
 impl<A: Addressing> Translate<A> {
-    /// Translate an ICMP error; returns the side that it leaves on.
+    /// Translates an ICMP error; returns the side that it leaves on.
     pub(super) fn error_to6<P: Packet>(&mut self, p: &mut P, h: &Head4) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, Sum::default())?;
@@ -89,7 +88,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Translate an ICMPv6 error; returns the side that it leaves on.
+    /// Translates an ICMPv6 error; returns the side that it leaves on.
     pub(super) fn error_to4<P: Packet>(&mut self, p: &mut P, h: &Head6) -> Result<Side, Event> {
         let b = &p.bytes()[..h.end];
         let error = message(b, h.l4, rewrite::icmp6_pseudo(h.src, h.dst, h.end - h.l4))?;
@@ -104,7 +103,7 @@ impl<A: Addressing> Translate<A> {
         let quote_end = quote_end.min(q.end);
         let offset = q.part.map_or(0, |p| p.offset);
         let (quoted_src, quoted_dst) = quoted_ports(b, q.protocol, q.l4, quote_end, offset);
-        // The quoted packet went the other way: its source is at the end to which the error is sent.
+        // The quoted packet went the other way: its source is at the end that gets the error.
         let (src_end, dst_end) = roles(self.config.ipv6);
         let a = &mut self.addressing;
         let inner_src = a.known_ipv4(dst_end, q.src, quoted_src).map_err(|_| Event::IcmpUntranslatable)?;
@@ -125,7 +124,7 @@ impl<A: Addressing> Translate<A> {
             return Err(Event::MartianDestination);
         }
         let src = self.source_to4(h.src, quoted_dst)?;
-        // A customer may send errors only about its own packets (RFC 7599, sections 8.3 and 9).
+        // Customers may send errors only about their own packets (RFC 7599, sections 8.3 and 9).
         if self.addressing.owns(src_end, h.src) && h.src >> 64 != q.dst >> 64 {
             return Err(Event::Spoofed);
         }
@@ -178,7 +177,7 @@ impl<A: Addressing> Translate<A> {
     }
 
     /// An ICMPv6 error about a hairpinned packet takes the same way back (RFC 7757, section 4.2): `peer` is the address
-    /// by which the sender knew the other host, `back` is the sender.
+    /// by which the sender `back` knew the other host.
     fn turn_error<P: Packet>(
         &mut self,
         p: &mut P,
@@ -211,7 +210,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// The addresses of a quoted packet, which went the other way.
+    /// The addresses of a quoted packet.
     fn quoted_to6(&self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let a = &self.addressing;
@@ -224,7 +223,7 @@ impl<A: Addressing> Translate<A> {
         Ok((inner_src, a.to_ipv6(src_end, dst).map_err(|_| Event::IcmpUntranslatable)?))
     }
 
-    /// The source of an ICMP error over IPv6: the address of the translator if the sender has none.
+    /// The source of an ICMP error over IPv6: the translator's address if the sender has none.
     fn source_to6(&self, src: Point4, q: &Head4) -> Result<u128, Event> {
         if self.config.hairpinning == Hairpinning::Simple
             && src.addr == q.dst
@@ -235,7 +234,6 @@ impl<A: Addressing> Translate<A> {
         self.source_back(src)
     }
 
-    /// The same, whatever the error is about.
     fn source_back(&self, src: Point4) -> Result<u128, Event> {
         let (src_end, _) = roles(self.config.ipv6.other());
         match self.addressing.to_ipv6(src_end, src) {
@@ -246,13 +244,13 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The source of an ICMP error over IPv4 (RFC 6791): routers in the IPv6 network have no IPv4 address, so each is
-    /// represented by one of the pool, always the same while the pool does not change.
+    /// The source of an ICMP error over IPv4: one of the pool for each router without IPv4 address, always the same
+    /// while the pool does not change (RFC 6791).
     fn source_to4(&mut self, src: u128, port: Option<u16>) -> Result<u32, Event> {
         let (src_end, _) = roles(self.config.ipv6);
         match self.addressing.known_ipv4(src_end, src, port) {
             Ok(a) if is_ordinary(a) => Ok(a),
-            // A source in the prefix that represents IPv4 means that the packet loops (RFC 6146, section 3.5).
+            // A source in the prefix of IPv4 means a loop (RFC 6146, section 3.5).
             Ok(_) | Err(Event::MartianSource) => Err(Event::MartianSource),
             Err(Event::Spoofed) if self.addressing.owns(src_end, src) => Err(Event::Spoofed),
             Err(_) => Ok(self.stand_in(src)),
@@ -286,7 +284,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Read the header of an ICMP message that `b` ends with, its checksum verified.
+/// Reads the header of an ICMP message at the end of `b`, and verifies its checksum.
 fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     if b.len() < l4 + 8 {
         return Err(Event::Short);
@@ -297,7 +295,7 @@ fn message(b: &[u8], l4: usize, pseudo: Sum) -> Result<Error, Event> {
     Ok(Error { kind: b[l4], code: b[l4 + 1], rest: be32(b, l4 + 4) })
 }
 
-/// Where the quote that begins at `at` ends, and the extensions behind it; an invalid stated length counts as none.
+/// End of the quote at `at`, and the extensions behind it; an invalid stated length counts as none.
 fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     if stated < SHORTEST_EXTENDED || at + stated > b.len() {
         return (b.len(), &[]);
@@ -305,7 +303,7 @@ fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     (at + stated, &b[at + stated..])
 }
 
-/// Ports of a quoted packet as far as it shows them.
+/// Ports that a quoted packet shows.
 fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) -> (Option<u16>, Option<u16>) {
     let at = |n: usize| (end >= l4 + n + 2).then(|| be16(b, l4 + n));
     match protocol {
@@ -316,7 +314,7 @@ fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) ->
     }
 }
 
-/// Translate the transport header of a quoted IPv4 packet. A quoted ICMP error would contain a third packet, which no
+/// Translates the transport header of a quoted IPv4 packet. A quoted ICMP error would contain a third packet, which no
 /// host may send (RFC 7915, section 4.3).
 fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner: &Write6) -> Result<(), Event> {
     if offset > 0 || b.is_empty() {
@@ -333,7 +331,7 @@ fn quoted_transport6(b: &mut [u8], protocol: u8, offset: usize, old: Sum, inner:
     Ok(())
 }
 
-/// The same for a quoted IPv6 packet.
+/// As [`quoted_transport6`] for a quoted IPv6 packet.
 fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Event> {
     if q.part.is_some_and(|p| p.offset > 0) || b.is_empty() {
         return Ok(());
@@ -349,10 +347,9 @@ fn quoted_transport4(b: &mut [u8], q: &Head6, inner: &Write4) -> Result<(), Even
     Ok(())
 }
 
-/// Truncate or pad the quote that begins at `at` to a length that fits, and append the extensions; returns the length
-/// to be stated, in words of `word` octets, 0 without extensions. A quote makes room for the extensions down to its
-/// least length (RFC 4884, sections 3 and 4.2). Extensions that still do not fit are omitted completely: a part of them
-/// would not parse (their checksum covers all).
+/// Truncates or pads the quote at `at`, and appends the extensions; returns the length to be stated, in words of `word`
+/// octets, 0 without extensions. The quote shrinks for extensions down to its least length (RFC 4884, sections 3 and
+/// 4.2). Extensions that still do not fit are omitted, as their checksum covers all.
 fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize) -> usize {
     let words = (o.len() - at).max(SHORTEST_EXTENDED).div_ceil(word);
     let room = most.saturating_sub(at + extension.len()) / word;
@@ -366,14 +363,13 @@ fn extend(o: &mut Vec<u8>, at: usize, most: usize, extension: &[u8], word: usize
     words
 }
 
-/// Write type, code and the four octets after the checksum.
+/// Writes type, code and the four octets after the checksum.
 fn put(message: &mut [u8], e: Error) {
     (message[0], message[1]) = (e.kind, e.code);
     header::put32(message, 4, e.rest);
 }
 
-/// Replace a frame by these octets, whatever its length was: moves its end, or its front if there is no room at the
-/// end.
+/// Replaces a frame by these octets, moving its end, or its front if there is no room.
 fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     let len = octets.len().max(LEAST_FRAME);
     let have = p.bytes().len();
@@ -384,7 +380,7 @@ fn replace<P: Packet>(p: &mut P, octets: &[u8]) -> Result<(), Event> {
     finish(p, octets.len())
 }
 
-/// Recompute the checksum of an ICMP message; `pseudo` is the sum of the pseudo header, if there is one.
+/// Recomputes the checksum of an ICMP message; `pseudo` is the sum of the pseudo header, if any.
 fn seal(message: &mut [u8], pseudo: Sum) {
     message[2..4].fill(0);
     let sum = Sum::default().bytes(message).plus(pseudo).checksum();

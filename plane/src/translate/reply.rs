@@ -1,5 +1,5 @@
-//! Which sender gets which error about a dropped packet (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443, section 2.4).
-//! Apart from the translation of others' errors, because these are made from nothing but a quote.
+//! Which sender gets which error about a dropped packet (RFC 7915, sections 4.4 and 5.4; RFC 1812, 4.3; RFC 4443,
+//! section 2.4).
 
 use super::Translate;
 use super::config::Config;
@@ -16,7 +16,7 @@ use wire::header::{self, ICMP, ICMPV6};
 /// ICMPv6: communication administratively prohibited.
 const PROHIBITED: Error = Error::new(v6::UNREACHABLE, 1);
 
-/// The ICMP error for a drop of an IPv4 packet: as in RFC 7915; code 13 for packets that cannot be translated.
+/// The ICMP error for a drop of an IPv4 packet (RFC 7915); code 13 for untranslatable packets.
 pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v4::TIME_EXCEEDED, 0)),
@@ -36,9 +36,9 @@ pub(super) fn due4(why: Event, config: &Config, frame: &[u8]) -> Option<Error> {
     }
 }
 
-/// The ICMPv6 error for a drop of an IPv6 packet. A source that does not belong to its subscriber has failed a policy
-/// (RFC 7599, sections 8.2 and 8.3), which has a code of its own in ICMPv6; a destination outside the port set is
-/// dropped silently (section 8.2), and, where addresses are `silent`, every other packet without counterpart.
+/// The ICMPv6 error for a drop of an IPv6 packet: source policy (RFC 7599, sections 8.2 and 8.3) for a source of
+/// another subscriber; none for a destination outside the port set (section 8.2), and, where addresses are `silent`,
+/// for packets without counterpart.
 pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> Option<Error> {
     match why {
         Event::HopLimit => Some(Error::new(v6::TIME_EXCEEDED, 0)),
@@ -54,8 +54,7 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
         Event::SourceUnmapped | Event::DestinationUnmapped | Event::WellKnownPrefixPrivate if !silent => {
             Some(PROHIBITED)
         }
-        // Otherwise, the sender would wait in vain (RFC 7915, section 5.4). No error is sent about headers that cannot
-        // be read.
+        // So that the sender does not wait in vain (RFC 7915, section 5.4); none about unreadable headers.
         Event::BadExtension | Event::UdpChecksumZero => Some(PROHIBITED),
         Event::Spoofed => Some(Error::new(v6::UNREACHABLE, 5)),
         Event::TableFull => Some(icmp::ADDRESS_UNREACHABLE),
@@ -64,8 +63,8 @@ pub(super) fn due6(why: Event, config: &Config, silent: bool, frame: &[u8]) -> O
 }
 
 impl<A: Addressing> Translate<A> {
-    /// Send an ICMP error about a frame back over IPv4. Nothing is sent about ICMP errors, later fragments and senders that
-    /// identify no single host (RFC 1812, 4.3.2.7).
+    /// Sends an ICMP error about a frame back over IPv4; none about ICMP errors, later fragments and senders that are
+    /// no single host (RFC 1812, 4.3.2.7).
     pub(super) fn reply4<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head4::whole(frame, header::ETH) else { return };
         let about = h.protocol == ICMP && frame.get(h.l4).is_none_or(|t| icmp::echo_to6(*t).is_none());
@@ -83,8 +82,8 @@ impl<A: Addressing> Translate<A> {
         spare.emit(self.config.ipv6.other(), q);
     }
 
-    /// Send an ICMPv6 error about a frame back over IPv6. No error is sent about ICMPv6 errors and redirects, or to a
-    /// source that is no single host (RFC 4443, section 2.4 e).
+    /// Sends an ICMPv6 error about a frame back over IPv6; none about ICMPv6 errors and redirects, or to a source that
+    /// is no single host (RFC 4443, section 2.4 e).
     pub(super) fn reply6<P: Packet>(&mut self, frame: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         let Ok(h) = Head6::of_frame_in_any_order(frame) else { return };
         // The type stands in the first fragment only; a second Fragment Header may be that of a later one.

@@ -1,6 +1,5 @@
-//! Fragments over IPv4 of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269,
-//! section 11): only the first fragment shows which end a later one belongs to. Apart from the translation, which is
-//! the same once that is known.
+//! IPv4 fragments of an end that shares its address (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
+//! 11): only the first shows the end.
 
 use super::{Translate, roles};
 use crate::event::Event;
@@ -11,9 +10,9 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{PROTO_UDP, TCP};
 
 impl<A: Addressing> Translate<A> {
-    /// The key of a fragment's datagram, if the datagram's port is needed to find its end.
+    /// The key of a fragment's datagram, if the port is needed.
     pub(super) fn to_be_tracked(&self, h: &Head4) -> Option<Key> {
-        // No other protocol shows a port, and fragments of ICMP are not translated.
+        // Other protocols show no port, and fragments of ICMP are not translated.
         if !h.is_fragment() || !matches!(h.protocol, PROTO_UDP | TCP) {
             return None;
         }
@@ -22,8 +21,7 @@ impl<A: Addressing> Translate<A> {
         shared.then(|| h.key(0))
     }
 
-    /// The ports of a fragment's datagram. With several workers, a hash of what all fragments have in common selects
-    /// the one that knows them.
+    /// The ports of a fragment's datagram; a hash selects the worker that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], h: &Head4, shown: Ports) -> Result<Whose, Event> {
         if self.workers > 1 {
             let w = key.worker(self.workers);
@@ -35,12 +33,11 @@ impl<A: Addressing> Translate<A> {
         self.tracker.whose(self.now, key, h.piece(), shown, frame, &mut self.count)
     }
 
-    /// Release the fragments that waited for the first of this datagram.
+    /// Releases fragments that waited for the first.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, spare: &mut dyn Spare<P>) {
         let from = self.config.ipv6.other();
         for kept in self.tracker.take_kept(key) {
-            // They belong to this worker: the key selects the worker, and the number of workers does not change while
-            // fragments wait.
+            // The key selects this worker, and the number of workers is fixed while fragments wait.
             let sent = decide_copy(from, &mut Buffer::copy(&kept.bytes), spare, |p, behind| {
                 self.over_ipv4(p, behind).unwrap_or_else(|why| {
                     self.refuse4(p, why, behind);
@@ -54,7 +51,6 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Drop fragments that have waited too long.
     #[inline]
     pub(super) fn expire(&mut self) {
         if !self.tracker.is_empty() {
@@ -67,7 +63,6 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Both ends with the ports of their datagram.
 pub(super) fn with_ports(points: [Point4; 2], ports: Ports) -> [Point4; 2] {
     [0, 1].map(|i| Point4 { port: ports[i], ..points[i] })
 }

@@ -1,12 +1,11 @@
-//! Addresses of SIIT: explicit address maps first (RFC 7757), then a prefix (RFC 6052). Apart from the tables
-//! themselves, because the order of the two and hairpinning are rules of their own.
+//! Addresses of SIIT: explicit address maps first (RFC 7757), then a prefix (RFC 6052).
 
 use super::eam::Eam;
 use super::prefix::Pref64;
 use crate::event::Event;
 use crate::strategy::{Addressing, End, Point4};
 
-/// Explicit maps, a prefix, or both. Both ends of a packet have the same rules.
+/// Explicit maps, a prefix, or both, for both ends.
 pub struct Siit {
     maps: Option<Eam>,
     prefix: Option<Pref64>,
@@ -23,7 +22,7 @@ impl Siit {
         Siit::new(None, Some(prefix))
     }
 
-    /// The address behind the prefix for a source whose host the destination must answer through the translator.
+    /// The address behind the prefix for a source that is answered through the translator.
     fn by_prefix(&self, addr: u32) -> Option<u128> {
         self.prefix.and_then(|p| p.to_ipv6(addr).ok())
     }
@@ -47,13 +46,12 @@ impl Addressing for Siit {
         p.to_ipv4(addr)?.ok_or(Event::DestinationUnmapped)
     }
 
-    /// RFC 7757, section 4.2.2: the packet was sent to an address behind the prefix, which represents an IPv4 address
-    /// that has a map. The sender is shown behind the prefix too, so that the reply takes the same way back.
+    /// RFC 7757, section 4.2.2: the destination behind the prefix represents an IPv4 address with a map. The sender is
+    /// shown behind the prefix too, so that the reply takes the same way.
     #[inline(always)]
     fn turned(&self, dst6: u128, src: u32, dst: u32) -> Option<(u128, u128)> {
         let maps = self.maps.as_ref()?;
-        // A map for the address behind the prefix would have given another IPv4 address, or leads back to the same IPv6
-        // address.
+        // Otherwise a map gives another IPv4 address, or leads back to the same IPv6 address.
         if !self.prefix.as_ref().is_some_and(|p| p.contains(dst6) && p.extract(dst6) == dst) {
             return None;
         }

@@ -1,5 +1,4 @@
-//! The slow path: every packet by itself, with all checks in the order in which a router makes them, so that each drop
-//! has exactly one reason. The translation itself is in `to6` and `to4`.
+//! The slow path: each packet by itself, with all checks in a router's order, so that each drop has one reason.
 
 use super::{Translate, reply};
 use crate::event::Event;
@@ -12,7 +11,6 @@ use crate::strategy::Addressing;
 use wire::header::{self, ICMP, ICMPV6, be16};
 
 impl<A: Addressing> Translate<A> {
-    /// Decide about one packet.
     pub(super) fn slow<P: Packet>(&mut self, from: Side, p: &mut P, spare: &mut dyn Spare<P>) -> Verdict {
         let over_ipv6 = from == self.config.ipv6;
         let result = match self.link(over_ipv6, p.bytes()) {
@@ -41,7 +39,7 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// Ethernet: ours or not; true when it carries the IP version of that side.
+    /// Whether the frame carries the IP version of that side to us.
     fn link(&self, over_ipv6: bool, b: &[u8]) -> Result<bool, Event> {
         if b.len() < header::ETH {
             return Err(Event::Short);
@@ -54,7 +52,7 @@ impl<A: Addressing> Translate<A> {
         if be16(b, 12) != kind {
             return Ok(false);
         }
-        // Neighbour discovery is sent to group addresses; all other packets to us are not.
+        // Only neighbour discovery to us has group addresses.
         if group && !over_ipv6 {
             return Err(Event::LinkMulticast);
         }
@@ -64,7 +62,7 @@ impl<A: Addressing> Translate<A> {
         Ok(true)
     }
 
-    /// IPv4: which sources may send to which destinations.
+    /// Which sources may send to which destinations.
     pub(super) fn over_ipv4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -78,8 +76,7 @@ impl<A: Addressing> Translate<A> {
         if !is_ordinary(h.src) && !error {
             return Err(Event::MartianSource);
         }
-        // A source address of our own is forged, unless the packet has just been hairpinned here, or is from a NAT that
-        // has the same address.
+        // Our own source is forged, unless the packet was just hairpinned, or is from a NAT with the same address.
         if h.src == u32::from(self.config.v4.address) && !self.turning && !self.addressing.is_gateway(h.src) {
             return Err(Event::MartianSource);
         }
@@ -107,7 +104,7 @@ impl<A: Addressing> Translate<A> {
         self.to6(p, &h, spare)
     }
 
-    /// IPv6: the same; returns the side that the packet leaves on, or `None` when it is for the machine itself.
+    /// As [`Self::over_ipv4`]; returns the side that the packet leaves on, or `None` for the machine itself.
     fn over_ipv6<P: Packet>(&mut self, p: &mut P, spare: &mut dyn Spare<P>) -> Result<Option<Side>, Event> {
         let b = p.bytes();
         let h = Head6::of_frame_in_any_order(b)?;
@@ -149,7 +146,6 @@ impl<A: Addressing> Translate<A> {
         self.to4(p, &h, spare).map(Some)
     }
 
-    /// The ICMP error that a drop owes to the sender.
     pub(super) fn refuse4<F: Packet, P: Packet>(&mut self, p: &mut F, why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = reply::due4(why, &self.config, p.bytes()) {
             original_id::restore(self.config.v4.mac, p.bytes_mut());
@@ -157,7 +153,6 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The ICMPv6 error that a drop owes to the sender.
     fn refuse6<P: Packet>(&mut self, b: &[u8], why: Event, spare: &mut dyn Spare<P>) {
         if let Some(error) = reply::due6(why, &self.config, self.addressing.is_silent(), b) {
             self.reply6(b, error, spare);
@@ -165,8 +160,8 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Whether a protocol may be forwarded: not the ICMP of the other version, and no extension header there. IGMP ends at
-/// the link (RFC 7915, section 4.2).
+/// Whether a protocol may be forwarded: not the other version's ICMP, no extension header, no IGMP, which ends at the
+/// link (RFC 7915, section 4.2).
 pub(super) fn passes(protocol: u8, other_icmp: u8) -> bool {
     const IGMP: u8 = 2;
     protocol != other_icmp && protocol != IGMP && !matches!(protocol, 0 | 43 | 44 | 60)

@@ -1,5 +1,4 @@
-//! IPv6 to IPv4 (RFC 7915, section 5): identification and flags as in section 5.1, so that every packet that must not
-//! be fragmented is at least 1261 octets long.
+//! IPv6 to IPv4 (RFC 7915, section 5). Packets that must not be fragmented have at least 1261 octets (section 5.1).
 
 use super::icmp;
 use super::rewrite::{self, DF, MF, Write4};
@@ -16,14 +15,13 @@ use wire::header::{self, ICMPV6, PROTO_UDP, TCP, be16, put16};
 const MAY_BE_CUT: usize = 1260;
 
 impl<A: Addressing> Translate<A> {
-    /// Translate a packet that is no ICMPv6 error; returns the side that it leaves on.
+    /// Translates a packet that is no ICMPv6 error; returns the side that it leaves on.
     pub(super) fn to4<P: Packet>(&mut self, p: &mut P, h: &Head6, spare: &mut dyn Spare<P>) -> Result<Side, Event> {
         let b = p.bytes();
         check(b, h)?;
         let (src_port, dst_port) = ports(b, h);
         let (src, dst) = self.pair_to4((h.src, src_port), (h.dst, dst_port))?;
-        // A customer that shares an address may send only packets with a port that can be checked (RFC 7597, section
-        // 8.1; RFC 7599, section 8.3).
+        // A customer that shares an address needs a checkable port (RFC 7597, section 8.1; RFC 7599, section 8.3).
         if !matches!(h.protocol, PROTO_UDP | TCP | ICMPV6) && self.addressing.is_shared(roles(self.config.ipv6).0, src)
         {
             return Err(Event::Protocol);
@@ -47,7 +45,7 @@ impl<A: Addressing> Translate<A> {
             fragment: fragment(h, payload),
         };
         let total = header::IPV4 + payload;
-        // A hairpinned packet is never sent on the IPv4 link.
+        // A hairpinned packet never takes the IPv4 link.
         let most = if back { usize::from(u16::MAX) } else { self.config.v4.mtu.into() };
         if total > most && write.fragment & DF != 0 {
             return Err(Event::TooBig);
@@ -63,8 +61,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6.other())
     }
 
-    /// Hairpin a packet to the IPv4 address of an IPv6 host (RFC 7757, section 4.2): the addresses change as if it had
-    /// been translated twice, all other fields stay.
+    /// Hairpins a packet to the IPv4 address of an IPv6 host (RFC 7757, section 4.2): only the addresses change.
     fn turn<P: Packet>(&mut self, p: &mut P, h: &Head6, to: (u128, u128)) -> Result<Side, Event> {
         let b = p.bytes_mut();
         let (old, new) = (rewrite::pair6(h.src, h.dst), rewrite::pair6(to.0, to.1));
@@ -76,7 +73,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Write the headers of a hairpinned packet; counts it.
+    /// Writes the headers of a hairpinned packet; counts it.
     pub(super) fn turn_header(&mut self, b: &mut [u8], l3: usize, to: (u128, u128)) {
         self.ethernet6(b);
         b[l3 + 7] -= u8::from(self.config.hop);
@@ -85,7 +82,7 @@ impl<A: Addressing> Translate<A> {
         self.count.add(Event::Hairpinned);
     }
 
-    /// Fragment a packet that may be fragmented and is larger than the MTU of the IPv4 link (RFC 791, section 3.2).
+    /// Fragments a packet for the MTU of the IPv4 link (RFC 791, section 3.2).
     fn cut4<P: Packet>(
         &mut self,
         p: &mut P,
@@ -116,7 +113,7 @@ impl<A: Addressing> Translate<A> {
         Ok(to)
     }
 
-    /// Write Ethernet and IPv4 headers in front of the payload at `l4`, and end the frame with the packet.
+    /// Writes Ethernet and IPv4 headers before the payload at `l4`, and ends the frame with the packet.
     pub(super) fn put4<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write4) -> Result<(), Event> {
         let headers = header::ETH + header::IPV4;
         move_front(p, l4, headers)?;
@@ -126,13 +123,12 @@ impl<A: Addressing> Translate<A> {
         finish(p, headers + write.payload)
     }
 
-    /// The Ethernet header of packets that leave over IPv4.
     pub(super) fn ethernet4(&self, b: &mut [u8]) {
         b[..12].copy_from_slice(&self.macs.to_v4);
         put16(b, 12, header::TYPE_IPV4);
     }
 
-    /// The IPv4 addresses of a packet that came in over IPv6. The destination first: it opens no state, the source may.
+    /// The IPv4 addresses of a packet over IPv6. The destination first, as it opens no state.
     pub(super) fn pair_to4(&mut self, src: (u128, Option<u16>), dst: (u128, Option<u16>)) -> Result<(u32, u32), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6);
         let four =
@@ -148,7 +144,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Flags and offset: those of the fragment header, or DF for packets larger than 1260 octets (RFC 7915, section 5.1).
+/// Flags and offset: the fragment header's, or DF above 1260 octets (RFC 7915, section 5.1).
 pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     match h.part {
         Some(part) => (part.offset / 8) as u16 | if part.more { MF } else { 0 },
@@ -157,7 +153,7 @@ pub(super) fn fragment(h: &Head6, payload: usize) -> u16 {
     }
 }
 
-/// Check that the transport header is complete, as far as a translator needs it.
+/// Checks that the transport header is complete, as far as a translator needs it.
 fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
     if h.protocol == ICMPV6 {
         let echo = h.l4 + 8 <= h.end && icmp::echo_to4(b[h.l4]).is_some();
@@ -168,14 +164,14 @@ fn check(b: &[u8], h: &Head6) -> Result<(), Event> {
         return Err(Event::BadLength);
     }
     lengths(b, h.protocol, h.l4, h.end, offset, more)?;
-    // IPv6 receivers drop a datagram without checksum (RFC 8200, section 8.1); IPv4 receivers would accept it.
+    // IPv6 receivers drop UDP without checksum (RFC 8200, section 8.1); IPv4 receivers would accept it.
     if h.protocol == PROTO_UDP && offset == 0 && be16(b, h.l4 + 6) == 0 {
         return Err(Event::UdpChecksumZero);
     }
     Ok(())
 }
 
-/// Source and destination port, or the identifier of an echo message for both.
+/// Ports, or the identifier of an echo message for both.
 fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
     if h.part.is_some_and(|p| p.offset > 0) {
         return (None, None);
@@ -187,7 +183,7 @@ fn ports(b: &[u8], h: &Head6) -> (Option<u16>, Option<u16>) {
     }
 }
 
-/// Repair the checksum that the pseudo header is part of; `b` is the payload of the IPv6 packet.
+/// Repairs the checksum over the pseudo header; `b` is the payload of the IPv6 packet.
 fn transport(b: &mut [u8], h: &Head6, write: &Write4) {
     if h.part.is_some_and(|p| p.offset > 0) {
         return;

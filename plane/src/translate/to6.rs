@@ -1,5 +1,4 @@
-//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole or, where it may be fragmented and is too large for the IPv6
-//! network, in fragments.
+//! IPv4 to IPv6 (RFC 7915, section 4): the packet whole, or in fragments.
 
 use super::config::{Hairpinning, ZeroChecksum};
 use super::icmp;
@@ -14,7 +13,7 @@ use crate::strategy::{Addressing, Point4};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16, put16};
 
 impl<A: Addressing> Translate<A> {
-    /// Translate a packet that is no ICMP error; a fragment may have to wait until its ports are known.
+    /// Translates a packet that is no ICMP error; a fragment may wait for its ports.
     pub(super) fn to6<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -43,7 +42,7 @@ impl<A: Addressing> Translate<A> {
         result.map(Verdict::Forward)
     }
 
-    /// Translate a packet between these ends; returns the side that it leaves on.
+    /// Translates a packet between these ends; returns the side that it leaves on.
     fn between<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -88,7 +87,7 @@ impl<A: Addressing> Translate<A> {
         Ok(self.config.ipv6)
     }
 
-    /// Emit all fragments of a packet but the first, whose header is left in `write`. The caller counts it once.
+    /// Emits the fragments behind the first, whose header is left in `write`. The caller counts it once.
     fn rest<P: Packet>(
         &mut self,
         b: &[u8],
@@ -122,7 +121,7 @@ impl<A: Addressing> Translate<A> {
         Ok(())
     }
 
-    /// Write Ethernet and IPv6 headers in front of the payload at `l4`, and end the frame with the packet.
+    /// Writes Ethernet and IPv6 headers before the payload at `l4`, and ends the frame with the packet.
     pub(super) fn put6<P: Packet>(&mut self, p: &mut P, l4: usize, write: &Write6) -> Result<(), Event> {
         let headers = header::ETH + write.len();
         move_front(p, l4, headers)?;
@@ -132,13 +131,12 @@ impl<A: Addressing> Translate<A> {
         finish(p, headers + write.payload)
     }
 
-    /// The Ethernet header of packets that leave over IPv6.
     pub(super) fn ethernet6(&self, b: &mut [u8]) {
         b[..12].copy_from_slice(&self.macs.to_v6);
         put16(b, 12, header::TYPE_IPV6);
     }
 
-    /// The IPv6 addresses of a packet that came in over IPv4.
+    /// The IPv6 addresses of a packet over IPv4.
     pub(super) fn pair_to6(&mut self, src: Point4, dst: Point4) -> Result<(u128, u128), Event> {
         let (src_end, dst_end) = roles(self.config.ipv6.other());
         let six = self.addressing.to_ipv6(dst_end, dst).map_err(|e| unmapped(e, Event::DestinationUnmapped))?;
@@ -152,31 +150,31 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// Set the end that has no counterpart, which the strategy does not know.
+/// Names the end without counterpart, which the strategy does not know.
 pub(super) fn unmapped(e: Event, which: Event) -> Event {
     if matches!(e, Event::SourceUnmapped | Event::DestinationUnmapped) { which } else { e }
 }
 
-/// Check that the transport header is complete, as far as a translator needs it.
+/// Checks that the transport header is complete, as far as a translator needs it.
 fn check(b: &[u8], h: &Head4) -> Result<(), Event> {
     if h.protocol == ICMP {
-        // The pseudo header of ICMPv6 contains the length of the whole message, so fragments are not translated (RFC
-        // 7915, section 1.2).
+        // ICMPv6's pseudo header has the length of the whole message, so fragments are not translated (RFC 7915,
+        // section 1.2).
         let echo = h.l4 + 8 <= h.end && icmp::echo_to6(b[h.l4]).is_some();
         return if echo && !h.is_fragment() { Ok(()) } else { Err(Event::IcmpUntranslatable) };
     }
-    // All fragments but the last have whole blocks of eight octets (RFC 791, section 3.2; RFC 8200, section 4.5).
+    // All fragments but the last are multiples of eight octets (RFC 791, section 3.2; RFC 8200, section 4.5).
     if h.more && !(h.end - h.l4).is_multiple_of(8) {
         return Err(Event::BadLength);
     }
     lengths(b, h.protocol, h.l4, h.end, h.offset, h.more)
 }
 
-/// Maximum payload of an IPv4 packet: 65,535 octets less the header's 20 (RFC 791, section 3.1).
+/// Maximum payload of an IPv4 packet (RFC 791, section 3.1).
 const MOST_PAYLOAD: usize = u16::MAX as usize - header::IPV4;
 
-/// Check the lengths of UDP and TCP: the first fragment has enough of the header, and no datagram ends behind its
-/// packet. No fragment may end behind the largest IPv4 packet, as one of the sides is IPv4.
+/// Checks the lengths of UDP and TCP: a first fragment has enough of the header, no datagram exceeds its packet, and no
+/// fragment ends behind the largest IPv4 packet.
 pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize, more: bool) -> Result<(), Event> {
     if offset + (end - l4) > MOST_PAYLOAD {
         return Err(Event::BadLength);
@@ -202,7 +200,7 @@ pub(super) fn lengths(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usi
     Ok(())
 }
 
-/// Source and destination port, or the identifier of an echo message for both.
+/// Ports, or the identifier of an echo message for both.
 fn ports(b: &[u8], h: &Head4) -> Ports {
     if h.offset > 0 {
         return [None; 2];
@@ -214,7 +212,7 @@ fn ports(b: &[u8], h: &Head4) -> Ports {
     }
 }
 
-/// Repair or make the checksum that the pseudo header is part of; `b` is the payload of the IPv4 packet.
+/// Repairs or makes the checksum over the pseudo header; `b` is the payload of the IPv4 packet.
 fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
     if h.offset > 0 {
         return;
@@ -232,13 +230,13 @@ fn transport(b: &mut [u8], h: &Head4, write: &Write6) {
     }
 }
 
-/// Grow or shrink the room for headers in front of a payload.
+/// Grows or shrinks the room for headers before a payload.
 pub(super) fn move_front<P: Packet>(p: &mut P, have: usize, want: usize) -> Result<(), Event> {
     let done = if want > have { p.grow_front(want - have) } else { p.shrink_front(have - want) };
     if done { Ok(()) } else { Err(Event::NoMemory) }
 }
 
-/// End a frame behind its packet, or at the least length of an Ethernet frame, filled with zeros.
+/// Ends a frame behind its packet, or at the minimum length, filled with zeros.
 pub(super) fn finish<P: Packet>(p: &mut P, end: usize) -> Result<(), Event> {
     let len = end.max(LEAST_FRAME);
     if p.bytes().len() != len && !p.set_len(len) {

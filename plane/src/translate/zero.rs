@@ -1,6 +1,5 @@
-//! Fragments of UDP datagrams without checksum. IPv6 requires a checksum, which covers the data of all fragments: they
-//! are reassembled first (RFC 6146, section 3.4), then the whole datagram is translated. Apart from other fragments,
-//! which are translated one by one.
+//! Fragments of UDP datagrams without checksum. IPv6's checksum covers all fragments, so the datagram is reassembled,
+//! then translated (RFC 6146, section 3.4).
 
 use super::{Translate, ZeroChecksum};
 use crate::event::Event;
@@ -11,16 +10,15 @@ use crate::strategy::Addressing;
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, be16, put16};
 
-/// Where they wait.
 pub(super) type Unsummed = Reassembly<Key>;
 
 /// Largest packet.
 const LARGEST: usize = 65_535;
 
 impl<A: Addressing> Translate<A> {
-    /// Forget an older datagram whose fragments wait when the first fragment of another one arrives with the same
-    /// addresses and identification: together they could become complete, and get a valid checksum (RFC 4963, section
-    /// 3). The function in front ensures that no fragment waits here before the first has arrived.
+    /// Forgets a waiting datagram when another's first fragment arrives with the same addresses and identification:
+    /// together they could become complete, with a valid checksum (RFC 4963, section 3). No fragment waits here before
+    /// the first.
     #[inline]
     pub(super) fn forget_older(&mut self, h: &Head4) {
         if h.offset == 0
@@ -33,8 +31,8 @@ impl<A: Addressing> Translate<A> {
         }
     }
 
-    /// The key of a fragment's datagram, if that is to be reassembled. Only the first fragment shows that; fragments
-    /// that arrive before it are not recognised, so the function in front must deliver them in order, as NAT44 does.
+    /// The key of a fragment's datagram, if it is to be reassembled. Only the first fragment shows that, so the
+    /// function in front must deliver it first, as NAT44 does.
     pub(super) fn wants_assembly(&mut self, b: &[u8], h: &Head4) -> Option<Key> {
         let unsummed = self.unsummed.as_mut()?;
         if h.protocol != PROTO_UDP || !h.is_fragment() {
@@ -49,7 +47,7 @@ impl<A: Addressing> Translate<A> {
         wanted.then_some(key)
     }
 
-    /// Add a fragment. The last one missing is replaced by the datagram, or by the first fragment of its translation.
+    /// Adds a fragment. The last one missing becomes the datagram, or its translation's first fragment.
     pub(super) fn put_together<F: Packet, P: Packet>(
         &mut self,
         key: Key,
@@ -63,7 +61,7 @@ impl<A: Addressing> Translate<A> {
         };
         self.count.add(Event::Reassembled);
         let verdict = self.over_ipv4::<Buffer, P>(&mut whole, spare).inspect_err(|why| {
-            // The sender gets an error about the datagram; a later fragment causes none.
+            // The sender gets an error about the datagram.
             self.refuse4(&mut whole, *why, spare);
         })?;
         let len = whole.bytes().len();
@@ -93,8 +91,7 @@ impl<A: Addressing> Translate<A> {
     }
 }
 
-/// The reassembled packet, with the header of the first fragment. It may be fragmented again, whatever the flags of its
-/// fragments.
+/// The reassembled packet, with the first fragment's header; it may be fragmented again.
 fn join(d: &Datagram) -> Result<Buffer, Event> {
     let total = d.headers().len() - header::ETH + d.octets();
     if total > LARGEST {

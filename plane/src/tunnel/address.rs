@@ -1,14 +1,13 @@
-//! Changing the customer's address of the inner packet, with the checksums that depend on it (RFC 1624): where
-//! customers' addresses overlap, they are replaced outside the tunnel. A separate file, because fast path, slow path
-//! and the quotes of ICMP errors do it in the same way.
+//! Changing the customer's address of the inner packet, with its checksums (RFC 1624), where customers' addresses
+//! overlap.
 
 use crate::event::Event;
 use crate::ip4::Head4;
 use wire::checksum::{Sum, update};
 use wire::header::{self, PROTO_UDP, TCP, half};
 
-/// Change the source (or else the destination) of a UDP or TCP packet without IP options at `l3`, which is no fragment and
-/// has a complete transport header.
+/// Changes the source, or else the destination, of an unfragmented UDP or TCP packet without IP options at `l3`, whose
+/// transport header is complete.
 #[inline]
 pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32) {
     let (old, new) = header_address(b, l3, destination, new);
@@ -16,14 +15,12 @@ pub(super) fn replace_plain(b: &mut [u8], l3: usize, destination: bool, new: u32
     transport(b, l4, b[l3 + 9], old, new);
 }
 
-/// Change the source (or else the destination) of a packet whose header was read, wherever it occurs: in a later
-/// fragment only in the header, in an ICMP error also in the quoted packet, at the other end. The customer in the quote
-/// may be another than in the header, such as a host behind the router that sends the error: `quoted` returns its new
-/// address.
+/// Changes the source, or else the destination, wherever it occurs: in an ICMP error also in the quoted packet, at the
+/// other end. The quote's customer may be another one, such as a host behind the sending router: `quoted` returns its
+/// new address.
 ///
 /// # Errors
-/// When an ICMP error has a wrong checksum, which must not be repaired, a quote that does not parse, or one of no known
-/// customer.
+/// An ICMP error with a wrong checksum, an unreadable quote, or no known customer.
 pub(super) fn replace(
     b: &mut [u8],
     head: &Head4,
@@ -54,8 +51,7 @@ pub(super) fn replace(
     if before == new {
         return Ok(());
     }
-    // A checksum in the second fragment cannot be changed together with the first: such a packet is an attack (RFC
-    // 1858) anyway.
+    // A checksum in the second fragment cannot change with the first: such a packet is an attack (RFC 1858).
     if head.more && head.offset == 0 && head.protocol == TCP && head.end < head.l4 + 18 {
         return Err(Event::Short);
     }
@@ -66,7 +62,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// Change an address in a header and its checksum; returns the sums of the old and the new address.
+/// Changes an address in a header and its checksum; returns the sums of old and new address.
 #[inline(always)]
 fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum, Sum) {
     let at = l3 + if destination { 16 } else { 12 };
@@ -76,7 +72,7 @@ fn header_address(b: &mut [u8], l3: usize, destination: bool, new: u32) -> (Sum,
     (old, new)
 }
 
-/// Update the checksum of a transport header, if it is present; that of ICMP has no pseudo header (RFC 792).
+/// Updates a present transport checksum; ICMP has no pseudo header (RFC 792).
 #[inline(always)]
 fn transport(b: &mut [u8], l4: usize, protocol: u8, old: Sum, new: Sum) {
     match protocol {

@@ -1,5 +1,4 @@
-//! The configuration of a tunnel end: typed settings with the defaults of the RFCs, and the checks that make them safe
-//! to run. Apart from the rest, because this is the part that scenarios and gateway files fill.
+//! The configuration of a tunnel end: typed settings with the defaults of the RFCs, and checks.
 
 pub use crate::fragment::PartLimits;
 
@@ -12,7 +11,7 @@ use std::net::Ipv4Addr;
 /// Octets that encapsulation adds (RFC 6333, section 5.3).
 pub const OVERHEAD: u16 = 40;
 
-/// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). Its ECN field always follows RFC 6040.
+/// DSCP of the outer header (RFC 2473, section 6.4; RFC 6333, section 7.1). ECN follows RFC 6040.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficClass {
@@ -30,7 +29,7 @@ pub enum Ecn {
     /// Normal mode: the inner field is copied to the outer one.
     #[default]
     Normal,
-    /// Compatibility mode, for ends that do not know RFC 6040: not ECN-capable outside.
+    /// Compatibility mode, for ends without RFC 6040: not ECN-capable outside.
     Compatibility,
 }
 
@@ -40,8 +39,8 @@ pub enum Ecn {
 pub enum FlowLabel {
     /// This one, 20 bits.
     Fixed(u32),
-    /// A hash of the inner addresses, protocol and ports, so that routers on the path can distribute flows; never zero.
-    /// Fragments have no ports, and all fragments of a datagram get the same label.
+    /// A hash of the inner addresses, protocol and ports, by which routers distribute flows; never zero. All fragments
+    /// of a datagram have the same label, without ports.
     Hash,
 }
 
@@ -49,13 +48,13 @@ pub enum FlowLabel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oversize {
-    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then fragmented as IPv6 (RFC 2473, section 7.2; RFC
-    /// 6333, section 5.3).
+    /// DF set: dropped, ICMP fragmentation needed. DF clear: encapsulated, then fragmented as IPv6 (RFC 2473, section
+    /// 7.2; RFC 6333, section 5.3).
     #[default]
     Outer,
-    /// DF set: as above. DF clear: fragmented as IPv4, then each fragment encapsulated (RFC 7597, section 8.3.1, allows it).
+    /// DF set: as above. DF clear: fragmented as IPv4, then encapsulated (RFC 7597, section 8.3.1).
     Inner,
-    /// With any DF: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
+    /// Any DF: encapsulated, then fragmented as IPv6. Hides the tunnel from path MTU discovery.
     OuterAlways,
 }
 
@@ -82,11 +81,10 @@ pub struct Config {
     pub v4: Side4,
     /// The IPv6 side; its MTU less [`OVERHEAD`] is the tunnel's.
     pub v6: Side6,
-    /// IPv4 address of this end inside the tunnel: source of ICMP errors that it sends into it, and its own. 192.0.0.2 for
-    /// a B4, 192.0.0.1 for an AFTR (RFC 6333, section 5.7).
+    /// IPv4 address of this end inside the tunnel, and source of its ICMP errors there: 192.0.0.2 for a B4, 192.0.0.1
+    /// for an AFTR (RFC 6333, section 5.7).
     pub inner_address: Ipv4Addr,
-    /// Whether this end is a router itself and decrements the TTL (RFC 2473, section 3.1). Off where it is chained to
-    /// another function that does.
+    /// Whether this end decrements the TTL (RFC 2473, section 3.1); off where a chained function does.
     pub hop: bool,
     /// Hop limit of the outer header (RFC 2473, section 6.3).
     pub hop_limit: u8,
@@ -100,17 +98,17 @@ pub struct Config {
     pub oversize: Oversize,
     /// Whether packets between two customers are hairpinned here (RFC 7596, section 6.2).
     pub hairpinning: bool,
-    /// Whether customers that send from a wrong source get an error: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
+    /// Whether a wrong source inside gets an error: ICMPv6 type 1, code 5 (RFC 7596, section 6.2).
     pub answer_spoofed: bool,
-    /// Whether senders to an address without softwire get an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
+    /// Whether an address without softwire gets an error: ICMP type 3, code 1 (RFC 7596, section 6.2).
     pub answer_unknown: bool,
     /// ICMP from the IPv4 side.
     pub inbound_icmp: InboundIcmp,
     /// Reassembly of fragmented tunnel packets (RFC 8200, section 4.5).
     pub reassembly: PartLimits,
-    /// Limits for fragments of IPv4 packets, as only the first shows the port.
+    /// Limits for fragments of IPv4 packets that wait for the port.
     pub fragments: PartLimits,
-    /// Maximum number of ICMP errors that a worker sends itself in a second; 0 for none.
+    /// Maximum number of ICMP errors that a worker sends in a second; 0 for none.
     pub icmp_errors_per_second: u32,
 }
 
@@ -161,7 +159,7 @@ impl Config {
         }
     }
 
-    /// Whether a running tunnel end can be given `new` without losing the fragments that wait.
+    /// Whether a running tunnel end can be given `new` without losing waiting fragments.
     ///
     /// # Errors
     /// What differs.

@@ -1,6 +1,5 @@
-//! The slow path out of tunnels: every packet from the IPv6 side that the fast path did not take, one by one, with all
-//! checks: outer header, reassembly, whether the packet may leave the tunnel, the inner packet. Packets to another
-//! customer are hairpinned (RFC 7596, section 6.2).
+//! The slow path out of tunnels: packets from the IPv6 side one by one, with all checks. Packets to another customer
+//! are hairpinned (RFC 7596, section 6.2).
 
 use super::encapsulate::{addresses, has_ports, is_ours, set_ports, without_port};
 use super::error::{self, Answer, Refusal, SOURCE_POLICY};
@@ -19,7 +18,7 @@ use wire::checksum::update16;
 use wire::header::{self, ICMPV6, IPV6, be16, put16};
 
 impl<S: Softwires> Tunnel<S> {
-    /// Decide about one packet from the IPv6 side.
+    /// Decides about a packet from the IPv6 side.
     #[cold]
     #[inline(never)]
     pub(super) fn slow_out<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
@@ -45,7 +44,6 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// Ethernet and IPv6: ours or not.
     fn link6(&self, b: &[u8]) -> Result<Option<Head6>, Event> {
         let alone = is_ours(b, self.plan.v6.own)?;
         if be16(b, 12) != header::TYPE_IPV6 {
@@ -59,7 +57,7 @@ impl<S: Softwires> Tunnel<S> {
         if !alone {
             return Err(Event::LinkMulticast);
         }
-        // A source address of our own is forged, and an answer would loop (RFC 2473, section 7).
+        // Our own source is forged, and an answer would loop (RFC 2473, section 7).
         if self.is_own6(head.src) && !head.is_discovery(b) {
             return Err(Event::MartianSource);
         }
@@ -67,7 +65,6 @@ impl<S: Softwires> Tunnel<S> {
         if is_unicast6(head.src) || is_link_local(head.src) { Ok(Some(head)) } else { Err(Event::MartianSource) }
     }
 
-    /// Whether an IPv6 address is this end's own.
     pub(super) fn is_own6(&self, addr: u128) -> bool {
         addr == self.config.v6.address.to_bits() || self.softwires.is_own(addr)
     }
@@ -82,7 +79,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(Event::SourceRoute.into());
         }
         let part = head.part.filter(|p| !p.is_atomic());
-        // Options in front of the inner packet may begin in the first fragment and are not searched for in later ones.
+        // Options before the inner packet may begin in the first fragment and are not searched for in later ones.
         let tunnelled = head.protocol == next::IPV4 || part.is_some() && head.protocol == next::DESTINATION;
         if tunnelled && !is_unicast6(head.src) {
             return Err(Event::MartianSource.into());
@@ -108,8 +105,7 @@ impl<S: Softwires> Tunnel<S> {
         if head.dst == self.config.v6.address.to_bits() { Ok(self.local()) } else { Err(Event::NotTunnel.into()) }
     }
 
-    /// Handle a fragment of a tunnel packet. With several workers, a hash of what all fragments have in common selects
-    /// the one that reassembles them.
+    /// Handles a fragment of a tunnel packet; a hash selects the worker that reassembles it.
     fn part<P: Packet>(
         &mut self,
         b: &[u8],
@@ -130,11 +126,11 @@ impl<S: Softwires> Tunnel<S> {
                 self.resume(self.config.ipv6, whole, spare);
             }
         }
-        // The packet itself ends here; the reassembled packet is sent from a copy.
+        // The reassembled packet is sent from a copy.
         Ok(Verdict::Held)
     }
 
-    /// Decide whether the inner packet may leave the tunnel, and where it is sent.
+    /// Decides whether the inner packet may leave the tunnel, and where to.
     fn tunnel_packet<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -163,7 +159,7 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// Whether a fragment needs the ports of its datagram: its sender or receiver shares its address.
+    /// Whether a fragment needs its datagram's ports, as an end shares its address.
     fn needs_ports(&mut self, outer: &Head6, points: [Point4; 2]) -> bool {
         let points = points.map(without_port);
         let (customer, remote) = self.ends_out(points);
@@ -188,8 +184,7 @@ impl<S: Softwires> Tunnel<S> {
         let (customer, remote) = self.ends_out(points);
         let found = self.softwires.unwrap(outer.src, outer.dst, customer, remote);
         let address = found.map_err(|why| self.refuse_source(why, head))?;
-        // A customer that shares an address may send only packets with a port that can be checked; for later fragments,
-        // the first has shown it.
+        // A customer that shares an address needs a checkable port; a later fragment's first has shown it.
         if customer.port.is_none()
             && !(head.offset > 0 && has_ports(head.protocol))
             && !self.plan.ce
@@ -253,7 +248,7 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.ipv4()))
     }
 
-    /// Refuses a packet whose inner source address or port does not belong to its tunnel.
+    /// Refuses an inner source that does not belong to the tunnel.
     fn refuse_source(&self, why: Event, head: &Head4) -> Refusal {
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;
@@ -276,8 +271,8 @@ fn fragment_of<'a>(b: &'a [u8], h: &Head6, part: &Part) -> Result<Fragment<'a>, 
     Ok(Fragment { offset: part.offset, more: part.more, headers, payload, ecn: h.class })
 }
 
-/// The reassembled tunnel packet: with the IPv6 header of the first fragment, without the extension headers of its
-/// path. `None` when a fragment has CE and another is not ECN-capable.
+/// The reassembled tunnel packet, with the first fragment's IPv6 header, without extension headers of its path. `None`
+/// when a fragment has CE and another is not ECN-capable.
 fn join(d: &Datagram) -> Option<Buffer> {
     let mut head = [0; L3 + IPV6];
     head.copy_from_slice(d.headers().get(..L3 + IPV6)?);

@@ -1,8 +1,7 @@
-//! Explicit congestion notification through tunnels (RFC 6040). A separate file, because it is a table of the RFC.
+//! Explicit congestion notification through tunnels (RFC 6040).
 
 use super::config::Ecn;
 
-/// Congestion experienced.
 pub(super) const CE: u8 = 3;
 /// ECN-capable, the second kind.
 pub(super) const ECT1: u8 = 1;

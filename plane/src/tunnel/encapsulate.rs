@@ -1,5 +1,5 @@
-//! The slow path into tunnels: every packet from the IPv4 side that the fast path did not take, one by one, with all
-//! checks in the order in which a router makes them (RFC 1812, 5.2), so that each drop has exactly one reason.
+//! The slow path into tunnels: packets from the IPv4 side one by one, with all checks in a router's order (RFC 1812,
+//! 5.2), so that each drop has one reason.
 
 use super::config::{InboundIcmp, Oversize};
 use super::error::{self, Answer, Refusal};
@@ -15,7 +15,7 @@ use crate::strategy::{Point4, Softwires, Wrap};
 use wire::header::{self, ICMP, PROTO_UDP, TCP, be16};
 
 impl<S: Softwires> Tunnel<S> {
-    /// Decide about one packet from the IPv4 side.
+    /// Decides about a packet from the IPv4 side.
     #[cold]
     #[inline(never)]
     pub(super) fn slow_in<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Verdict {
@@ -34,7 +34,6 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// Ethernet: ours or not, IPv4 or not.
     fn link4(&self, b: &[u8]) -> Result<Option<Head4>, Event> {
         if !is_ours(b, self.plan.v4.own)? && be16(b, 12) == header::TYPE_IPV4 {
             return Err(Event::LinkMulticast);
@@ -96,7 +95,7 @@ impl<S: Softwires> Tunnel<S> {
         result
     }
 
-    /// The tunnel for a packet of these ends on its way in.
+    /// The tunnel for a packet between these ends.
     pub(super) fn find(&self, points: [Point4; 2]) -> Result<Wrap, Event> {
         let (customer, remote) = self.ends_in(points);
         self.softwires.wrap(customer, remote)
@@ -104,8 +103,7 @@ impl<S: Softwires> Tunnel<S> {
 
     /// Refuses a packet for which there is no tunnel.
     pub(super) fn refuse_unmapped(&self, why: Event, head: &Head4) -> Refusal {
-        // Without a port, a packet to or from a shared address cannot be assigned to a softwire: the drop reason is the
-        // protocol.
+        // Without a port, a packet of a shared address has no softwire: the drop reason is the protocol.
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         if self.config.answer_unknown { error::inner(why, HOST_UNREACHABLE) } else { why.into() }
     }
@@ -119,8 +117,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The ports of a fragment's datagram. With several workers, a hash of what all fragments have in common selects
-    /// the one that knows them.
+    /// The ports of a fragment's datagram; a hash selects the worker that knows them.
     pub(super) fn whose(&mut self, key: Key, frame: &[u8], head: &Head4, shown: Ports) -> Result<Whose, Event> {
         if let Some(w) = self.elsewhere(|workers| key.worker(workers)) {
             return Ok(Whose::Not(w));
@@ -128,7 +125,7 @@ impl<S: Softwires> Tunnel<S> {
         self.tracker.whose(self.now, key, head.piece(), shown, frame, &mut self.count)
     }
 
-    /// The verdict for a packet that another worker, which `which` selects, must process; `None` if it is this one.
+    /// The verdict for a packet of another worker, which `which` selects; `None` if it is this one.
     pub(super) fn elsewhere(&mut self, which: impl FnOnce(u16) -> u16) -> Option<Verdict> {
         if self.workers == 1 {
             return None;
@@ -141,14 +138,14 @@ impl<S: Softwires> Tunnel<S> {
         Some(Verdict::HandOver(w))
     }
 
-    /// Release the fragments that waited for the first of this datagram.
+    /// Releases fragments that waited for the first.
     pub(super) fn let_go<P: Packet>(&mut self, key: &Key, from: Side, spare: &mut dyn Spare<P>) {
         for kept in self.tracker.take_kept(key) {
             self.resume(from, Buffer::copy(&kept.bytes), spare);
         }
     }
 
-    /// Decide about a packet that is not in a frame of the caller, and send it.
+    /// Decides about a packet outside the caller's frames, and sends it.
     pub(super) fn resume<P: Packet>(&mut self, from: Side, mut p: Buffer, spare: &mut dyn Spare<P>) {
         let over_ipv6 = from == self.config.ipv6;
         let sent = decide_copy(from, &mut p, spare, |p, behind| {
@@ -159,7 +156,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The last steps of a packet into a tunnel: its IPv4 header stands where a frame has it.
+    /// The last steps of a packet into a tunnel.
     pub(super) fn put_in<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -173,7 +170,7 @@ impl<S: Softwires> Tunnel<S> {
             return Err(error::inner(Event::TooBig, Error::fragmentation_needed(self.plan.room as u32)));
         }
         if S::RENAMES {
-            // An ICMP error that the NAT has translated quotes the customer to whose address it is sent.
+            // An ICMP error that the NAT has translated quotes its receiver.
             let untranslatable = |_| Err(Event::IcmpUntranslatable);
             address::replace(p.bytes_mut(), head, !self.plan.ce, wrap.customer, untranslatable)?;
         }
@@ -197,17 +194,13 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.config.ipv6))
     }
 
-    /// For the machine itself.
     pub(super) fn local(&mut self) -> Verdict {
         self.count.add(Event::Local);
         Verdict::Local
     }
 }
 
-/// Check which sources may send to which destinations.
-///
-/// # Errors
-/// The reason to drop it.
+/// Checks which sources may send to which destinations.
 pub(super) fn addresses(head: &Head4) -> Result<(), Event> {
     if !is_ordinary(head.src) {
         return Err(Event::MartianSource);
@@ -218,23 +211,20 @@ pub(super) fn addresses(head: &Head4) -> Result<(), Event> {
     if is_ordinary(head.dst) { Ok(()) } else { Err(Event::MartianDestination) }
 }
 
-/// Whether packets of this protocol have ports or identifiers.
 pub(super) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, PROTO_UDP | TCP | ICMP)
 }
 
-/// An end point as later fragments show it.
 pub(super) fn without_port(p: Point4) -> Point4 {
     Point4 { port: None, ..p }
 }
 
-/// Give both ends the ports of their datagram.
 pub(super) fn set_ports(points: &mut [Point4; 2], ports: Ports) {
     points[0].port = ports[0];
     points[1].port = ports[1];
 }
 
-/// Whether a frame was sent to our own address; false for a group address.
+/// Whether a frame was sent to our address; false for a group address.
 ///
 /// # Errors
 /// When it was sent to another unicast address.

@@ -1,5 +1,5 @@
-//! Which sender gets an error about a dropped packet: that of an IPv4 packet, on the link or inside its tunnel, or that
-//! of a tunnel packet; never about packets that forbid an error (RFC 1812, 4.3.2.7; RFC 4443, 2.4).
+//! Which sender gets an error about a dropped packet: the IPv4 packet's, or the tunnel packet's (RFC 1812, 4.3.2.7; RFC
+//! 4443, 2.4).
 
 use super::points::{Kind, is_unicast6, kind};
 use super::{L3, OVERHEAD, Tunnel};
@@ -30,16 +30,12 @@ pub(super) fn unknown_option(pointer: usize) -> Error {
 /// Why a packet is dropped, and which sender gets an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The reason.
     pub why: Event,
-    /// What is sent.
     pub answer: Answer,
 }
 
-/// What is sent about a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Nothing.
     Nothing,
     /// An ICMP error about the IPv4 packet.
     Inner(Error),
@@ -59,19 +55,19 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// A refusal with an error to the sender of the IPv4 packet.
+/// Refuses with an error to the sender of the IPv4 packet.
 pub(super) fn inner(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Inner(error) }
 }
 
-/// A refusal with an error to the sender of the tunnel packet.
+/// Refuses with an error to the sender of the tunnel packet.
 pub(super) fn outer(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Outer(error) }
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// Send an ICMP error about the IPv4 packet `about` to its sender: inside the tunnel with these ends, or else on the IPv4
-    /// side. True when it was sent.
+    /// Sends an ICMP error about the IPv4 packet `about` to its sender: inside the tunnel with these ends, or on the
+    /// IPv4 side. True when it was sent.
     pub(super) fn reply4<P: Packet>(
         &mut self,
         tunnel: Option<(u128, u128)>,
@@ -104,7 +100,7 @@ impl<S: Softwires> Tunnel<S> {
         true
     }
 
-    /// Send an ICMPv6 error about the IPv6 packet `about` to its sender.
+    /// Sends an ICMPv6 error about the IPv6 packet `about` to its sender.
     pub(super) fn reply6<P: Packet>(&mut self, about: &[u8], error: Error, spare: &mut dyn Spare<P>) {
         if about.len() < IPV6 || !is_unicast6(be128(about, 8)) || !self.may_send() {
             return;
@@ -118,14 +114,13 @@ impl<S: Softwires> Tunnel<S> {
         spare.emit(self.config.ipv6, p);
     }
 
-    /// Whether the rate allows an error now; counts it either way.
+    /// Whether the rate allows an error now; counts either way.
     fn may_send(&mut self) -> bool {
         let may = self.limiter.allow(self.now, self.config.icmp_errors_per_second);
         self.count.add(if may { Event::IcmpSent } else { Event::IcmpSuppressed });
         may
     }
 
-    /// A fresh frame of zeros.
     fn fresh<P: Packet>(&mut self, len: usize, spare: &mut dyn Spare<P>) -> Option<P> {
         let p = fresh(spare, len);
         if p.is_none() {
@@ -135,7 +130,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// The sum over an ICMPv6 message and its pseudo header (RFC 8200, section 8.1), checksum field included.
+/// The sum over an ICMPv6 message, checksum included, and its pseudo header (RFC 8200, section 8.1).
 pub(super) fn sum6(b: &[u8], l3: usize, l4: usize, end: usize) -> Sum {
     let addresses = &b[l3 + 8..l3 + header::IPV6];
     Sum::default().bytes(addresses).be32((end - l4) as u32).be16(ICMPV6.into()).bytes(&b[l4..end])

@@ -1,6 +1,5 @@
 //! The fast path: ordinary UDP and TCP packets, a batch at a time in two stages, so that the cache misses of 32
-//! look-ups overlap. All other packets take the slow path, one by one and in order. The slow path knows all drop
-//! reasons; the fast path knows none.
+//! look-ups overlap. All others take the slow path, one by one and in order, which alone knows drop reasons.
 
 use super::{L3, OVERHEAD, Tunnel, address};
 use crate::event::Event;
@@ -11,13 +10,13 @@ use crate::strategy::{Point4, Softwires};
 use wire::checksum::Sum;
 use wire::header::{self, PROTO_UDP, TCP, be16, be32, word};
 
-/// Headers of a plain frame up to the UDP header's end, outside and inside a tunnel.
+/// Lengths of plain headers up to UDP's end, outside and inside a tunnel.
 const PLAIN: usize = L3 + header::IPV4 + header::UDP;
 const WRAPPED: usize = PLAIN + OVERHEAD;
 
 /// Results of the first stage for each packet, as columns.
 struct Work {
-    /// Source and destination, and their ports, as they stand in the packet.
+    /// Source and destination, and their ports, as in the packet.
     ends: [u64; BATCH],
     ports: [u32; BATCH],
     /// Result of the strategy's first step.
@@ -33,7 +32,6 @@ impl Work {
     }
 }
 
-/// Source and destination of a packet that has ports.
 #[inline(always)]
 fn points(ends: u64, ports: u32) -> [Point4; 2] {
     let src = Point4 { addr: (ends >> 32) as u32, port: Some((ports >> 16) as u16) };
@@ -120,7 +118,7 @@ impl<S: Softwires> Tunnel<S> {
         (ends as u32 != own && (ends >> 32) as u32 != own).then(|| (ends, be32(h, L3 + header::IPV4)))
     }
 
-    /// Addresses and ports inside a tunnel packet that may leave it without further checks, and its source.
+    /// Addresses and ports inside a tunnel packet that may leave without further checks, and its source.
     #[inline(always)]
     fn plain6(&self, b: &[u8]) -> Option<(u64, u32, u128)> {
         let h = b.first_chunk::<WRAPPED>()?;
@@ -131,8 +129,7 @@ impl<S: Softwires> Tunnel<S> {
             return None;
         }
         let ends = plain_inner(h, l3, self.plan.last_hop, payload.min(self.plan.mtu4))?;
-        // The outer ECN field is Not-ECT or equals the inner one, so decapsulation changes nothing (RFC 6040, figure
-        // 4).
+        // The outer ECN field is Not-ECT or the inner one, so decapsulation changes nothing (RFC 6040, figure 4).
         let (outer, inner) = (h[L3 + 1] >> 4 & 3, h[l3 + 1] & 3);
         let src = be128(h, L3 + 8);
         let to = ends as u32;
@@ -144,7 +141,7 @@ impl<S: Softwires> Tunnel<S> {
         right.then(|| (ends, be32(h, l3 + header::IPV4), src))
     }
 
-    /// The last stage of a packet into a tunnel; the frame has been grown at the front.
+    /// The last stage into a tunnel; the frame has been grown at the front.
     #[inline(always)]
     fn enter<P: Packet>(&self, p: &mut P, src: u128, dst: u128, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -169,7 +166,7 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// The last stage of a packet out of a tunnel, after its outer header was removed.
+    /// The last stage out of a tunnel, after the outer header was removed.
     #[inline(always)]
     fn leave<P: Packet>(&self, p: &mut P, old: u32, new: u32) {
         let len = p.bytes().len();
@@ -186,21 +183,21 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// Decrement the TTL of the header at `l3`, if this end does.
+    /// Decrements the TTL of the header at `l3`, if this end does.
     #[inline(always)]
     pub(super) fn take_hop(&self, b: &mut [u8], l3: usize) {
         if self.plan.last_hop > 0 {
-            // Two stores: in a tunnel packet, a cache line ends between TTL and checksum of the inner header.
+            // Two stores: in a tunnel packet, a cache line ends between TTL and checksum.
             b[l3 + 8] = b[l3 + 8].wrapping_sub(1);
-            // RFC 1624, equation 3: the complement of the old word plus the new one is all ones less the hop.
+            // RFC 1624, equation 3: the old word's complement plus the new one is all ones less the hop.
             let sum = u32::from(u16::from_ne_bytes([b[l3 + 10], b[l3 + 11]]) ^ 0xffff) + LESS_HOP;
             let field = !((sum & 0xffff) + (sum >> 16)) as u16;
             b[l3 + 10..l3 + 12].copy_from_slice(&field.to_ne_bytes());
         }
     }
 
-    /// A flow label from the packet at `l3`: addresses and protocol, and ports where all packets of the flow have them. Never zero
-    /// (RFC 6438, section 3).
+    /// A flow label from the packet at `l3`: addresses, protocol, and ports if all packets of the flow have them. Never
+    /// zero (RFC 6438, section 3).
     #[inline]
     pub(super) fn flow_label(&self, b: &[u8], l3: usize, ports: bool) -> u32 {
         let ports = if ports { be32(b, l3 + header::IPV4) } else { 0 };
@@ -209,13 +206,13 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// All ones less one hop of the TTL, in the word of TTL and protocol as it lies in memory.
+/// All ones less one hop, in the word of TTL and protocol as in memory.
 const LESS_HOP: u32 = 0xffff - u16::from_ne_bytes([1, 0]) as u32;
-/// Version, header length, and no fragment, in the first eight bytes of a header; DF does not matter.
+/// Version, header length, and no fragment, in the first eight bytes of a header, whatever DF.
 const START_MASK: u64 = u64::from_ne_bytes([0xff, 0, 0, 0, 0, 0, 0xbf, 0xff]);
 const START: u64 = u64::from_ne_bytes([0x45, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Source and destination of the IPv4 packet at `l3`, if it is an ordinary UDP or TCP packet of at most `most` octets.
+/// Source and destination of an ordinary UDP or TCP packet at `l3` of at most `most` octets.
 #[inline(always)]
 fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize) -> Option<u64> {
     let (start, addresses) = (word(h, l3), word(h, l3 + 12));
@@ -237,7 +234,7 @@ fn plain_inner<const N: usize>(h: &[u8; N], l3: usize, last_hop: u8, most: usize
     right.then_some(ends)
 }
 
-/// Prefetch the cache lines of each frame's first byte, and of the byte at an offset from it.
+/// Prefetches each frame's first cache line, and the one at an offset from it.
 #[inline(always)]
 fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     for p in batch {
@@ -248,7 +245,7 @@ fn bring_closer<P: Packet>(batch: &[P], offset: isize) {
     }
 }
 
-/// End a frame where its packet ends, but not before the least length of a frame: zeros stand behind.
+/// Ends a frame where its packet ends, but zero-padded to the minimum length.
 pub(super) fn pad<P: Packet>(p: &mut P, end: usize) {
     let len = end.max(LEAST_FRAME);
     if p.set_len(len) {

@@ -1,6 +1,5 @@
-//! Writes the outer header and fragments packets that are too large: the tunnel packet as IPv6 (RFC 8200, section 4.5)
-//! or the inner packet as IPv4 (RFC 791, section 3.2). The packet itself becomes the first fragment; the others are
-//! emitted after it.
+//! Writes the outer header and fragments packets that are too large, as IPv6 (RFC 8200, section 4.5) or inside as IPv4
+//! (RFC 791, section 3.2). The packet becomes the first fragment; the others are emitted.
 
 use super::{L3, OVERHEAD, Tunnel};
 use crate::event::Event;
@@ -10,7 +9,6 @@ use crate::ip6::{next, put128};
 use crate::strategy::Softwires;
 use wire::header::{IPV6, put16, put32};
 
-/// Length of an IPv6 fragment header.
 const FRAGMENT: usize = 8;
 
 impl<S: Softwires> Tunnel<S> {
@@ -20,7 +18,7 @@ impl<S: Softwires> Tunnel<S> {
         if self.plan.hash_flows { first | self.flow_label(b, l3, ports) } else { first }
     }
 
-    /// Write Ethernet and outer header for an IPv4 packet of `total` octets behind them.
+    /// Writes Ethernet and outer header for an IPv4 packet of `total` octets.
     pub(super) fn outer_header(&self, b: &mut [u8], first: u32, total: u16, src: u128, dst: u128) {
         b[..L3].copy_from_slice(&self.plan.v6.leaving);
         put32(b, L3, first);
@@ -31,7 +29,6 @@ impl<S: Softwires> Tunnel<S> {
         put128(b, L3 + 24, dst);
     }
 
-    /// Fragment a tunnel packet to the MTU of the link.
     pub(super) fn cut6<F: Packet, P: Packet>(&mut self, p: &mut F, spare: &mut dyn Spare<P>) -> Result<(), Event> {
         let mtu = self.plan.mtu6;
         let at = L3 + IPV6;
@@ -60,8 +57,8 @@ impl<S: Softwires> Tunnel<S> {
         Ok(())
     }
 
-    /// Fragment the IPv4 packet of a frame into fragments of at most `mtu` octets. With `outer` (first word, source,
-    /// destination) each fragment is encapsulated.
+    /// Fragments the IPv4 packet of a frame to `mtu` octets. With `outer` (first word, source, destination) each
+    /// fragment is encapsulated.
     pub(super) fn cut4<F: Packet, P: Packet>(
         &mut self,
         p: &mut F,
@@ -100,7 +97,7 @@ impl<S: Softwires> Tunnel<S> {
     }
 }
 
-/// Payload length, next header and fragment header of one IPv6 fragment.
+/// Payload length, next header and fragment header.
 fn finish6(b: &mut [u8], offset_and_more: u16, id: u32) {
     let at = L3 + IPV6;
     put16(b, L3 + 4, (b.len() - at) as u16);

@@ -1,6 +1,5 @@
-//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; the encapsulation of RFC 7596 and RFC 7597): one end of any
-//! number of tunnels, that of a CE or of a PE. The strategy ([`Softwires`]) chooses the tunnel of a packet; everything
-//! about headers, sizes, fragments and ICMP is here, once.
+//! IPv4 in IPv6 (RFC 2473; RFC 6333, sections 5 and 6; RFC 7596; RFC 7597): one end of any number of tunnels, of a CE
+//! or PE. The strategy ([`Softwires`]) chooses the tunnel of a packet.
 
 mod address;
 pub mod config;
@@ -29,21 +28,18 @@ use crate::strategy::{Point4, Softwires};
 use wire::Mac;
 use wire::header::{TYPE_IPV4, TYPE_IPV6};
 
-/// Offset of the IP header in a frame.
 const L3: usize = wire::header::ETH;
-/// Octets that encapsulation adds.
 const OVERHEAD: usize = config::OVERHEAD as usize;
 
 /// Smallest MTU of an IPv6 link (RFC 8200, section 5).
 const LEAST_MTU: u32 = 1280;
-/// How long a reduced path MTU is remembered: ten minutes (RFC 8201, section 4).
+/// Lifetime of a reduced path MTU: ten minutes (RFC 8201, section 4).
 const PATH_LIFETIME: u64 = 600_000_000_000;
 
 /// One worker of a tunnel end.
 pub struct Tunnel<S: Softwires> {
     config: Config,
     softwires: S,
-    /// Which of how many workers this is.
     own: u16,
     workers: u16,
     plan: Plan,
@@ -53,27 +49,23 @@ pub struct Tunnel<S: Softwires> {
     tracker: Tracker,
     limiter: Limiter,
     count: Counters,
-    /// Packets that got an identification here.
     identified: u32,
-    /// When the path MTU of a single tunnel is reset to that of the link.
+    /// When a single tunnel's path MTU is reset.
     widens: u64,
     now: u64,
 }
 
-/// Settings that packets need, precomputed.
 struct Plan {
     v4: Link,
     v6: Link,
-    /// Whether the customers are on the IPv4 side.
     ce: bool,
-    /// Largest IPv4 packet that fits into the tunnel, and onto the IPv4 link.
+    /// Largest IPv4 packets for the tunnel, and for the IPv4 link.
     room: usize,
     mtu4: usize,
-    /// Largest tunnel packet.
     mtu6: usize,
-    /// Packets with a TTL of this or less end here.
+    /// Packets with at most this TTL end here.
     last_hop: u8,
-    /// Outer version, traffic class and flow label before anything is copied into them.
+    /// Outer version, traffic class and flow label before copying.
     first_word: u32,
     /// Mask of the inner traffic class bits that are copied.
     copied: u8,
@@ -116,7 +108,7 @@ impl Link {
 }
 
 impl<S: Softwires> Tunnel<S> {
-    /// Worker number `worker` of `workers`. All workers of a gateway get the same configuration and seed.
+    /// Worker number `worker` of `workers`, all with the same configuration and seed.
     ///
     /// # Errors
     /// When the configuration is invalid.
@@ -140,10 +132,10 @@ impl<S: Softwires> Tunnel<S> {
         })
     }
 
-    /// How packets from the IPv4 side are to be spread over the workers: by both addresses, so that one worker gets all
-    /// fragments of a datagram.
+    /// Spreads packets from the IPv4 side over the workers by both addresses, so that one worker gets all fragments of
+    /// a datagram.
     pub const STEER_IPV4: Steering = Steering::Hash(&[(26, 8)]);
-    /// How packets from the IPv6 side are to be spread over the workers: by the ends of the tunnel.
+    /// Spreads packets from the IPv6 side over the workers by the ends of the tunnel.
     pub const STEER_IPV6: Steering = Steering::Hash(&[(22, 32)]);
 
     /// How often something happened.
@@ -151,7 +143,7 @@ impl<S: Softwires> Tunnel<S> {
         self.count.get(e)
     }
 
-    /// Waiting fragments: of tunnel packets, and of IPv4 packets whose first fragment has not arrived.
+    /// Waiting fragments: of tunnel packets, and of IPv4 packets without their first fragment.
     pub fn waiting(&self) -> [Waiting; 2] {
         [self.reassembly.waiting(), self.tracker.waiting()]
     }
@@ -171,15 +163,14 @@ impl<S: Softwires> Tunnel<S> {
         &self.config
     }
 
-    /// Change to another configuration that this one [can become](Config::can_become).
+    /// Changes to a configuration that this one [can become](Config::can_become).
     pub(crate) fn reconfigure(&mut self, config: Config) {
         self.plan = Plan::new(&config);
         self.widens = u64::MAX;
         self.config = config;
     }
 
-    /// Reduce the path MTU of the single tunnel: for ten minutes, larger packets are fragmented, or refused, here (RFC
-    /// 2473, section 7.1; RFC 8201, section 4).
+    /// Reduces the single tunnel's path MTU for ten minutes (RFC 2473, section 7.1; RFC 8201, section 4).
     fn narrow(&mut self, mtu: u32) {
         // A value below the minimum IPv6 MTU is ignored.
         if (LEAST_MTU..=self.plan.mtu6 as u32).contains(&mtu) && mtu < self.config.v6.mtu.into() {
@@ -188,7 +179,6 @@ impl<S: Softwires> Tunnel<S> {
         }
     }
 
-    /// Reset the path MTU to that of the link.
     #[cold]
     fn widen(&mut self) {
         let fresh = Plan::new(&self.config);
@@ -200,19 +190,19 @@ impl<S: Softwires> Tunnel<S> {
         self.config.ipv6.other()
     }
 
-    /// The customer's end point and the remote one, from source and destination of a packet on its way into the tunnel.
+    /// Customer's and remote end point of a packet into the tunnel.
     #[inline(always)]
     fn ends_in(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (src, dst) } else { (dst, src) }
     }
 
-    /// The same for a packet out of the tunnel.
+    /// Customer's and remote end point of a packet out of the tunnel.
     #[inline(always)]
     fn ends_out(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (dst, src) } else { (src, dst) }
     }
 
-    /// The next identification: by a bijection that an outsider cannot guess, so that none repeats soon (RFC 7739).
+    /// The next identification, by a bijection that outsiders cannot guess, so that none repeats soon (RFC 7739).
     fn identification(&mut self) -> u32 {
         self.identified = self.identified.wrapping_add(1);
         let key = self.hasher.one(0) as u32;
@@ -221,7 +211,6 @@ impl<S: Softwires> Tunnel<S> {
         x ^ x >> 13
     }
 
-    /// Drop fragments that have waited too long.
     #[cold]
     #[inline(never)]
     fn expire<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {

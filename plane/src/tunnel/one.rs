@@ -1,10 +1,10 @@
-//! The strategy of functions with one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
+//! The strategy of one tunnel: B4, lwB4, and a MAP-E CE towards its BR.
 
 use crate::event::Event;
 use crate::strategy::{Point4, Softwires, Wrap};
 use std::net::Ipv6Addr;
 
-/// One tunnel: it takes every packet, and packets out of it must come from its other end.
+/// One tunnel for every packet; packets out of it must come from its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneTunnel {
     own: u128,

@@ -1,5 +1,5 @@
-//! ICMPv6 errors about tunnel packets: the sender of the packet inside gets an ICMP error (RFC 2473, section 8). Errors
-//! about packets of tunnels that do not exist are ignored.
+//! ICMPv6 errors about tunnel packets: the sender of the inner packet gets an ICMP error (RFC 2473, section 8). Errors
+//! about unknown tunnels are ignored.
 
 use super::error::{Refusal, sum6};
 use super::{LEAST_MTU, OVERHEAD, Tunnel, address};
@@ -11,15 +11,14 @@ use crate::ip6::{Head6, next};
 use crate::strategy::Softwires;
 use wire::header::be32;
 
-/// ICMPv6 types.
 const UNREACHABLE: u8 = 1;
 const TOO_BIG: u8 = 2;
 const TIME_EXCEEDED: u8 = 3;
 const PARAMETER: u8 = 4;
 
 impl<S: Softwires> Tunnel<S> {
-    /// Handle an ICMPv6 message: an error about a tunnel packet is relayed to the sender of the inner packet; all other
-    /// messages are for the machine itself.
+    /// Relays an error about a tunnel packet to the sender of the inner packet; other messages are for the machine
+    /// itself.
     pub(super) fn relay<P: Packet>(
         &mut self,
         b: &[u8],
@@ -43,14 +42,13 @@ impl<S: Softwires> Tunnel<S> {
         }
         let inner = Head4::sealed(message, quote.l4)?;
         let (customer, remote) = self.ends_in(inner.points(message)?);
-        // The look-up for the opposite direction gives the customer's address outside, and checks that the tunnel
-        // exists.
+        // The opposite look-up gives the customer's address outside, and checks that the tunnel exists.
         let stands_for = self.softwires.unwrap_quoted(quote.dst, quote.src, customer, remote)?;
         // A value below the minimum IPv6 MTU is ignored (RFC 8201, section 4).
         if message[l4] == TOO_BIG && be32(message, l4 + 4) < LEAST_MTU {
             return Err(Event::IcmpUntranslatable.into());
         }
-        // Without DF the sender gets no error: this end has to fragment.
+        // Without DF this end fragments, and the sender gets no error.
         if message[l4] == TOO_BIG && self.softwires.is_single() {
             self.narrow(be32(message, l4 + 4));
         }
@@ -60,7 +58,7 @@ impl<S: Softwires> Tunnel<S> {
         if S::RENAMES && !own.is_icmp_error(&about) {
             address::replace(&mut about, &own, !self.plan.ce, stands_for, Ok)?;
         }
-        // A sender behind a tunnel gets the error through that tunnel.
+        // A sender behind a tunnel gets the error through it.
         let points = inner.points(message)?;
         let back = if !self.plan.ce && self.softwires.serves(inner.src) {
             self.softwires.wrap(points[0], points[1]).ok().map(|w| (w.src, w.dst))
@@ -79,7 +77,7 @@ impl<S: Softwires> Tunnel<S> {
 /// The ICMP error for an ICMPv6 error about a packet inside a tunnel (RFC 2473, section 8.3).
 fn counterpart(b: &[u8], l4: usize, inner: &Head4) -> Option<Error> {
     match (b[l4], b[l4 + 1]) {
-        // Only packets with DF need the size; all others can be fragmented.
+        // Only packets with DF need the size.
         (TOO_BIG, _) if inner.df => {
             let mtu = be32(b, l4 + 4).min(65_535);
             Some(Error::fragmentation_needed(mtu - OVERHEAD as u32))

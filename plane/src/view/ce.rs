@@ -1,5 +1,4 @@
-//! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right. A
-//! separate file, because there is only one CE: its addresses are constants, or follow from its hosts' addresses.
+//! Single DUT set-ups of a customer edge: the tester plays the customer's hosts on the left and the PE on the right.
 
 use super::ends::by_remote;
 use super::{Bed, Outside, Translated, ViewError, stateful, stateless};
@@ -20,8 +19,8 @@ impl TunnelEnds {
     }
 }
 
-/// CLAT of 464XLAT (RFC 6877): stateless. Each inside address is a subscriber of the flow space, and has the IPv6 address of
-/// its row.
+/// CLAT of 464XLAT (RFC 6877): stateless. Each inside address is a subscriber of the flow space, with its row's IPv6
+/// address.
 ///
 /// # Errors
 /// When addresses and flow space do not match.
@@ -32,12 +31,12 @@ pub fn clat(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> {
     Ok(stateless(bed, [Layout::Ipv4, ends.layout(bed)?]))
 }
 
-/// B4 of DS-Lite (RFC 6333): stateless, every packet enters the one tunnel unchanged.
+/// B4 of DS-Lite (RFC 6333): stateless, one tunnel.
 pub fn b4(bed: &Bed, softwire: TunnelEnds) -> View {
     stateless(bed, [Layout::Ipv4, softwire.layout()])
 }
 
-/// lwB4 of lw4o6 (RFC 7596): NAT44 into a port set, then the tunnel. Right learns what it finds inside the tunnel.
+/// lwB4 of lw4o6 (RFC 7596): NAT44 into a port set, then the tunnel. Right learns what is inside.
 pub fn lwb4(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
@@ -47,8 +46,8 @@ pub fn map_e(bed: &Bed, softwire: TunnelEnds, outside: impl Into<Outside>) -> Vi
     stateful(bed, [Layout::Ipv4, softwire.layout()], outside.into())
 }
 
-/// CE of MAP-T (RFC 7599): NAT44 into a port set, then translation from the CE's MAP address `ce` to `remotes`, one for each
-/// remote address of the flow space. Right learns the port; the address must be right from the first frame on.
+/// CE of MAP-T (RFC 7599): NAT44 into a port set, then translation from the MAP address `ce` to `remotes`, one for each
+/// remote address. Right learns the port, not the address.
 ///
 /// # Errors
 /// When addresses and flow space do not match.
@@ -57,9 +56,9 @@ pub fn map_t(bed: &Bed, ce: u128, remotes: &[u128], outside: impl Into<Outside>)
     Ok(stateful(bed, [Layout::Ipv4, Layout::Ipv6(ends)], outside.into()))
 }
 
-/// The same for a CE with an IPv4 prefix of its own: its IPv6 address contains which of the addresses `own` it has
-/// chosen, from bit 80 on (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4
-/// address, and the PSID behind it, which must be zero. `ce` is the MAP address of the CE's prefix.
+/// As [`map_t`] for a CE with an IPv4 prefix, whose IPv6 address contains the chosen address of `own` from bit 80 on
+/// (RFC 7599, section 6, figure 2). Right learns the last 32 bits: the lower half of the IPv4 address, and the PSID,
+/// which must be zero. `ce` is the prefix's MAP address.
 ///
 /// # Errors
 /// As [`map_t`], or when there are more than 65,536 addresses.

@@ -1,5 +1,4 @@
-//! The IPv6 ends of subscribers, remote hosts and tunnels as the views take them: rows that the caller has computed, so
-//! that views do not depend on how technologies form addresses. The errors in them are here, too.
+//! The IPv6 ends of subscribers, remote hosts and tunnels, as rows that the caller has computed.
 
 use super::Bed;
 use arena::Array;
@@ -18,8 +17,7 @@ pub struct Subscriber6 {
 pub struct Translated<'a> {
     /// One for each subscriber of the flow space.
     pub subscribers: &'a [Subscriber6],
-    /// The IPv6 address of each remote IPv4 address of the flow space (pref64, DMR), or of the host in each of its
-    /// networks.
+    /// The IPv6 address of each remote IPv4 address (pref64, DMR), or of the host in each network.
     pub remotes: &'a [u128],
 }
 
@@ -48,7 +46,7 @@ pub enum ViewError {
     /// Two subscribers have the same address.
     #[error("subscriber {0} has the same IPv6 address as one before it: give each its own")]
     Shared(usize),
-    /// A stateless device cannot find the subscriber of a packet.
+    /// A stateless device cannot find a packet's subscriber.
     #[error(
         "all subscribers have the same IPv4 address, but a device without state finds them by address and port: \
          give them addresses or port sets of their own"
@@ -65,21 +63,18 @@ pub enum ViewError {
 }
 
 impl Translated<'_> {
-    /// Customers' frames on such a link.
     pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
         Ok(Layout::Ipv6(Ends6 { src: by_subscriber(bed, self.subscribers)?, dst: by_remote(bed, self.remotes)? }))
     }
 }
 
 impl Tunnelled<'_> {
-    /// Customers' frames on such a link.
     pub(super) fn layout(&self, bed: &Bed) -> Result<Layout, ViewError> {
         let src = by_subscriber(bed, self.subscribers)?;
         Ok(Layout::Tunnel(Ends6 { src, dst: Address6::constant(self.pe) }))
     }
 }
 
-/// The IPv6 address of each remote address.
 pub(super) fn by_remote(bed: &Bed, remotes: &[u128]) -> Result<Address6, ViewError> {
     let remote = bed.flows.remote();
     if bed.flows.has_networks() {
@@ -101,10 +96,10 @@ pub(super) fn by_subscriber(bed: &Bed, subscribers: &[Subscriber6]) -> Result<Ad
     })
 }
 
-/// Rows in huge pages: a million of them in ordinary pages cost a page walk each.
+/// Rows in huge pages, which save a page walk each.
 ///
 /// # Errors
-/// When there is not enough memory.
+/// Too little memory.
 pub fn table(addresses: impl ExactSizeIterator<Item = u128>) -> Result<Rows, ViewError> {
     let mut rows = Array::filled("the subscribers' IPv6 addresses", addresses.len(), Row::default())?;
     rows.iter_mut().zip(addresses).for_each(|(row, address)| *row = address.into());
@@ -115,8 +110,7 @@ fn counted(what: &'static str, have: usize, want: u32) -> Result<(), ViewError> 
     if have == want as usize { Ok(()) } else { Err(ViewError::Rows { what, have, want }) }
 }
 
-/// Check that IPv6 addresses are distinct: a device that keeps state by IPv6 address would take two subscribers for
-/// one.
+/// Checks that IPv6 addresses are distinct, as devices keep state by them.
 pub(super) fn distinct(subscribers: &[Subscriber6]) -> Result<(), ViewError> {
     let mut seen = HashSet::with_capacity(subscribers.len());
     match subscribers.iter().position(|s| !seen.insert(s.address)) {

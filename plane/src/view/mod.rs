@@ -1,5 +1,4 @@
-//! Views: what the tester's two sides send and expect in a set-up, as data for the engine. Here are the test bed, the set-ups
-//! with IPv4 on both sides, and the one builder; those with one device have a file each for its two kinds.
+//! Views: what the tester's two sides send and expect in a set-up, as data for the engine.
 
 pub mod ce;
 pub mod ends;
@@ -14,14 +13,14 @@ use wire::template::UdpFrame;
 use wire::view::View;
 use wire::{AddrRange, Expect, Fields, FlowSpace, Layout, OuterRange, Permutation, PortSet, Source, Template};
 
-/// The properties of the test bed that every view needs.
+/// The properties of the test bed.
 #[derive(Clone, Debug)]
 pub struct Bed {
-    /// Left: the tester's own address there, and the DUT's.
+    /// Left: the tester's own address, and the DUT's.
     pub left: Hop,
     /// Right.
     pub right: Hop,
-    /// Frame size in octets with FCS of frames with IPv4 alone; with an IPv6 header they are longer (METHODOLOGY.md, frame
+    /// Frame size in octets with FCS of IPv4 frames; those with an IPv6 header are longer (METHODOLOGY.md, frame
     /// sizes).
     pub frame_size: usize,
     /// Time to live and hop limit of test frames.
@@ -41,7 +40,7 @@ pub struct Outside {
     pub range: OuterRange,
     /// Further addresses, with the same ports.
     pub also: Vec<AddrRange>,
-    /// Restricts the ports to those of this set: for the CE of a subscriber that shares its address.
+    /// Restricts the ports to those of a subscriber that shares its address.
     pub set: PortSet,
     /// Bits that are zero in each of these addresses.
     pub clear: u32,
@@ -62,19 +61,17 @@ const FROM_INSIDE: Fields = Fields {
 };
 /// From the DUT's outside address, as the Responder sees it.
 const FROM_OUTER: Fields = Fields { src: Source::OuterAddr, src_port: Source::OuterPort, ..FROM_INSIDE };
-/// The fields of frames in the opposite direction.
 const fn reversed(f: Fields) -> Fields {
     Fields { src: f.dst, src_port: f.dst_port, dst: f.src, dst_port: f.src_port }
 }
 
-/// Plain IPv4 forwarding (RFC 2544), and with cables only the tester's own loop: what one side
-/// sends arrives unchanged at the other.
+/// Plain IPv4 forwarding (RFC 2544), or the tester's own loop: frames arrive unchanged.
 pub fn forwarding(bed: &Bed) -> View {
     forwarding_as(bed, &Layout::Ipv4)
 }
 
-/// The same with frames of any layout, given as that of the customer's frames: for an IPv6 router, a router between the
-/// ends of a tunnel, or the tester's own loop with the frames of one link of a set-up.
+/// As [`forwarding`], with the customer's frames of this layout: for an IPv6 router, a router between tunnel ends, or
+/// the tester's own loop with a link's frames.
 pub fn forwarding_as(bed: &Bed, layout: &Layout) -> View {
     stateless(bed, [layout.clone(), layout.clone()])
 }
@@ -87,23 +84,22 @@ pub fn forwarding6(bed: &Bed, ends: &Translated<'_>) -> Result<View, ViewError> 
     Ok(forwarding_as(bed, &ends.layout(bed)?))
 }
 
-/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of every IPv4aaS technology, which behaves as a NAT44 from
-/// outside: in phase 1 Right learns outside addresses and ports, which must lie in `outside`, and then sends to these.
+/// A stateful NAT44 (RFC 9693), and the Dual DUT set-up of IPv4aaS technologies: in phase 1 Right learns outside
+/// addresses and ports, which must lie in `outside`, and then sends to these.
 pub fn nat44(bed: &Bed, outside: impl Into<Outside>) -> View {
     stateful(bed, [Layout::Ipv4, Layout::Ipv4], outside.into())
 }
 
-/// A view of devices that keep no state. The layouts are those of the customer's frames on the left and on the right.
+/// A view of stateless devices, from the layouts of customers' frames on both links.
 fn stateless(bed: &Bed, links: [Layout; 2]) -> View {
     view(bed, links, [FROM_INSIDE, FROM_INSIDE], None)
 }
 
-/// A view of devices that keep state.
 fn stateful(bed: &Bed, links: [Layout; 2], outside: Outside) -> View {
     view(bed, links, [FROM_INSIDE, FROM_OUTER], Some(outside))
 }
 
-/// A view from the customers' frames on the left and on the right; the other direction is the reverse.
+/// A view from the customers' frames; the other direction is the reverse.
 fn view(bed: &Bed, links: [Layout; 2], fields: [Fields; 2], outside: Option<Outside>) -> View {
     let [on_left, on_right] = links;
     let left = template(bed, bed.left, fields[0], on_left.clone());

@@ -1,5 +1,4 @@
-//! Set-ups of a NAT with an IPv6 Internet: NAT46 and NAT66. A separate file, because Right learns IPv6 addresses here:
-//! the lowest 32 bits of an outside address, whose prefix is known.
+//! Set-ups of a NAT with an IPv6 Internet, NAT46 and NAT66: Right learns the lowest 32 bits of outside addresses.
 
 use super::ends::{by_remote, distinct};
 use super::{Bed, Translated, ViewError, stateful};
@@ -16,19 +15,17 @@ pub struct Outside6 {
 }
 
 impl Outside6 {
-    /// What Right may learn.
     fn range(self) -> OuterRange {
         let first = self.pool.prefix().first() as u32;
         OuterRange { addrs: AddrRange { first: first.into(), count: self.pool.count() }, ports: self.ports }
     }
 
-    /// Customers' frames on the right, towards these remote hosts.
     fn layout(self, dst: Address6) -> Layout {
         Layout::Ipv6(Ends6 { src: Address6::by_outer(self.pool.prefix().first()), dst })
     }
 }
 
-/// NAT46 (RFC 9693): IPv4 customers, and for each remote address of the flow space the IPv6 host that it represents.
+/// NAT46 (RFC 9693): IPv4 customers, and the IPv6 host of each remote address.
 ///
 /// # Errors
 /// When addresses and flow space do not match.

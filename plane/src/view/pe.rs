@@ -1,5 +1,4 @@
-//! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and sends IPv4 on the right. Apart from
-//! the set-ups of CEs, because here there are up to a million subscribers.
+//! Single DUT set-ups of a provider edge: the tester plays all CEs on the left and sends IPv4 on the right.
 
 use super::ends::{by_subscriber, distinct};
 use super::{Bed, Outside, Subscriber6, Translated, Tunnelled, ViewError, stateful, stateless};
@@ -23,8 +22,7 @@ pub fn aftr(bed: &Bed, ends: &Tunnelled<'_>, outside: impl Into<Outside>) -> Res
     Ok(stateful(bed, [ends.layout(bed)?, Layout::Ipv4], outside.into()))
 }
 
-/// lwAFTR of lw4o6 (RFC 7596). It keeps no state for flows: no phase 1, and Right sends to each subscriber's address and
-/// ports directly.
+/// lwAFTR of lw4o6 (RFC 7596). Stateless: no phase 1, and Right sends to subscribers' addresses and ports directly.
 ///
 /// # Errors
 /// When addresses and flow space do not match, or subscribers cannot be told apart by address and port.
@@ -32,7 +30,7 @@ pub fn lwaftr(bed: &Bed, ends: &Tunnelled<'_>) -> Result<View, ViewError> {
     by_address(bed, ends.layout(bed)?)
 }
 
-/// The same where softwires end at several addresses of the lwAFTR: both ends of each subscriber's.
+/// As [`lwaftr`], with both ends of each softwire, for several lwAFTR addresses.
 ///
 /// # Errors
 /// As [`lwaftr`].

@@ -1,6 +1,5 @@
-//! Explicit address maps (RFC 7757, section 3): pairs of an IPv4 and an IPv6 prefix whose suffixes are copied; the
-//! longest prefix wins in either direction. A look-up in a table of a million pairs reads one cache line for each
-//! prefix length.
+//! Explicit address maps (RFC 7757, section 3): pairs of prefixes whose suffixes are copied; the longest prefix wins. A
+//! look-up in a million pairs reads one cache line for each prefix length.
 
 mod text;
 
@@ -12,7 +11,7 @@ use arena::Array;
 /// Maximum number of pairs of a table.
 pub const MOST: usize = 1 << 20;
 
-/// A slot found by IPv4 prefix. A length of [`FREE`] marks a free one.
+/// A slot by IPv4 prefix; [`FREE`] is the length of a free one.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct Slot4 {
@@ -22,7 +21,6 @@ struct Slot4 {
     shift: u8,
 }
 
-/// A slot found by IPv6 prefix.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct Slot6 {
@@ -49,30 +47,29 @@ const FREE6: Slot6 = Slot6 { key: 0, to: 0, suffix: 0, len: FREE, shift: 0 };
 pub struct Eam {
     slots4: Array<Slot4>,
     slots6: Array<Slot6>,
-    /// Masks of the prefix lengths in use, the longest first.
+    /// Masks of the used prefix lengths, longest first.
     levels4: Vec<(u32, u8)>,
     levels6: Vec<(u128, u8)>,
     hasher: Hasher,
     len: usize,
-    /// Whether the table is too large for the inner caches, so that prefetching is worth its cost.
+    /// Whether prefetching is worth its cost: the table exceeds the inner caches.
     far: bool,
     near: Near,
     few: Few,
 }
 
-/// All maps of a small table, the longest prefix first: comparing a few is faster than a look-up. Empty for larger
-/// tables.
+/// All maps of a small table, longest prefix first, compared one by one. Empty for larger tables.
 #[derive(Default)]
 struct Few {
     four: Vec<(u32, Slot4)>,
     six: Vec<(u128, Slot6)>,
 }
 
-/// Maximum number of maps that are compared one by one.
+/// Maximum number of maps compared one by one.
 const FEW: usize = 4;
 
-/// A filter for addresses that may have a map: most addresses have none, and this tells so without reading the table. A
-/// bit for each /16 of IPv4, and one for each hash of the first 64 bits of IPv6, or 32 where prefixes are shorter.
+/// Tells without reading the table that most addresses have no map: a bit for each /16 of IPv4, and for each hash of
+/// the first 64 bits of IPv6, or 32 where prefixes are shorter.
 struct Near {
     four: Box<[u64; 1024]>,
     six: Box<[u64; 64]>,
@@ -115,11 +112,11 @@ impl Near {
 }
 
 impl Eam {
-    /// A table of pairs, each with its line. No address may lie in two pairs unless `nested`, which allows prefixes within
-    /// prefixes (the longest wins) but never the same prefix twice.
+    /// A table of pairs, each with its line. Pairs overlap only if `nested`, which allows prefixes within prefixes, but
+    /// never the same one twice.
     ///
     /// # Errors
-    /// The first pair that cannot be used, or a lack of memory.
+    /// The first unusable pair, or too little memory.
     pub fn new(pairs: &[(usize, Pair)], nested: bool) -> Result<Eam, EamError> {
         for (line, pair) in pairs {
             if let Some(why) = pair.fault() {
@@ -291,7 +288,6 @@ impl Eam {
     }
 }
 
-/// The prefix lengths in use, the longest first.
 fn levels<T: Copy + Ord>(each: impl Iterator<Item = (T, u8)>) -> Vec<(T, u8)> {
     let mut seen = [false; 129];
     let mut all: Vec<(T, u8)> =
@@ -300,8 +296,8 @@ fn levels<T: Copy + Ord>(each: impl Iterator<Item = (T, u8)>) -> Vec<(T, u8)> {
     all
 }
 
-/// Find two pairs with the same addresses in one IP version. In the order of their first addresses, the shorter prefix
-/// first, a prefix that lies in another lies in its neighbour too.
+/// Finds two pairs with the same addresses in one IP version. Sorted by first address, shorter prefix first, a nested
+/// prefix lies in its neighbour too.
 fn clash(pairs: &[(usize, Pair)], nested: bool, key: impl Fn(&Pair) -> (u128, u8)) -> Result<(), EamError> {
     let mut order: Vec<(u128, u8, u32)> = Vec::with_capacity(pairs.len());
     order.extend(pairs.iter().enumerate().map(|(i, (_, p))| (key(p).0, key(p).1, i as u32)));

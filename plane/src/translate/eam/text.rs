@@ -1,4 +1,4 @@
-//! Pairs of prefixes as text, and the errors in them. Apart from the table, which needs none of this once it is built.
+//! Pairs of prefixes as text.
 
 use arena::ArenaError;
 use std::fmt;
@@ -10,16 +10,15 @@ use wire::{Prefix4, Prefix6};
 pub struct Pair {
     /// IPv4 addresses.
     pub v4: Prefix4,
-    /// IPv6 addresses: those whose bits behind the prefix begin with the bits behind the IPv4 prefix, the rest zero.
+    /// IPv6 addresses: the bits behind the prefix are those of the IPv4 suffix, then zeros.
     pub v6: Prefix6,
 }
 
 impl Pair {
-    /// The bits that are copied from one suffix to the other.
+    /// The bits copied from one suffix to the other.
     pub(super) fn suffix(&self) -> u32 {
         !self.v4.mask()
     }
-    /// Bits of an IPv6 address behind the copied ones.
     pub(super) fn shift(&self) -> u32 {
         (u32::from(self.v4.len) + 96).saturating_sub(u32::from(self.v6.len)).min(127)
     }
@@ -33,7 +32,7 @@ impl Pair {
         self.v6.first() | u128::from(addr & self.suffix()) << self.shift()
     }
 
-    /// The IPv4 address for one of its IPv6 addresses; the bits behind the copied ones are ignored (section 3.3.2).
+    /// The IPv4 address for one of its IPv6 addresses; bits behind the copied ones are ignored (section 3.3.2).
     #[inline]
     pub fn to_ipv4(&self, addr: u128) -> u32 {
         self.first4() | (addr >> self.shift()) as u32 & self.suffix()
@@ -66,7 +65,7 @@ pub enum EamError {
     /// A line that is not a pair, or a pair that cannot be used.
     #[error("explicit address maps, line {line}: {why}")]
     Line {
-        /// Line number, or the number of the pair, counted from 1.
+        /// Line or pair number, from 1.
         line: usize,
         /// What is wrong with it and what to write instead.
         why: String,
@@ -90,8 +89,8 @@ pub enum EamError {
     Memory(#[from] ArenaError),
 }
 
-/// An IPv4 prefix and an IPv6 prefix in either order, separated by spaces. Prefix lengths may be left out for single
-/// addresses (RFC 7757, section 3.1). The error says what is wrong.
+/// An IPv4 and an IPv6 prefix in either order, separated by spaces. Lengths are optional for single addresses (RFC
+/// 7757, section 3.1).
 impl FromStr for Pair {
     type Err = String;
 
@@ -109,10 +108,10 @@ impl FromStr for Pair {
     }
 }
 
-/// Read one pair a line; `#` begins a comment. The whole text is read before anything is made of it.
+/// Reads one pair a line; `#` begins a comment.
 ///
 /// # Errors
-/// The first line that is not a pair, or a pair that cannot be used.
+/// The first line that is not a pair, or an unusable pair.
 pub fn parse(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<Vec<(usize, Pair)>, EamError> {
     let mut pairs = Vec::new();
     for (i, text) in lines.into_iter().enumerate() {
@@ -125,7 +124,6 @@ pub fn parse(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<Vec<(usize, P
     Ok(pairs)
 }
 
-/// An address with an optional length.
 fn prefix<T: FromStr>(text: &str, most: u8) -> Result<(T, u8), String> {
     let (addr, len) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
     let which = if most == 32 { "IPv4" } else { "IPv6" };
