@@ -1,6 +1,5 @@
-//! The test bed that natmeter builds around a device under test on this machine: its two interfaces, addresses,
-//! neighbours and routes. Kernel features that would disturb a measurement are switched off. The test bed is the same
-//! for every software, and differs between back-ends.
+//! The test bed around a device on this machine: interfaces, addresses, neighbours and routes, without the kernel
+//! features that disturb measurements.
 
 use crate::DutError;
 use crate::bed6;
@@ -22,10 +21,10 @@ use wire::{AddrRange, Mac};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackEnd {
-    /// The DUT's interfaces are TAPs; the tester reads and writes their file descriptors.
+    /// TAPs, whose file descriptors the tester reads and writes.
     #[default]
     Tap,
-    /// veth pairs to a namespace of the tester, which sends and receives through packet sockets.
+    /// veth pairs to the tester's namespace, and packet sockets.
     AfPacket,
     /// veth pairs, and XDP sockets in the kernel's generic receive path.
     AfXdpGeneric,
@@ -64,21 +63,19 @@ pub struct BedConfig {
     pub networks: u32,
     /// Whether the DUT's links have IPv6 addresses in place of IPv4 addresses.
     pub ipv6: bool,
-    /// Whether they have IPv6 addresses besides, and the DUT forwards native IPv6 between them (RFC 8219, section 5.3).
+    /// Whether the links have IPv6 addresses besides, and the DUT forwards native IPv6 (RFC 8219, section 5.3).
     pub native: bool,
-    /// Cores that forward the DUT's packets. If empty, the thread that sends a frame also forwards it.
+    /// Cores that forward the DUT's packets; if empty, the sender's.
     pub dut_cores: Vec<usize>,
-    /// Cores that deliver forwarded frames to the tester's interfaces, if it has any. Must differ from the DUT's cores,
-    /// or their backlog would drop frames that the DUT has already forwarded.
+    /// Cores that deliver forwarded frames to the tester's interfaces. They must differ from the DUT's cores, whose
+    /// backlog would drop frames that the DUT has forwarded.
     pub tester_cores: Vec<usize>,
-    /// Queue depth in front of each core of the DUT, in frames; a machine-wide setting. If none, it is left as it is
-    /// without DUT cores and becomes 16,384 with DUT cores, because the kernel's default of 1,000 does not absorb one
-    /// preemption.
+    /// Queue depth in front of each core of the DUT, in frames; a machine-wide setting. Default: 16,384 with DUT cores,
+    /// because the kernel's 1,000 do not absorb one preemption; else unchanged.
     pub backlog: Option<u64>,
 }
 
 impl Default for BedConfig {
-    /// One address on each side, TAPs, and forwarding on the sender's core.
     fn default() -> BedConfig {
         BedConfig {
             back_end: BackEnd::default(),
@@ -100,7 +97,7 @@ impl BedConfig {
         &[IP, ETHTOOL]
     }
 
-    /// New queue depth in front of each core of the DUT; none to leave it.
+    /// New queue depth in front of each core of the DUT, if any.
     pub fn backlog(&self) -> Option<u64> {
         self.backlog.or((!self.dut_cores.is_empty()).then_some(BACKLOG_DEPTH))
     }
@@ -110,10 +107,10 @@ impl BedConfig {
         self.backlog().is_some()
     }
 
-    /// Checks the configuration before any step runs.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// When it does not, with the way out.
+    /// When it is unsupported, with the way out.
     pub fn check(&self) -> Result<(), DutError> {
         for (range, word) in [(&self.inside, "inside"), (&self.remote, "remote")] {
             if range.count == 0 {
@@ -150,7 +147,7 @@ impl BedConfig {
         Ok(())
     }
 
-    /// The error for the first part of the configuration that needs root; none if a user namespace is enough.
+    /// The error for the first part that needs root; none if a user namespace is enough.
     pub fn what_takes_root(&self) -> Option<DutError> {
         let takes = [
             (
@@ -176,7 +173,7 @@ impl BedConfig {
         }
     }
 
-    /// All steps that build the test bed, in order. Their effects vanish with the namespaces, except the backlog.
+    /// All steps that build the test bed, in order.
     pub fn steps(&self) -> Vec<Step> {
         let mut steps = match (self.ipv6, self.native) {
             (false, false) => quiet(Target::Dut),
@@ -208,7 +205,7 @@ impl BedConfig {
         steps
     }
 
-    /// All steps that build a cable from one port of the tester to the other, with the same settings as this test bed.
+    /// Steps of a cable between both ports of the tester, with the settings of this test bed.
     pub(crate) fn cable_steps(&self) -> Vec<Step> {
         let mut steps = quiet(Target::Tester);
         let [left, right] = [LEFT, RIGHT].map(|side| side.tester_name);
@@ -222,7 +219,7 @@ impl BedConfig {
         steps
     }
 
-    /// The step that routes the further networks of a side through the next hop of the first one (RFC 2544, section 12).
+    /// Routes the further networks of a side through the next hop of the first one (RFC 2544, section 12).
     fn routes(&self, side: &Side) -> Option<Step> {
         let network = |i: u32| {
             if self.ipv6 {
@@ -237,7 +234,6 @@ impl BedConfig {
         (!lines.is_empty()).then(|| Step::dut(why, Action::reading("ip -batch -", lines.join("\n") + "\n")))
     }
 
-    /// Steps that create the interfaces of one side and switch them on.
     fn interfaces(&self, side: &Side) -> Vec<Step> {
         let Side { name, tester_name, .. } = side;
         let make = if self.back_end.has_cables() {
@@ -258,7 +254,6 @@ impl BedConfig {
         steps
     }
 
-    /// Steps that choose the cores that forward the DUT's packets, and those that deliver frames to the tester.
     pub(crate) fn placement(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         steps.extend(self.backlog().map(backlog));
@@ -275,8 +270,8 @@ impl BedConfig {
         steps
     }
 
-    /// Opens the tester's end of one side. It can be opened again after the port has been dropped. XDP sockets take
-    /// their free frames from `pool`, and work with any pool of the same mapping.
+    /// Opens the tester's end of one side, again if the port has been dropped. XDP sockets take their free frames from
+    /// `pool`, and work with any pool of the same mapping.
     ///
     /// # Errors
     /// When the end is open already, or the kernel refuses.
@@ -305,17 +300,15 @@ impl BedConfig {
     }
 }
 
-/// Number of entries in each ring of an XDP socket.
 const XDP_RING: u32 = 2048;
 
-/// The frames that the XDP program redirects to the tester's socket: ARP, IPv4 and IPv6, that is test frames and the DUT's
-/// ICMP errors. The tester's kernel needs none of them, because the interface has no address.
+/// Frames that the XDP program redirects to the tester's socket: ARP, IPv4 and IPv6.
 fn everything_of_ours() -> Select {
     let ether_type = |value| vec![Condition { offset: 12, width: Width::Two, mask: 0xffff, value }];
     Select { any_of: vec![ether_type(0x0800), ether_type(0x0806), ether_type(0x86dd)] }
 }
 
-/// Whether the kernel can steer frames to this core. This process need not be allowed to use the core.
+/// Whether the kernel can steer frames to this core, which this process may be unable to use.
 fn is_online(core: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{core}");
     let switched_off = std::fs::read_to_string(format!("{path}/online")).is_ok_and(|s| s.trim() == "0");
@@ -326,19 +319,17 @@ fn refuse<T>(what: String, way_out: &str) -> Result<T, DutError> {
     Err(DutError::Refused { what, way_out: way_out.to_owned() })
 }
 
-/// Steps for a namespace without IPv6 that sends no unsolicited frames, and that accepts packets from any source address.
+/// Steps for a namespace without IPv6 or unsolicited frames that accepts any source address.
 pub(crate) fn quiet(target: Target) -> Vec<Step> {
     let why = "no IPv6: no router solicitation, duplicate address detection or multicast report";
     let off = |which| setting(target, why, &format!("net/ipv6/conf/{which}/disable_ipv6"), 1);
     ["all", "default"].map(off).into_iter().chain(quiet4(target)).collect()
 }
 
-/// A step that changes a setting of a namespace, if it has it.
 fn setting(target: Target, why: &str, name: &str, value: u64) -> Step {
     Step { target, ..Step::dut(why, Action::sysctl(name, value)) }.where_present()
 }
 
-/// Steps for a namespace that accepts IPv4 packets from any source address, and redirects none.
 fn quiet4(target: Target) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut set = |why: &str, name: &str, value| steps.push(setting(target, why, name, value));
@@ -352,7 +343,7 @@ fn quiet4(target: Target) -> Vec<Step> {
     steps
 }
 
-/// Steps that give an interface its Ethernet address, switch offloads off and the interface on.
+/// Gives an interface its Ethernet address, switches offloads off and the interface on.
 pub(crate) fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
     let step = |why: &str, action| Step { target, ..Step::dut(why, action) };
     vec![
@@ -370,16 +361,15 @@ pub(crate) fn prepared(target: Target, name: &str, mac: [u8; 6]) -> Vec<Step> {
 
 /// The depth of the queue in front of each core, in frames.
 pub const BACKLOG: &str = "/proc/sys/net/core/netdev_max_backlog";
-/// The depth that natmeter gives it if packets are steered to cores.
+/// The depth if packets are steered to cores.
 pub const BACKLOG_DEPTH: u64 = 16_384;
 
-/// The step that gives the queue in front of each core a depth.
+/// The step that sets this depth.
 pub fn backlog(depth: u64) -> Step {
     let setting = Setting::at(BACKLOG).expect("a sysctl of the network");
     Step::machine("queue depth in front of each core of the DUT, in frames", &setting, depth)
 }
 
-/// Steps for the address, neighbour and routes of one side of the DUT.
 fn addresses(side: &Side, range: AddrRange) -> Vec<Step> {
     let name = side.name;
     let [dut, tester] = [side.dut, side.tester].map(|a| Ipv4Addr::from(a).to_string());

@@ -1,28 +1,25 @@
-//! IPv6 on the test bed: addresses, neighbours and routes around a device that forwards IPv6 (RFC 5180, section 5). Each side
-//! has a network 2001:2:0:GROUP::/64, in which the DUT is host ::1 and the tester host ::2.
+//! IPv6 on the test bed (RFC 5180, section 5): each side has a network 2001:2:0:GROUP::/64, in which the DUT is host
+//! ::1 and the tester host ::2.
 
 use crate::side::Side;
 use crate::step::{Action, Step, words};
 use std::net::Ipv6Addr;
 use wire::Mac;
 
-/// Address of a host in the network of a side.
 fn host(side: &Side, host: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 2, 0, side.group6, 0, 0, 0, host)
 }
 
-/// Address of the tester on a side.
 pub(crate) fn tester(side: &Side) -> Ipv6Addr {
     host(side, 2)
 }
 
-/// Network number `i` of a side, and its next hop, as a route has them.
+/// Network number `i` of a side, as a route has it.
 pub(crate) fn network(side: &Side, i: u32) -> String {
     let group = side.group6 + i as u16;
     format!("{}/64 via {}", Ipv6Addr::new(0x2001, 2, 0, group, 0, 0, 0, 0), tester(side))
 }
 
-/// Steps for a namespace that forwards IPv6 and sends no unsolicited frames.
 pub(crate) fn quiet() -> Vec<Step> {
     let mut steps = Vec::new();
     for which in ["all", "default"] {
@@ -37,7 +34,6 @@ pub(crate) fn quiet() -> Vec<Step> {
     steps
 }
 
-/// Steps for the address, neighbour and route of one side of the DUT.
 pub(crate) fn addresses(side: &Side) -> Vec<Step> {
     let name = side.name;
     let [dut, tester, network] = [1, 2, 0].map(|last| host(side, last).to_string());

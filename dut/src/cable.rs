@@ -1,5 +1,4 @@
-//! A cable from one of the tester's ports to the other, without a device: a test bed for the tester ceiling of a
-//! back-end. It is built, journalled and torn down like any other test bed.
+//! A cable between both ports of the tester, without a device: a test bed for the tester ceiling of a back-end.
 
 use crate::DutError;
 use crate::bed::{BedConfig, Ports};
@@ -12,7 +11,7 @@ use crate::tool;
 use port::{Clock, Pool};
 use std::sync::Arc;
 
-/// A cable in place. Dropping it removes it and restores machine-wide settings; the sink receives the failures.
+/// A cable in place. Dropping it removes it; the sink receives the failures.
 pub struct Cable {
     bed: BedConfig,
     changes: Changes,
@@ -25,7 +24,7 @@ impl Cable {
     /// Builds a cable with the back-end, rings, cores and backlog of this test bed, but without a device.
     ///
     /// # Errors
-    /// For a TAP, whose other end is always the kernel; or when a step fails, after everything has been undone.
+    /// For a TAP, or when a step fails and everything has been undone.
     pub fn lay(bed: &BedConfig, dir: &RunDir, sink: &Sink) -> Result<Cable, DutError> {
         check(bed)?;
         tool::require(bed.tools())?;
@@ -51,8 +50,7 @@ impl Cable {
         &self.host
     }
 
-    /// Removes the cable and returns the outcome. Ports that are still open keep their interfaces until they are
-    /// dropped.
+    /// Removes the cable, except interfaces of ports that are still open.
     pub fn take_up(mut self) -> Undone {
         self.changes.undo_all()
     }
@@ -84,7 +82,7 @@ fn check(bed: &BedConfig) -> Result<(), DutError> {
 
 fn lay(changes: &mut Changes, bed: &BedConfig) -> Result<(), DutError> {
     if bed.is_machine_wide() || changes.is_journal_left() {
-        // Restore the settings that a killed run left behind before the old values are read.
+        // Restores the settings that a killed run left behind before the old values are read.
         changes.begin_journal()?;
     }
     changes.carry_out(&bed.cable_steps())

@@ -1,5 +1,4 @@
-//! Carries steps out on a host one by one and checks each. Undoes all of them in reverse order on failure, on request,
-//! or when dropped.
+//! Carries out steps on a host, checks each, and undoes all in reverse order on failure, on request or on drop.
 
 use crate::DutError;
 use crate::error::FailedStep;
@@ -33,7 +32,7 @@ pub struct Undone {
 }
 
 impl Changes {
-    /// Creates an empty list. Machine-wide steps are journalled in `dir`.
+    /// Creates an empty list, whose machine-wide steps are journalled in `dir`.
     pub fn on(host: Box<dyn Host>, dir: RunDir, sink: Sink) -> Changes {
         Changes { host, dir, sink, journal: None, undos: Vec::new() }
     }
@@ -41,7 +40,7 @@ impl Changes {
     /// Carries out steps in order.
     ///
     /// # Errors
-    /// When one fails. All steps so far have been undone then, and the error lists them.
+    /// When one fails; all steps so far have been undone.
     pub fn carry_out(&mut self, steps: &[Step]) -> Result<(), DutError> {
         for step in steps {
             if let Err(error) = self.take(step) {
@@ -124,8 +123,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Takes the lock of the machine-wide settings and opens the journal, if that has not been done. The first
-    /// machine-wide step calls it.
+    /// Takes the lock of the machine-wide settings and opens the journal, unless done.
     ///
     /// # Errors
     /// When another run has the lock, or an earlier run's settings cannot be restored.
@@ -145,7 +143,7 @@ impl Changes {
         journal::is_left(&self.dir)
     }
 
-    /// Returns the present value of the setting that a step changes; none if the step runs a command.
+    /// Returns the present value of the setting that a step changes, if it changes one.
     fn value(&mut self, step: &Step) -> Option<io::Result<String>> {
         match &step.action {
             Action::Command { .. } => None,
@@ -204,12 +202,11 @@ impl Drop for Changes {
     }
 }
 
-/// The kernel rounds sizes of machine-wide tables up to full pages; the journal has the value after rounding.
+/// Whether only the kernel's rounding, which the journal knows, makes the values differ.
 fn rounded(step: &Step, now: &str, value: &str) -> bool {
     step.is_machine_wide() && matches!((now.parse::<u64>(), value.parse::<u64>()), (Ok(now), Ok(value)) if now >= value)
 }
 
-/// Returns the output of a successful action, or a description of its failure.
 fn succeeded(result: io::Result<Output>) -> Result<Output, String> {
     match result {
         Ok(output) if output.ok() => Ok(output),
@@ -243,7 +240,6 @@ mod tests {
 
     const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 
-    /// A machine whose settings are files; its commands run on the real machine.
     fn machine() -> (tempfile::TempDir, RunDir) {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join(&MAX[1..]);

@@ -1,4 +1,4 @@
-//! CPU times of cores, as the kernel of a host tells them: Linux in `/proc/stat`, OpenBSD in `kern.cp_time`.
+//! CPU times of cores: Linux in `/proc/stat`, OpenBSD in `kern.cp_time`.
 
 /// Nanoseconds of a tick of `/proc/stat` (`USER_HZ` is 100).
 const TICK: u64 = 10_000_000;
@@ -8,13 +8,13 @@ const TICK: u64 = 10_000_000;
 pub struct CoreTimes {
     /// Number of the core.
     pub core: usize,
-    /// Time in which it was idle, with input or output outstanding or not.
+    /// Idle time, waiting for input or output included.
     pub idle: u64,
     /// All time.
     pub all: u64,
 }
 
-/// Returns the times of all cores that the text of `/proc/stat` names, in its order.
+/// Returns the times of all cores in the text of `/proc/stat`.
 pub fn cores(stat: &str) -> Vec<CoreTimes> {
     stat.lines().filter_map(of_line).collect()
 }
@@ -24,12 +24,11 @@ pub fn of_this_machine() -> Vec<CoreTimes> {
     std::fs::read_to_string("/proc/stat").map(|stat| cores(&stat)).unwrap_or_default()
 }
 
-/// Returns the idle time and all time, in nanoseconds, that OpenBSD tells in `kern.cp_time`: averages over its cores since it started.
-/// None for any other text.
+/// Returns idle time and all time, in nanoseconds, of OpenBSD's `kern.cp_time`, averages over its cores; none for any
+/// other text.
 ///
-/// sysctl(8) prints user, nice, sys, spin, intr and idle, separated by commas, and no spin before OpenBSD 6.4. It cannot print
-/// `kern.cp_time2`, the times of each core (`parse` in sbin/sysctl/sysctl.c, OpenBSD 7.8, has no case for `KERN_CPTIME2`). A tick is one of
-/// `stathz`, 100 a second, as far as the machine has no clock of its own for statistics; shares of time do not depend on it.
+/// sysctl(8) prints user, nice, sys, spin, intr and idle, no spin before OpenBSD 6.4, and cannot print the times of
+/// each core (`kern.cp_time2`). A tick is one of `stathz`, usually 100 a second; shares of time do not depend on it.
 pub fn of_openbsd(cp_time: &str) -> Option<(u64, u64)> {
     let ticks: Vec<u64> = cp_time.trim().split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let idle = ticks.last().filter(|_| [5, 6].contains(&ticks.len()))?;

@@ -1,5 +1,5 @@
-//! A device under test in this machine's kernel: prepares it in a known state, opens its ports, empties and counts its
-//! table, and tears it down. The public interface of this crate.
+//! A device under test in this machine's kernel: prepares it, opens its ports, clears and counts its table, and tears
+//! it down.
 
 use crate::DutError;
 use crate::bed::{BedConfig, Ports};
@@ -43,8 +43,7 @@ pub struct HashTable {
     pub bytes: u64,
 }
 
-/// A device in a known state. Dropping it tears it down and restores machine-wide settings; the sink receives the
-/// failures.
+/// A device in a known state. Dropping it tears it down; the sink receives the failures.
 pub struct Device {
     software: &'static Software,
     bed: BedConfig,
@@ -57,11 +56,11 @@ pub struct Device {
 }
 
 impl Device {
-    /// Builds the test bed, configures the software, checks that the device answers and translates as configured, and
-    /// empties its table. Needs root, or a process that entered a user namespace.
+    /// Builds the test bed, configures the software, checks that the device translates as configured, and empties its
+    /// table. Needs root, or a process that entered a user namespace.
     ///
     /// # Errors
-    /// When the configuration is unsupported or a step fails. All steps have been undone then.
+    /// When the configuration is unsupported or a step fails; all steps have been undone.
     pub fn prepare(config: &DeviceConfig, dir: &RunDir, sink: &Sink, clock: Clock) -> Result<Device, DutError> {
         let (software, tools) = check(config)?;
         tool::require(&tools)?;
@@ -78,7 +77,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Opens the tester's end of one side. It can be opened again after the port has been dropped.
+    /// Opens the tester's end of one side, again if the port has been dropped.
     ///
     /// # Errors
     /// When it is open already.
@@ -102,14 +101,12 @@ impl Device {
         if self.software.stateful { conntrack::clear(&mut self.changes).map(Some) } else { Ok(None) }
     }
 
-    /// Returns the memory of this machine's kernel that grows with the entries of its table, in bytes; none if the software keeps
-    /// no table, or the kernel does not tell.
+    /// Returns the octets of kernel memory that grow with the table, if it has one and the kernel tells.
     pub fn memory(&self) -> Option<u64> {
         memory::of_kernel().filter(|_| self.software.stateful)
     }
 
-    /// Returns the hash table of this machine's connection tracking; none if the software keeps no table, or the kernel does not
-    /// tell (see [`memory`]).
+    /// Returns the hash table of connection tracking, if any and known (see [`memory`]).
     ///
     /// # Errors
     /// When the number of buckets cannot be read.
@@ -126,7 +123,7 @@ impl Device {
         if self.software.stateful { conntrack::count(&mut self.changes).map(Some) } else { Ok(None) }
     }
 
-    /// Checks with a few frames that the device answers. Adds one connection to its table.
+    /// Checks with a few frames, which add one connection, that the device answers.
     ///
     /// # Errors
     /// When a frame is missing or wrong.
@@ -142,7 +139,7 @@ impl Device {
         null::set(&mut self.changes, self.bed.back_end, on)
     }
 
-    /// Reads what the cores of the device did; none if the kernel does not say.
+    /// Reads what the cores of the device did, if the kernel tells.
     pub fn work(&mut self, of: &Work) -> Option<Done> {
         of.read(&mut self.changes)
     }
@@ -162,8 +159,7 @@ impl Device {
         &self.host
     }
 
-    /// Tears the device down and returns the outcome. Ports that are still open keep their interfaces until they are
-    /// dropped.
+    /// Tears the device down, except interfaces of ports that are still open.
     pub fn teardown(mut self) -> Undone {
         self.down()
     }
@@ -172,8 +168,8 @@ impl Device {
         if !std::mem::take(&mut self.standing) {
             return Undone::default();
         }
-        // The kernel frees the entries of a deleted namespace in the background, for seconds, on the cores of the next
-        // measurement. If clearing fails, that happens anyway, so the error is ignored.
+        // The kernel would free the entries of a deleted namespace in the background, for seconds, on the cores of the
+        // next measurement.
         let _ = self.clear();
         self.changes.undo_all()
     }
@@ -204,8 +200,7 @@ impl Drop for Device {
     }
 }
 
-/// Returns the actions of [`Device::prepare`], in order, without carrying them out, for `natmeter plan --steps`. Needs
-/// neither privilege nor the programs that the steps run.
+/// Returns the actions of [`Device::prepare`] without carrying them out, which needs neither privilege nor programs.
 ///
 /// # Errors
 /// When the configuration is unsupported.
@@ -220,11 +215,10 @@ pub fn plan(config: &DeviceConfig) -> Result<Vec<Order>, DutError> {
     Ok(orders)
 }
 
-/// Checks that the programs and kernel interfaces for all these devices are installed. Called before a run, so that a
-/// missing program of the last device is reported before the first is measured.
+/// Checks that the programs and kernel interfaces for all these devices are installed.
 ///
 /// # Errors
-/// All missing programs, with their packages; or /dev/net/tun, if it is missing.
+/// All missing programs with their packages, or a missing /dev/net/tun.
 pub fn see_that_tools_are_there(configs: &[DeviceConfig]) -> Result<(), DutError> {
     let mut needed: Vec<Tool> = Vec::new();
     for config in configs {
@@ -249,7 +243,6 @@ fn takes_root(config: &DeviceConfig, now: Situation) -> Option<DutError> {
     config.bed.what_takes_root().or_else(refused)
 }
 
-/// Refuses an unsupported configuration before any step runs.
 fn check(config: &DeviceConfig) -> Result<(&'static Software, Vec<Tool>), DutError> {
     let software = software::named(&config.software)?;
     config.config.check(software)?;
@@ -262,12 +255,10 @@ fn table(software: &Software, config: &DeviceConfig, situation: &Situation) -> R
     if software.stateful { conntrack::steps(&config.config, situation) } else { Ok(Vec::new()) }
 }
 
-/// Carries out all steps, in order.
 fn bring_up(changes: &mut Changes, software: &Software, config: &DeviceConfig) -> Result<(), DutError> {
     let table_changes = table(software, config, &Situation::now())?.iter().any(Step::is_machine_wide);
     if table_changes || config.bed.is_machine_wide() || changes.is_journal_left() {
-        // Before the first step, so that a second run is refused before it changes anything, and that the settings that
-        // a killed run left behind are restored before the old values are read.
+        // A second run must be refused, and settings of a killed run restored, before anything is read or changed.
         changes.begin_journal()?;
     }
     changes.carry_out(&config.bed.steps())?;

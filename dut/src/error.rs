@@ -1,4 +1,4 @@
-//! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
+//! The error type of this crate.
 
 use crate::guest::failure::GuestFailure;
 use crate::host::ssh::{SshFailure, SshKind};
@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// The reason why a device under test could not be brought into the requested state.
+/// Why a device under test could not be brought into the requested state.
 #[derive(Debug, thiserror::Error)]
 pub enum DutError {
     /// Programs are not installed. Nothing was changed.
@@ -33,7 +33,7 @@ pub enum DutError {
         /// The process that has it.
         holder: Holder,
     },
-    /// Natmeter could not find out whether another process measures.
+    /// The machine lock could not be examined.
     #[error(
         "cannot find out whether another natmeter measures on this machine: {source}; use `--beside` to skip this check"
     )]
@@ -87,7 +87,7 @@ pub enum DutError {
     /// A hook of an external device failed, or exceeded its time.
     #[error("{0}")]
     Hook(Box<FailedHook>),
-    /// An earlier run left an external device changed, and it cannot be restored now.
+    /// An earlier run left an external device changed.
     #[error(
         "{what} is still as an earlier run left it: {cause}\n{note} keeps its hook `restore`: fix the cause, then run \
          `natmeter clean`; or restore the device by hand, then remove that file"
@@ -106,7 +106,7 @@ pub enum DutError {
 }
 
 impl DutError {
-    /// Whether an open connection to the DUT's host is lost, or the guest is. Such a run can be resumed.
+    /// Whether the connection to the DUT's host or the guest is lost, so that the run can be resumed.
     pub fn is_lost_connection(&self) -> bool {
         match self {
             DutError::Ssh(failure) => failure.kind == SshKind::Lost,
@@ -119,16 +119,16 @@ impl DutError {
 /// The process that has a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// A process visible in this pid namespace, or one that wrote its pid into the lock file.
+    /// A process visible in this pid namespace, or that wrote its pid into the lock file.
     Process {
         /// Its pid.
         pid: String,
         /// Its command line.
         command: String,
     },
-    /// A process outside this pid namespace: it has no pid here.
+    /// A process outside this pid namespace.
     Elsewhere,
-    /// The process has not written its pid yet, or is just ending.
+    /// A process that has not written its pid yet, or is ending.
     Unknown,
 }
 
@@ -192,10 +192,8 @@ pub struct FailedHook {
 }
 
 impl FailedHook {
-    /// Number of lines of output that the error shows.
     const LINES: usize = 20;
 
-    /// Returns the last lines of these outputs.
     pub(crate) fn last_lines(outputs: &[&str]) -> Vec<String> {
         let lines: Vec<&str> = outputs.iter().flat_map(|output| output.lines()).collect();
         let shown = |line: &&str| line.chars().take(400).collect::<String>().replace(char::is_control, " ");

@@ -1,12 +1,8 @@
-//! A device that only hooks change: command lines of the user, which run on this machine, in a namespace, or by ssh on
-//! the device. Each hook is optional. Hooks run before and between trials, and only `reset` and `failover` in a trial: that is the
-//! caller's task.
+//! A device that only hooks change: optional command lines of the user, run by `sh -c` in the folder of the bed on this
+//! machine, in a namespace, or by ssh on the device. The files (`./…`) that hooks name are copied to the host first.
 //!
-//! A hook is run by `sh -c` in the folder of the bed. Over ssh, the files beside the bed that hooks name (`./…`) are
-//! copied into a private folder of the host first, and the hooks run there; a file that only a script names is not
-//! copied. The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it from before the hook
-//! `prepare` on, so that the next run or `natmeter clean` can run it after a kill or a lost connection. So `restore` must
-//! be safe to run twice.
+//! The hook `restore` runs at teardown, on errors and on drop. A `note` on disk names it before `prepare` runs, so that
+//! the next run or `natmeter clean` can run it after a kill. So `restore` must be safe to run twice.
 
 mod hook;
 mod hook_host;
@@ -48,15 +44,15 @@ pub struct ExternalConfig {
     pub on: On,
     /// Its hooks.
     pub hooks: Hooks,
-    /// Folder of the bed; a word `./…` of a hook names a file in it.
+    /// Folder of the bed, in which hooks name files as `./…`.
     pub folder: PathBuf,
     /// Time limit of each hook.
     pub timeout: Duration,
-    /// Placeholders of this point, with their values.
+    /// Values of placeholders of this point.
     pub values: Vec<(String, String)>,
 }
 
-/// What is done to a device in mid-trial.
+/// What disrupts a device in mid-trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disruption {
     /// The hook `reset`.
@@ -70,15 +66,13 @@ pub enum Disruption {
 pub struct Cleared {
     /// The hook.
     pub how: String,
-    /// Its duration in nanoseconds, with the round trip to the host.
+    /// Nanoseconds, with the round trip to the host.
     pub nanos: u64,
 }
 
-/// The hooks of a point: placeholders replaced, files checked.
 #[derive(Debug, Default)]
 struct Lines {
     lines: Vec<(Hook, String)>,
-    /// Files of the folder that hooks name.
     files: Vec<String>,
 }
 
@@ -129,8 +123,7 @@ fn see_that_it_can_run(file: &Path) -> Result<(), String> {
     Err(format!("{0} is not an executable file: run `chmod +x {0}`", file.display()))
 }
 
-/// Returns what [`External::prepare`] and the later calls would run, for `natmeter plan --steps`. Checks the files of
-/// hooks, and connects to no host.
+/// Returns what [`External::prepare`] and later calls would run, and checks the files of hooks.
 ///
 /// # Errors
 /// When a hook has an unknown placeholder, or names a file that does not exist or cannot be executed.
@@ -168,8 +161,8 @@ pub struct External {
 }
 
 impl External {
-    /// Checks the hooks, restores the device if an earlier run left it changed, and copies the files of hooks to the
-    /// host. Then runs `alive`, `prepare` and `cores`.
+    /// Checks the hooks, restores the device if an earlier run left it changed, copies the files of hooks, and runs
+    /// `alive`, `prepare` and `cores`.
     ///
     /// # Errors
     /// [`DutError::Refused`] for a wrong hook, before anything runs. [`DutError::Busy`] while another run has the
@@ -179,7 +172,7 @@ impl External {
         External::prepare_with(config, None, dir, sink)
     }
 
-    /// As [`External::prepare`]; ssh reads the file `ssh_config` instead of `~/.ssh/config`.
+    /// As [`External::prepare`], with this file instead of `~/.ssh/config`.
     ///
     /// # Errors
     /// As [`External::prepare`].
@@ -229,7 +222,7 @@ impl External {
             judged(Hook::Alive, &self.on, &line, ran, &self.limits).map_err(|e| DutError::Dead(e.to_string()))?;
         }
         let restore = self.lines.get(Hook::Restore);
-        // A namespace and a guest end with natmeter, and what hooks changed in them.
+        // What hooks changed in a namespace or a guest ends with natmeter.
         if restore.is_some() && !matches!(self.on, On::Namespace(_) | On::Guest(_)) {
             self.held.write(&self.note(copies, restore))?;
         }
@@ -275,25 +268,25 @@ impl External {
         Ok(())
     }
 
-    /// Runs the hook `clear`; none without it.
+    /// Runs the hook `clear`, if there is one.
     ///
     /// # Errors
-    /// When it fails, after `restore` was tried; or the connection is lost.
+    /// When it fails, after `restore` was tried, or the connection is lost.
     pub fn clear(&mut self) -> Result<Option<Cleared>, DutError> {
         let ran = self.must(Hook::Clear).map_err(|error| self.failed(error))?;
         let how = self.lines.get(Hook::Clear).unwrap_or_default();
         Ok(ran.map(|ran| Cleared { how, nanos: ran.took.as_nanos() as u64 }))
     }
 
-    /// Runs the hook `count` and returns the last number of its standard output; none without the hook.
+    /// Returns the last number that the hook `count` prints, if there is one.
     ///
     /// # Errors
-    /// When it fails or prints no whole number, after `restore` was tried; or the connection is lost.
+    /// When it fails or prints no whole number, after `restore` was tried, or the connection is lost.
     pub fn count(&mut self) -> Result<Option<u64>, DutError> {
         self.number(Hook::Count)
     }
 
-    /// Runs the hook `memory` and returns the last number of its standard output, in octets; none without the hook.
+    /// Returns the last number that the hook `memory` prints, in octets, if there is one.
     ///
     /// # Errors
     /// As [`External::count`].
@@ -301,8 +294,8 @@ impl External {
         self.number(Hook::Memory)
     }
 
-    /// Runs the hook `clear` with a clock on the device's side: one command of the host reads its clock before and after. Returns
-    /// none without the hook. If the host's `date` has no nanoseconds, the time is that of this machine, with the round trip.
+    /// Runs the hook `clear`, if there is one, between two readings of the host's clock. Without nanoseconds in the
+    /// host's `date`, the time is that of this machine, with the round trip.
     ///
     /// # Errors
     /// As [`External::clear`].
@@ -315,7 +308,7 @@ impl External {
         Ok(Some((Cleared { how: line, nanos }, clock)))
     }
 
-    /// Runs the hook `reset` or `failover`. Returns false without the hook.
+    /// Runs the hook `reset` or `failover`; returns false without the hook.
     ///
     /// # Errors
     /// As [`External::clear`].
@@ -327,7 +320,7 @@ impl External {
         self.must(hook).map(|ran| ran.is_some()).map_err(|error| self.failed(error))
     }
 
-    /// Reads `/proc/stat` of the host; none if it has no such file.
+    /// Reads `/proc/stat` of the host, if it exists.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -336,7 +329,7 @@ impl External {
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
     }
 
-    /// Reads the CPU times of a box with OpenBSD, `kern.cp_time`; none if it has no such value.
+    /// Reads `kern.cp_time` of a box with OpenBSD, if it has it.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -345,7 +338,7 @@ impl External {
         Ok(Some(ran.output.stdout).filter(|_| ran.output.status == Some(0)))
     }
 
-    /// Reads the received packets of each queue of these interfaces of a box; empty where `ethtool` or its counters are missing.
+    /// Reads the received packets of each queue of a box's interfaces, as far as `ethtool` counts them.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -357,7 +350,6 @@ impl External {
         Ok([of(interfaces[0])?, of(interfaces[1])?])
     }
 
-    /// Runs a hook that prints a number.
     fn number(&mut self, hook: Hook) -> Result<Option<u64>, DutError> {
         let Some(ran) = self.must(hook).map_err(|error| self.failed(error))? else { return Ok(None) };
         if let Some(number) = last_number(&ran.output.stdout) {
@@ -368,7 +360,7 @@ impl External {
         Err(self.failed(error))
     }
 
-    /// Runs the hook `alive` and returns whether it succeeds in time; none without it.
+    /// Returns whether the hook `alive` succeeds in time, if there is one.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -386,12 +378,11 @@ impl External {
         self.facts.clone()
     }
 
-    /// Runs the hook `restore`, removes the copies of hooks, closes the connection, and returns the outcome in words.
+    /// Runs the hook `restore`, removes the copies, closes the connection, and returns the outcome.
     pub fn teardown(mut self) -> Undone {
         self.down()
     }
 
-    /// Runs a hook; none if the device does not have it.
     fn run(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
         let Some(line) = self.lines.get(hook) else { return Ok(None) };
         let ran = self.place.run(&line, &self.limits);
@@ -399,20 +390,17 @@ impl External {
         ran.map(Some)
     }
 
-    /// Runs a hook that must succeed.
     fn must(&mut self, hook: Hook) -> Result<Option<Ran>, DutError> {
         let Some(line) = self.lines.get(hook) else { return Ok(None) };
         self.must_as(hook, &line).map(Some)
     }
 
-    /// Runs a line that stands for a hook and must succeed.
     fn must_as(&mut self, hook: Hook, line: &str) -> Result<Ran, DutError> {
         let ran = self.place.run(line, &self.limits);
         record(&self.sink, hook, &self.on, line, &ran);
         judged(hook, &self.on, line, ran?, &self.limits)
     }
 
-    /// Restores the device after an error, and says so in the error.
     fn failed(&mut self, mut error: DutError) -> DutError {
         let after = self.down();
         if let DutError::Hook(failed) = &mut error {
@@ -427,7 +415,7 @@ impl External {
         if !std::mem::take(&mut self.is_standing) {
             return undone;
         }
-        // With a guest that ended, its changes have ended.
+        // The changes of a guest that ended have ended.
         let is_changed = self.is_changed && !matches!(&self.on, On::Guest(guest) if !guest.is_running());
         let restored = if is_changed { self.must(Hook::Restore).map(|ran| ran.is_some()) } else { Ok(false) };
         match restored {
@@ -449,7 +437,6 @@ impl External {
         undone
     }
 
-    /// Describes what is left, and makes the note say so.
     fn noted(&mut self, what: &str, error: &DutError, with_restore: bool) -> String {
         let text = format!("{} ({}): {what}: {error}", self.name, self.on);
         let path = self.held.path().to_owned();
@@ -457,7 +444,7 @@ impl External {
             return text;
         }
         if let (false, HookHost::Ssh(_, Some(copies))) = (with_restore, &self.place) {
-            // The note on disk still names `restore`, which does no harm if this fails.
+            // If this fails, the note still names `restore`, which does no harm.
             let _ = self.held.write(&self.note(Some(copies.clone()), None));
         }
         format!("{text}. {} keeps it in mind: `natmeter clean` tries again", path.display())

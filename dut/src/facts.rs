@@ -1,5 +1,5 @@
-//! Facts that a result depends on and that no scenario sets: kernel, processor, mitigations, offloads, table sizes,
-//! versions. A fact that weakens results carries a doubt. This file only reads.
+//! Facts that a result depends on and no scenario sets: kernel, processor, mitigations, offloads, table sizes,
+//! versions.
 
 use crate::changes::Changes;
 use crate::readings::{self, Readings};
@@ -18,7 +18,7 @@ pub struct Fact {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why it weakens results, and how to fix that; none for a harmless fact.
+    /// Why it weakens results, if it does, and how to fix that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
@@ -32,7 +32,6 @@ impl Fact {
     }
 }
 
-/// Returns all facts about the device in its present state.
 pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Config, tools: &[Tool]) -> Vec<Fact> {
     let mut facts = vec![Fact::new("software", software.name), Fact::new("host", "namespace")];
     facts.extend(machine());
@@ -44,13 +43,11 @@ pub(crate) fn collect(changes: &mut Changes, software: &Software, config: &Confi
     facts
 }
 
-/// Returns the facts about a bed for DNS: the machine, and the versions of the programs.
 pub(crate) fn of_dns(changes: &mut Changes, tools: &[Tool]) -> Vec<Fact> {
     let versions = tools.iter().filter_map(|tool| version(changes, tool));
     machine().into_iter().chain(versions).collect()
 }
 
-/// Returns the facts about the machine, which are the same for every device on it.
 fn machine() -> Vec<Fact> {
     let mut facts = Vec::new();
     let kernel: Vec<String> = ["ostype", "osrelease", "version"].iter().filter_map(|n| kernel_text(n)).collect();
@@ -83,7 +80,6 @@ fn machine() -> Vec<Fact> {
     facts
 }
 
-/// Returns the settings of the DUT that its rate depends on.
 fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut read = |name: &str, target, path: &str| -> Option<String> {
@@ -113,7 +109,7 @@ fn settings(changes: &mut Changes, software: &Software, config: &Config) -> Vec<
     facts
 }
 
-/// Returns the offloads of an interface that are on. Only those that natmeter tried to switch off are a doubt.
+/// The offloads that are on; those that natmeter tried to switch off are a doubt.
 fn offloads(changes: &mut Changes, interface: &str) -> Option<Fact> {
     let action = Action::words(&format!("{} -k {interface}", ETHTOOL.program));
     let output = changes.perform(Target::Dut, "which offloads are on", &action).ok()?;
@@ -137,7 +133,7 @@ fn kernel_text(name: &str) -> Option<String> {
     Some(fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().to_owned())
 }
 
-/// Returns the first value of this name in a file of `name : value` lines.
+/// First value of this name in `name : value` lines.
 fn value_in(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines().find_map(|l| {

@@ -1,17 +1,14 @@
-//! The journal of machine-wide settings: natmeter writes the old value of a setting to disk before it changes the
-//! setting. Teardown, and `natmeter clean` after a kill, restore exactly the settings that natmeter changed. If another
-//! program changed a setting in the meantime, natmeter leaves that setting as it is and reports it.
+//! The journal of machine-wide settings: the old value is on disk before a setting changes. Teardown, and `natmeter
+//! clean` after a kill, restore exactly what natmeter changed, except what another program changed since.
 //!
-//! The journal consists of JSON lines, each flushed to disk before the change that it describes. Only one run at a time
-//! has a journal, because opening it takes the lock of the settings. A journal whose lock is free was left behind by a
-//! killed run; the next run that needs machine-wide settings restores them first and reports it.
+//! It consists of JSON lines, each flushed before the change that it describes. Opening it takes the lock of the
+//! settings; a journal whose lock is free is a killed run's, which the next run restores first.
 //!
-//! Root writes settings as the journal says, so a forged journal would be an attack. natmeter therefore replays only a
-//! file that no other user can write, and an entry can only name a [`Setting`], never a command or an arbitrary path.
+//! Because root acts on it, natmeter replays only a file that no other user can write, and an entry names a
+//! [`Setting`], never a command or an arbitrary path.
 //!
-//! A kill can truncate the journal after any octet. natmeter removes an incomplete last line before it appends another.
-//! It computes the value to which the kernel rounds a new value before it writes, so that every truncated journal still
-//! identifies the values that natmeter wrote.
+//! A kill can truncate the journal after any octet: an incomplete last line is removed before the next, and values are
+//! noted as the kernel will round them, so that each prefix identifies natmeter's values.
 
 use crate::DutError;
 use crate::host::Host;
@@ -28,31 +25,28 @@ mod restored;
 
 pub use restored::{Restored, failures};
 
-/// The changes of a run.
 const FILE: &str = "machine.journal";
-/// The changes that stay until the user undoes them: of this machine, or of another host.
+/// Changes of this machine that stay until the user undoes them.
 const KEPT: &str = "doctor.journal";
-/// The beginning of the names of those of other hosts.
+/// Prefix of those of other hosts.
 const KEPT_OF: &str = "doctor-of-";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
-    /// A setting is about to change to `new`, the requested value after the kernel's known rounding. Version 0.1.0
-    /// wrote the setting's path instead.
+    /// A setting is about to change to `new`, as the kernel will round it; version 0.1.0 wrote the path instead.
     Change {
         #[serde(alias = "path")]
         setting: Setting,
         old: String,
         new: String,
     },
-    /// The kernel rounded the value of the previous change to an unforeseen value.
+    /// The kernel rounded the previous change to an unforeseen value.
     Became { value: String },
-    /// The change with this number is undone, or another program has changed the setting since.
+    /// This change is undone, or another program has changed the setting since.
     Done { change: usize },
 }
 
-/// One change of a machine-wide setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     setting: Setting,
@@ -67,7 +61,7 @@ struct Change {
 pub struct Journal {
     path: PathBuf,
     file: Option<File>,
-    /// Length of the file up to the end of its last complete line, in octets.
+    /// Octets up to the end of the last complete line.
     sound: u64,
     changes: Vec<Change>,
     // Last field: dropped after all others.
@@ -75,7 +69,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Takes the lock of the settings, restores the settings that a killed run left behind, and returns them.
+    /// Takes the lock of the settings, and restores and returns those that a killed run left behind.
     ///
     /// # Errors
     /// When another run has the lock, an existing journal is refused, or its settings cannot be restored.
@@ -85,8 +79,7 @@ impl Journal {
         Ok((journal, restored))
     }
 
-    /// Opens the journal of changes that stay when the process ends, until [`undo_kept`] or [`clean`]. It takes the lock of
-    /// the settings, too. No run restores these changes.
+    /// Opens the journal of changes that stay until [`undo_kept`] or [`clean`], with the lock of the settings.
     ///
     /// # Errors
     /// When another process has the lock, or an existing journal is refused.
@@ -94,7 +87,7 @@ impl Journal {
         Journal::open(dir, KEPT)
     }
 
-    /// The same for the changes of another host, which ssh knows by this destination. [`clean`] does not undo them.
+    /// The same for another host, by its ssh destination; [`clean`] does not undo it.
     ///
     /// # Errors
     /// As [`Journal::keep`].
@@ -122,12 +115,10 @@ impl Journal {
         Err(DutError::NotRestored { failures, journal: self.path.clone() })
     }
 
-    /// Writes a setting after its old value is on disk. Returns the number of the change; none if the setting already
-    /// had the value.
+    /// Writes a setting after its old value is on disk. Returns the number of the change, if the value differs.
     ///
     /// # Errors
-    /// The outer error: the journal cannot be written, and the setting is unchanged. The inner error: the host cannot
-    /// write the setting.
+    /// Outer: the journal cannot be written, the setting is unchanged. Inner: the host cannot write the setting.
     pub fn write(
         &mut self,
         host: &mut dyn Host,
@@ -149,7 +140,7 @@ impl Journal {
         self.append(&Line::Change { setting: setting.clone(), old: old.clone(), new: value.clone() })?;
         self.changes.push(Change { setting: setting.clone(), old, new: value.clone(), became: None, done: false });
         if let Err(e) = set(host, why, setting, value) {
-            // Usually the setting has not changed; if it has, it is restored.
+            // Restores the setting if it has changed all the same.
             self.undo(host, number);
             return Ok(Err(e));
         }
@@ -184,7 +175,7 @@ impl Journal {
         restored
     }
 
-    /// Marks a change as done. If this line does not reach the disk, the change is replayed, which does no harm.
+    /// Marks a change as done; without this line it is replayed, which does no harm.
     fn finish(&mut self, change: usize) {
         self.changes[change].done = true;
         let _ = self.append(&Line::Done { change });
@@ -204,7 +195,7 @@ impl Journal {
         let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
         if self.file.is_none() {
             let file = private_file::create(&self.path).map_err(failed)?;
-            // Flush the folder, too, or a crash of the machine could lose the new file.
+            // Else a crash of the machine could lose the new file.
             let folder = self.path.parent().unwrap_or(Path::new("/"));
             File::open(folder).and_then(|f| f.sync_all()).map_err(failed)?;
             self.file = Some(file);
@@ -212,7 +203,7 @@ impl Journal {
         let mut text = serde_json::to_string(line).expect("a line of strings");
         text.push('\n');
         let file = self.file.as_mut().expect("opened above");
-        // An incomplete line, left by a crash or a full disk, would corrupt this one: remove it first.
+        // Removes an incomplete line, left by a crash or a full disk, which would corrupt this one.
         file.set_len(self.sound)
             .and_then(|()| file.write_all(text.as_bytes()))
             .and_then(|()| file.sync_all())
@@ -228,8 +219,7 @@ impl Drop for Journal {
     }
 }
 
-/// Restores the settings that a killed run left behind, then those that [`Journal::keep`] recorded, for `natmeter clean`.
-/// Changes only settings of the journals, and removes lock files that no process holds.
+/// Restores what a killed run, then what [`Journal::keep`] recorded, and removes free lock files.
 ///
 /// # Errors
 /// When a run has the lock, a journal is refused, or settings cannot be restored (then the journal is kept).
@@ -278,7 +268,6 @@ pub fn kept_elsewhere(dir: &RunDir) -> Vec<String> {
     found
 }
 
-/// The file name of a host's journal.
 fn kept_of(destination: &str) -> String {
     format!("{KEPT_OF}{}.journal", destination.replace('%', "%25").replace('/', "%2F"))
 }
@@ -288,13 +277,10 @@ pub fn is_left(dir: &RunDir) -> bool {
     fs::symlink_metadata(dir.path().join(FILE)).is_ok()
 }
 
-/// A journal found on disk.
 #[derive(Default)]
 struct Found {
-    /// The file, open for appending, if it exists.
     file: Option<File>,
     changes: Vec<Change>,
-    /// Length of its complete lines, in octets.
     sound: u64,
 }
 
@@ -307,7 +293,7 @@ fn load(path: &Path) -> Result<Found, DutError> {
     };
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;
-    // A crash left a last line without newline; the change that it describes was not made.
+    // A crash left a last line without newline, whose change was not made.
     let sound = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
     let mut changes = Vec::new();
     for (number, line) in bytes[..sound].split_inclusive(|b| *b == b'\n').enumerate() {
@@ -316,7 +302,6 @@ fn load(path: &Path) -> Result<Found, DutError> {
     Ok(Found { file: Some(file), changes, sound: sound as u64 })
 }
 
-/// Reads one line of a journal.
 fn apply(changes: &mut Vec<Change>, line: &[u8]) -> Result<(), String> {
     let unknown = || "it refers to a change that no earlier line describes".to_owned();
     match serde_json::from_slice(line).map_err(|e| e.to_string())? {
@@ -341,7 +326,7 @@ fn refusal(number: usize, line: &[u8], reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Writes a setting; a program that exits with a failure is an error, too.
+/// Writes a setting; a program that fails is an error.
 fn set(host: &mut dyn Host, why: &str, setting: &Setting, value: &str) -> io::Result<()> {
     let output = host.perform(Target::Machine, why, &Action::set(setting, value))?;
     if output.ok() { Ok(()) } else { Err(io::Error::other(output.stderr)) }
@@ -371,7 +356,7 @@ fn restore_one(host: &mut dyn Host, change: &Change) -> Restored {
     }
 }
 
-/// Normalises blanks: the kernel prints some values with tabs.
+/// Compares without blanks, because the kernel prints tabs in some values.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }

@@ -1,5 +1,5 @@
-//! Opens the file of a setting safely: follows links first, and then requires a file of procfs or sysfs in the folder
-//! of that kind of setting. The check and the access use one descriptor.
+//! Opens the file of a setting: it must, all links followed, be in the folder of its kind on procfs or sysfs. Check and
+//! access use one descriptor.
 
 use crate::setting::Setting;
 use rustix::fs::{Mode, OFlags};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Opens the file of `setting` below `root`. If `root` is `/`, the file must be on procfs or sysfs.
+/// Opens the file of `setting` below `root`; below `/` it must be on procfs or sysfs.
 ///
 /// # Errors
 /// When the file does not exist, is not in the folder of this kind of setting, or cannot be opened.
@@ -39,7 +39,6 @@ fn by_descriptor(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Returns the path of an open file, without links.
 fn real_path(file: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(by_descriptor(file))
 }
@@ -72,7 +71,6 @@ mod tests {
         assert_eq!(error, "/proc/sys/net/core is not a regular file");
     }
 
-    /// The path of the opened file decides, not the text of the setting's path.
     #[test]
     fn a_path_that_leads_out_of_its_folder_is_refused() {
         let sysctl = |name: &str| Setting::Sysctl { name: name.into() };

@@ -1,21 +1,18 @@
-//! Keeps the last lines of the output of a program that runs beside natmeter, for errors and for the record.
+//! The last lines of the output of a program that runs beside natmeter.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Lines that are kept.
 const LINES: usize = 100;
 
-/// Octets that are kept of a line.
 const WIDTH: u64 = 4096;
 
-/// The last lines of an output. Clones are the same lines.
+/// Clones are the same lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastLines(Arc<Mutex<VecDeque<String>>>);
 
 impl LastLines {
-    /// Reads an output to its end.
     pub(crate) fn keep(&self, mut output: impl BufRead) {
         loop {
             let mut line = Vec::new();
@@ -32,7 +29,6 @@ impl LastLines {
         }
     }
 
-    /// The lines, in order.
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

@@ -1,9 +1,8 @@
-//! Devices under test. A *device* is a software (such as nftables) on a host (such as network namespaces). *Steps*
-//! bring it into a known state; a step is data: an action, a check, an undo action and the reason. The crate clears and
-//! counts the device's connection tracking table. It undoes all steps on success, on error and on drop; after a kill,
-//! `natmeter clean` undoes them.
+//! Devices under test: a *device* is a software (such as nftables) on a host (such as network namespaces). *Steps*
+//! bring it into a known state: each is data, an action, a check, an undo action and the reason. All are undone on
+//! success, on error and on drop; after a kill, by `natmeter clean`.
 //!
-//! Only this crate changes a device or the machine. It sends no test traffic.
+//! Only this crate changes a device or the machine.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,5 @@
-//! The links of a bed that natmeter makes itself: from the tester to the first box, from each box to the next one, and from the
-//! last box to the tester. Each box has a namespace. A link is a veth pair, or a TAP whose queues one of its ends holds. All
-//! namespaces vanish with natmeter.
+//! The links of a bed that natmeter makes: tester, boxes from left to right, tester. Each box has a namespace; a link
+//! is a veth pair, or a TAP whose queues one end holds.
 
 use crate::DutError;
 use crate::bed::{cpu_mask, prepared, quiet};
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// Names of a box's ends: left, right.
 pub const ENDS: [&str; 2] = [LEFT.name, RIGHT.name];
 
-/// Ethernet addresses of the ends of a box, left and right. It has the number `at` of `count` boxes, from the left and from 0.
+/// Ethernet addresses, left and right, of box `at` of `count`, from the left and from 0.
 pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
     [
         if at == 0 { LEFT.dut_mac() } else { between(at)[1] },
@@ -25,7 +24,7 @@ pub fn macs(at: usize, count: usize) -> [[u8; 6]; 2] {
     ]
 }
 
-/// Ethernet addresses of a box's neighbours, left and right: of the tester, or of the box beside it.
+/// Ethernet addresses of a box's neighbours, left and right.
 pub fn neighbours(at: usize, count: usize) -> [[u8; 6]; 2] {
     [
         if at == 0 { LEFT.tester_mac() } else { between(at)[0] },
@@ -38,7 +37,7 @@ pub fn tester_macs() -> [[u8; 6]; 2] {
     [LEFT.tester_mac(), RIGHT.tester_mac()]
 }
 
-/// Ethernet addresses of both ends of the link on the left of box `at`, which is not the first one.
+/// Ethernet addresses of both ends of the link on the left of box `at`.
 fn between(at: usize) -> [[u8; 6]; 2] {
     [1, 2].map(|end| [0x02, 0, 0, 0, at as u8, end])
 }
@@ -48,7 +47,7 @@ fn between(at: usize) -> [[u8; 6]; 2] {
 pub enum End<'a> {
     /// A namespace, as an interface with this name.
     Interface(&'a str),
-    /// A process, as so many queues of a TAP. The interface of the TAP is the other end of the link.
+    /// A process, as so many queues of a TAP, whose interface is the other end.
     Queues(u32),
 }
 
@@ -70,22 +69,20 @@ impl Connection {
     }
 }
 
-/// The links and all namespaces; they vanish when it is dropped.
+/// The links and all namespaces, which vanish on drop.
 pub struct Links {
     tester: Netns,
     boxes: Vec<Netns>,
-    /// Interfaces of the tester, left and right; none where the tester holds queues.
+    /// Interfaces of the tester, left and right; none where it holds queues.
     interfaces: [Option<String>; 2],
     _changes: Vec<Changes>,
 }
 
 impl Links {
-    /// Makes the links between the tester's ends, left and right, and the boxes, from left to right. A veth pair has so many
-    /// queues.
+    /// Makes the links between the tester's ends and the boxes, from left to right, with so many queues per veth pair.
     ///
     /// # Errors
-    /// Without the privilege or the programs for it, for a name that is none of an interface, or for a link both of whose ends
-    /// would be queues.
+    /// Without privilege or programs, for an invalid name, or for a link with queues at both ends.
     pub fn make(
         ends: [End; 2],
         boxes: &[Connection],
@@ -119,7 +116,7 @@ impl Links {
         &self.boxes
     }
 
-    /// Opens the queues of a box that is connected by them: left, right.
+    /// Opens the queues of a box: left, right.
     ///
     /// # Errors
     /// When they are open, or there are not so many.
@@ -135,8 +132,8 @@ impl Links {
     }
 }
 
-/// Steps that let these cores deliver frames to interfaces of the tester, each with so many queues. Otherwise the backlog of the
-/// core that forwarded a frame would drop it on the way to the tester.
+/// Steps that let these cores deliver frames to the tester's interfaces. Otherwise the backlog of the forwarding core
+/// would drop them on the way.
 pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> {
     let step = |name: &str, queue: u32| {
         let path = format!("/sys/class/net/{name}/queues/rx-{queue}/rps_cpus");
@@ -145,14 +142,13 @@ pub fn delivery(interfaces: &[&str], queues: u32, cores: &[usize]) -> Vec<Step> 
     interfaces.iter().flat_map(|name| (0..queues).map(move |queue| step(name, queue))).collect()
 }
 
-/// Steps in two namespaces: `near`, a box or the tester, as [`Target::Tester`], and the box `far` as [`Target::Dut`].
+/// Steps in two namespaces: `near` as [`Target::Tester`], the box `far` as [`Target::Dut`].
 struct Part {
     near: Option<usize>,
     far: usize,
     steps: Vec<Step>,
 }
 
-/// All steps, in order.
 fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<Vec<Part>, DutError> {
     let mut parts = Vec::new();
     let count = boxes.len();
@@ -178,8 +174,7 @@ fn parts([left, right]: [End; 2], boxes: &[Connection], queues: u32) -> Result<V
     Ok(parts)
 }
 
-/// Steps that make one link between the namespaces of [`Target::Tester`] and [`Target::Dut`], with the Ethernet addresses of both
-/// ends.
+/// Makes one link between [`Target::Tester`] and [`Target::Dut`], with the Ethernet addresses of its ends.
 fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>, DutError> {
     let [(near, near_mac), (far, far_mac)] = ends;
     let tap = |target, name: &str, mac, queues| {
@@ -206,7 +201,6 @@ fn link(what: &str, ends: [(End, [u8; 6]); 2], queues: u32) -> Result<Vec<Step>,
     })
 }
 
-/// Makes a veth pair between both namespaces.
 fn pair(own: &str, far: &str, queues: u32) -> Action {
     let queues = format!("numtxqueues {queues} numrxqueues {queues}");
     let mut add = Action::words(&format!("ip link add {own} {queues} type veth peer name {far} {queues} netns"));

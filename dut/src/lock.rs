@@ -1,5 +1,5 @@
-//! The folder for files that must outlive a killed run, and the locks that prevent two runs at a time. A lock is a
-//! kernel lock (flock), which the kernel releases when the process ends, even after a kill.
+//! The folder for files that outlive a killed run, and locks that prevent two runs at a time. A lock is a kernel lock
+//! (flock), released when the process ends, even after a kill.
 
 use crate::{DutError, Holder, private_file};
 use rustix::fs::{FlockOperation, flock};
@@ -9,15 +9,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The folder for locks and the journal: `/run/natmeter` for root, else `natmeter` in the user's runtime folder. The
-/// folder exists only while a file is in it.
+/// The folder for locks and the journal: `/run/natmeter` for root, else `natmeter` in the user's runtime folder. It
+/// exists only while it has a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDir {
     path: PathBuf,
 }
 
 impl RunDir {
-    /// The folder of this user; the same before and after entering a user namespace.
+    /// The folder of this user, inside and outside a user namespace.
     pub fn of_this_user() -> RunDir {
         let uid = first_user_id();
         if uid == 0 {
@@ -29,7 +29,7 @@ impl RunDir {
         }
     }
 
-    /// The folder of root, for any user: only root changes machine-wide settings.
+    /// The folder of root: only root changes machine-wide settings.
     pub fn of_root() -> RunDir {
         RunDir::at("/run/natmeter")
     }
@@ -44,7 +44,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Creates the folder if necessary, and checks that no other user can write to it.
+    /// Creates the folder if necessary.
     ///
     /// # Errors
     /// When it cannot be created, or another user can write to it.
@@ -66,13 +66,11 @@ impl RunDir {
 
     /// Removes the folder if it is empty.
     pub fn tidy(&self) {
-        // The kernel refuses to remove a folder that is not empty.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Returns the user that started natmeter. Inside a user namespace the process is root, so the uid outside, to which
-/// root is mapped, counts.
+/// The user that started natmeter: inside a user namespace, the outer uid to which root is mapped.
 fn first_user_id() -> u32 {
     let own = rustix::process::geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -91,9 +89,9 @@ fn first_user_id() -> u32 {
 pub enum What {
     /// The machine-wide settings.
     Settings,
-    /// The cores and caches of this machine, for runs of the same user.
+    /// The cores and caches of this machine, for this user's runs.
     Measuring,
-    /// The test bed in namespaces of this machine: two at a time would disturb each other.
+    /// The test bed in namespaces of this machine.
     Bed,
 }
 
@@ -114,7 +112,7 @@ impl What {
     }
 }
 
-/// A lock that is held. Dropping it removes its file.
+/// A held lock, whose file is removed on drop.
 #[derive(Debug)]
 pub struct Lock {
     dir: RunDir,
@@ -131,7 +129,7 @@ impl Lock {
         Lock::take_file(dir, what.file(), what.words())
     }
 
-    /// Takes the lock with this file name. `words` names the resource in the error.
+    /// Takes the lock of this file; `words` names the resource in the error.
     pub(crate) fn take_file(dir: &RunDir, file: &str, words: &str) -> Result<Lock, DutError> {
         let path = dir.path.join(file);
         let failed = |doing, source| DutError::Journal { doing, path: path.clone(), source };
@@ -139,7 +137,7 @@ impl Lock {
             dir.make()?;
             let file = match private_file::open_or_create(&path) {
                 Ok(file) => file,
-                // Another process removed the empty folder before the file was opened.
+                // Another process removed the empty folder.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 Err(e) => return Err(failed("opening", e)),
             };
@@ -148,8 +146,7 @@ impl Lock {
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(busy(&path, words)),
                 Err(e) => return Err(failed("locking", e.into())),
             }
-            // The process that had the lock may have removed the file after this one opened it. The lock on a removed
-            // file is worthless: open the new one.
+            // The former holder may have removed the file in the meantime, so that the lock is worthless.
             if !is_at(&file, &path) {
                 continue;
             }
@@ -159,29 +156,27 @@ impl Lock {
         }
     }
 
-    /// Writes pid and command line of this process into the file.
     fn sign(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.write_all(format!("{}\n{}\n", std::process::id(), in_words(std::env::args_os())).as_bytes())
     }
 }
 
-/// A command line. An argument may have any octets.
+/// A command line, whose arguments may have any octets.
 fn in_words(arguments: impl Iterator<Item = OsString>) -> String {
     arguments.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>().join(" ")
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Remove the file while the lock is still held, so that no other process locks a file that is about to vanish.
+        // While the lock is still held, so that no other process locks a vanishing file.
         let _ = fs::remove_file(&self.path);
         let _ = flock(&self.file, FlockOperation::Unlock);
         self.dir.tidy();
     }
 }
 
-/// Checks that no run has the test bed at this moment. [`crate::Device::prepare`] takes the lock; this function lets a
-/// caller refuse earlier.
+/// Checks that no run has the test bed, so that a caller can refuse early.
 ///
 /// # Errors
 /// [`DutError::Busy`] when another process has it.
@@ -202,7 +197,7 @@ fn busy(path: &Path, words: &str) -> DutError {
     let mut lines = text.lines().map(str::to_owned);
     let holder = match (lines.next(), lines.next()) {
         (Some(pid), Some(command)) => Holder::Process { pid, command },
-        // The child has the lock, and has not written its pid yet.
+        // The child has not written its pid yet.
         _ => Holder::Unknown,
     };
     DutError::Busy { what: words.to_owned(), holder }

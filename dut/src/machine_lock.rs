@@ -1,7 +1,6 @@
-//! One measurement at a time per machine: two at a time, of any device and by any user, would take each other's cores
-//! and caches. The lock of ordinary users is an abstract socket: all users see its name, and it needs no file. Because
-//! any process can bind that name, it does not stop root; root's runs exclude each other with a file that only root can
-//! write ([`crate::lock`]).
+//! One measurement at a time per machine, of any device and user. Ordinary users lock an abstract socket, whose name
+//! all users see. As any process can bind it, it does not stop root, whose runs exclude each other with a file
+//! ([`crate::lock`]).
 
 use crate::lock::{Lock, RunDir, What};
 use crate::{DutError, Holder};
@@ -9,11 +8,9 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// The name of the abstract socket.
 const NAME: &str = "natmeter: measuring";
 
-/// The right of this process to measure on this machine; released when dropped, or when the process ends, even after a
-/// kill.
+/// The right of this process to measure; released on drop or when the process ends, even after a kill.
 #[derive(Debug)]
 pub struct MachineLock {
     _file: Option<Lock>,
@@ -22,10 +19,10 @@ pub struct MachineLock {
 }
 
 impl MachineLock {
-    /// Takes the lock. Containers in different network namespaces do not see each other.
+    /// Takes the lock, which containers in other network namespaces do not see.
     ///
     /// # Errors
-    /// [`DutError::Busy`] when another process measures; for root, only when another process of root measures.
+    /// [`DutError::Busy`] when another process measures; for root, another process of root.
     pub fn take() -> Result<MachineLock, DutError> {
         let own = RunDir::of_this_user();
         MachineLock::named(NAME, (own == RunDir::of_root()).then_some(&own))
@@ -42,7 +39,7 @@ impl MachineLock {
         Ok(lock)
     }
 
-    /// Returns the process of an ordinary user that measures although root has the lock; none if it has ended.
+    /// The process of an ordinary user that measures although root has the lock, if any.
     pub fn disturbed_by(&mut self) -> Option<Holder> {
         match self.announce() {
             Err(DutError::Busy { holder, .. }) => Some(holder),
@@ -50,7 +47,6 @@ impl MachineLock {
         }
     }
 
-    /// Binds the name, unless this process has bound it.
     fn announce(&mut self) -> Result<(), DutError> {
         let failed = |source| DutError::MachineLock { source };
         if self.announced.is_some() {
@@ -58,8 +54,7 @@ impl MachineLock {
         }
         let address = SocketAddr::from_abstract_name(&self.name).map_err(failed)?;
         match UnixListener::bind_addr(&address) {
-            // Another process connects only to learn from the kernel which process listens; the connection is never
-            // accepted.
+            // A connection, never accepted, tells which process listens.
             Ok(listener) => self.announced = Some(listener),
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(busy(&address)),
             Err(e) => return Err(failed(e)),
@@ -68,7 +63,7 @@ impl MachineLock {
     }
 }
 
-/// Returns the process that has bound the name, as the kernel reports it; data from that process is not trusted.
+/// The process that has bound the name, as the kernel reports it.
 fn busy(address: &SocketAddr) -> DutError {
     let owner = UnixStream::connect_addr(address).and_then(port::host::peer_process);
     DutError::Busy { what: What::Measuring.words().to_owned(), holder: holder(owner.ok()) }
@@ -99,7 +94,6 @@ mod tests {
         MachineLock::named(&name, None).unwrap();
     }
 
-    /// Any process can bind the name; only root can write the file.
     #[test]
     fn only_roots_run_stops_root_and_other_runs_are_reported() {
         let name = format!("natmeter test of root {}", std::process::id());
@@ -129,7 +123,7 @@ mod tests {
         );
     }
 
-    /// A helper: the next test runs it in another pid namespace.
+    /// The next test runs it in another pid namespace.
     #[test]
     #[ignore = "started by a_holder_in_another_pid_namespace_has_no_pid"]
     fn ask_for_the_machine() {

@@ -1,22 +1,20 @@
-//! Memory of this machine's kernel that connection tracking uses. Slabs that cannot be reclaimed hold the entries and their
-//! extensions; the kernel tells them of the whole machine, so that they are exact only while nothing else allocates slabs. The
-//! kernel names the hash table in its list of mapped areas if the table is larger than it allocates in one piece (4 MiB).
+//! Kernel memory of connection tracking: unreclaimable slabs hold the entries, exact only while nothing else allocates
+//! slabs. The hash table is in the list of mapped areas if larger than 4 MiB.
 
-/// The size of all slabs.
 const MEMINFO: &str = "/proc/meminfo";
-/// The mapped areas of the kernel, with the function that allocated each; readable for root.
+/// Mapped areas of the kernel, with the function that allocated each; for root.
 const MAPPED: &str = "/proc/vmallocinfo";
-/// The function that allocates the hash table. It also allocates the list of the table's pages, a much smaller area.
+/// Allocates the hash table, and the much smaller list of its pages.
 const ALLOCATES_TABLE: &str = "nf_ct_alloc_hashtable+";
 /// What the value is, for reports.
 pub const SOURCE: &str = "SUnreclaim of /proc/meminfo";
 
-/// Returns the octets of slabs that cannot be reclaimed; none if the kernel does not tell.
+/// Returns the octets of unreclaimable slabs, if the kernel tells.
 pub fn of_kernel() -> Option<u64> {
     unreclaimable(&std::fs::read_to_string(MEMINFO).ok()?)
 }
 
-/// Returns the octets of the hash table of connection tracking; none if the kernel does not tell.
+/// Returns the octets of the hash table of connection tracking, if the kernel tells.
 pub(crate) fn of_hash_table() -> Option<u64> {
     mapped_table(&std::fs::read_to_string(MAPPED).ok()?, rustix::param::page_size() as u64)
 }
@@ -26,7 +24,7 @@ fn unreclaimable(meminfo: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The largest area of the function that allocates the hash table, without its guard page.
+/// The largest area of that function, without its guard page.
 fn mapped_table(areas: &str, page: u64) -> Option<u64> {
     let pages =
         |line: &str| line.split_ascii_whitespace().find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
@@ -44,7 +42,7 @@ mod tests {
         assert_eq!(unreclaimable("MemTotal: 1 kB\n"), None);
     }
 
-    /// As Linux 6.18 prints the areas with 1,048,576 buckets: the list of pages, and the table.
+    /// Linux 6.18, 1,048,576 buckets: the list of pages, and the table.
     #[test]
     fn the_table_is_the_largest_area_of_its_function() {
         let areas = "0x0000000088923d9e-0x00000000c6744a66   20480 nf_ct_alloc_hashtable+0x56/0xd0 pages=4 vmalloc N0=4\n\

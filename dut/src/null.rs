@@ -1,5 +1,5 @@
-//! The null device of this machine's kernel: a rule at the ingress of each interface of the DUT returns every frame on the other
-//! one, on the core that received it, before the kernel's IP stack. It works in user namespaces, too.
+//! The null device of this machine's kernel: a rule at the ingress of each interface of the DUT returns every frame on
+//! the other one before the IP stack, on the same core.
 
 use crate::DutError;
 use crate::bed::BackEnd;
@@ -14,7 +14,7 @@ pub fn is_available() -> bool {
     tool::find(NFT.program).is_some()
 }
 
-/// Puts the null device in place of the device, or restores the device. Both vanish with the namespace.
+/// Switches the null device, which vanishes with the namespace.
 pub(crate) fn set(changes: &mut Changes, back_end: BackEnd, on: bool) -> Result<(), DutError> {
     let (why, action) = if on {
         ("the null device: frames leave on the other side, unchanged", Action::reading("nft -f -", table(back_end)))
@@ -27,7 +27,7 @@ pub(crate) fn set(changes: &mut Changes, back_end: BackEnd, on: bool) -> Result<
 fn table(back_end: BackEnd) -> String {
     let chain = |from: &str, to: &str| {
         let rule = match back_end {
-            // `fwd` marks a frame as redirected, and the generic receive path hides such frames from XDP programs.
+            // `fwd` marks frames as redirected, which the generic receive path hides from XDP programs.
             BackEnd::AfXdpGeneric => format!("dup to \"{to}\" drop"),
             _ => format!("fwd to \"{to}\""),
         };
@@ -37,7 +37,7 @@ fn table(back_end: BackEnd) -> String {
     format!("table netdev natmeter {{\n{chains}}}")
 }
 
-/// Reads what the cores of a device did: the time that they were not idle, and the frames that the device sent.
+/// Reads idle time and sent frames of a device's cores.
 pub struct Work {
     cores: Vec<usize>,
 }
@@ -45,14 +45,14 @@ pub struct Work {
 /// Sums of all cores since some time in the past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Nanoseconds in which the cores were idle, in ticks of 10 ms.
+    /// Idle nanoseconds, in ticks of 10 ms.
     pub idle: u64,
     /// Frames that the interfaces of the DUT sent.
     pub frames: u64,
 }
 
 impl Work {
-    /// The work of these cores; none if the kernel does not say how long each was idle.
+    /// The work of these cores, if the kernel tells idle times.
     pub fn of(cores: &[usize]) -> Option<Work> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         (!cores.is_empty() && cores.iter().all(|core| idle(&stat, *core).is_some()))
@@ -64,7 +64,6 @@ impl Work {
         self.cores.len()
     }
 
-    /// Reads both sums.
     pub(crate) fn read(&self, changes: &mut Changes) -> Option<Done> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let interfaces = changes.read(Target::Dut, "/proc/thread-self/net/dev").ok()?;
@@ -74,12 +73,10 @@ impl Work {
     }
 }
 
-/// Returns the nanoseconds that a core was idle, from `/proc/stat`.
 fn idle(stat: &str, core: usize) -> Option<u64> {
     cpu::cores(stat).into_iter().find(|times| times.core == core).map(|times| times.idle)
 }
 
-/// Returns the frames that an interface sent, from `/proc/net/dev`.
 fn sent(interfaces: &str, name: &str) -> Option<u64> {
     let line = interfaces.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
     line.split_ascii_whitespace().nth(9)?.parse().ok()

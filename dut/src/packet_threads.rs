@@ -1,12 +1,12 @@
-//! Measures the run delay of the kernel threads (`ksoftirqd/N`) that forward the DUT's packets on its cores. While such
-//! a thread is preempted, frames are lost that the device would have forwarded.
+//! Measures the run delay of the kernel threads (`ksoftirqd/N`) that forward the DUT's packets. While one is preempted,
+//! frames are lost that the device would have forwarded.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The `ksoftirqd` threads of a set of cores.
 pub struct PacketThreads {
-    /// `/proc/PID` of each, and its last scheduler statistics.
+    /// `/proc/PID` of each, and its last statistics.
     accounts: Vec<(PathBuf, Account)>,
 }
 
@@ -15,20 +15,19 @@ pub struct PacketThreads {
 struct Account {
     /// Nanoseconds that it ran.
     ran: u64,
-    /// Run delay: nanoseconds that it was runnable and waited for its core.
+    /// Run delay: nanoseconds, runnable without a core.
     waited: u64,
-    /// Number of time slices.
     turns: u64,
 }
 
-/// Run delay per time slice that counts as wake-up and not as preemption, in nanoseconds. The thread sleeps whenever no
-/// packet waits, so it wakes thousands of times per second, and each wake-up takes microseconds.
+/// Run delay per time slice, in nanoseconds, that counts as wake-up and not as preemption: the thread sleeps whenever
+/// no packet waits.
 const WAKE_UP: u64 = 20_000;
-/// How long to wait for a preempted thread: its statistics include the run delay only after it runs again.
+/// Maximum wait for a preempted thread, whose statistics include the delay only after it runs again.
 const BACK_WITHIN: Duration = Duration::from_secs(1);
 
 impl PacketThreads {
-    /// Finds the threads of these cores. Finds none in a container, where kernel threads are hidden.
+    /// Finds the threads of these cores; none in a container, which hides them.
     pub fn of(cores: &[usize]) -> PacketThreads {
         PacketThreads::under(Path::new("/proc"), cores)
     }
@@ -36,7 +35,7 @@ impl PacketThreads {
     fn under(proc: &Path, cores: &[usize]) -> PacketThreads {
         let names: Vec<String> = cores.iter().map(|core| format!("ksoftirqd/{core}")).collect();
         let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().map(|entry| entry.path());
-        // An empty command line identifies a kernel thread; an ordinary program could have the same name.
+        // An empty command line identifies a kernel thread.
         let threads = processes.filter(|p| {
             read(&p.join("comm")).is_some_and(|name| names.iter().any(|n| n == name.trim_end()))
                 && read(&p.join("cmdline")).is_some_and(|line| line.is_empty())
@@ -45,8 +44,8 @@ impl PacketThreads {
         PacketThreads { accounts: accounts.collect() }
     }
 
-    /// Returns the longest run delay of a thread since the last call, in nanoseconds and without the time to wake it;
-    /// none if no thread is visible.
+    /// Returns the longest run delay of a thread since the last call, in nanoseconds without wake-ups, if a thread is
+    /// visible.
     pub fn run_delay(&mut self) -> Option<u64> {
         let since = |(path, last): &mut (PathBuf, Account)| {
             let now = settled(path)?;
@@ -58,7 +57,7 @@ impl PacketThreads {
     }
 }
 
-/// Returns a thread's statistics. If the thread waits for its core, this function first waits until it has run.
+/// A thread's statistics, once it no longer waits for its core.
 fn settled(thread: &Path) -> Option<Account> {
     let (first, end) = (account(thread)?, Instant::now() + BACK_WITHIN);
     loop {
@@ -71,9 +70,9 @@ fn settled(thread: &Path) -> Option<Account> {
     }
 }
 
-/// Whether a thread runs or waits for its core; its state does not distinguish these.
+/// Whether a thread runs or waits for its core.
 fn is_runnable(thread: &Path) -> bool {
-    // The state follows the name, which is in parentheses and may contain parentheses.
+    // The state follows the name in parentheses, which may contain parentheses.
     read(&thread.join("stat")).is_some_and(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
 }
 
@@ -132,7 +131,6 @@ mod tests {
         assert_eq!(threads.run_delay(), Some(3_980_000));
     }
 
-    /// The run delay grows only when the thread runs again; until then it seems not to have waited.
     #[test]
     fn a_thread_that_waits_for_its_core_is_waited_for() {
         let proc = tempfile::tempdir().unwrap();

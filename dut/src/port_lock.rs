@@ -1,5 +1,4 @@
-//! One run at a time on an interface: two at a time would take each other's frames. The key of the lock is the interface's
-//! index in its network namespace, so that containers with interfaces of the same name do not lock each other out.
+//! One run at a time on an interface, known by its index in its network namespace: containers may have equal names.
 
 use crate::DutError;
 use crate::lock::{Lock, RunDir};
@@ -10,8 +9,7 @@ use std::fs;
 const PREFIX: &str = "port-";
 const SUFFIX: &str = ".lock";
 
-/// Takes the interfaces with these names in the network namespace of this thread: all of them or none. An interface that does
-/// not exist has no lock.
+/// Takes all or none of these interfaces of this thread's network namespace, as far as they exist.
 ///
 /// # Errors
 /// [`DutError::Busy`] when another process has one of them.
@@ -29,12 +27,12 @@ pub fn take(dir: &RunDir, names: &[&str]) -> Result<Vec<Lock>, DutError> {
     indices.into_iter().map(lock).collect()
 }
 
-/// Removes the files of locks that no process holds, for `natmeter clean`.
+/// Removes the files of free locks.
 pub fn clean(dir: &RunDir) {
     for entry in fs::read_dir(dir.path()).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-            // Releasing a lock removes its file; a live run keeps its own.
+            // Releasing a lock removes its file.
             drop(Lock::take_file(dir, &name, ""));
         }
     }

@@ -1,5 +1,5 @@
-//! Files that only this user can write: the journal, the locks and the notes. They outlive a killed run, and root acts
-//! on their contents. So each is created with an explicit mode, and its owner is checked before it is read.
+//! Files that only this user can write: journal, locks and notes, on which root acts. Each is created with an explicit
+//! mode, and its owner checked before it is read.
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -7,18 +7,18 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Appends to the file, follows no link at the last component, and never blocks on a FIFO.
+/// Appends, follows no link at the end, and never blocks on a FIFO.
 const FLAGS: OFlags =
     OFlags::RDWR.union(OFlags::APPEND).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
-/// Other users must not even read it: a read-only descriptor is enough to take the lock.
+/// Reading suffices to take the lock, so other users must not.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// Creates a new file.
 ///
 /// # Errors
-/// When the name exists, even as a link; or the system's error.
+/// When the name exists, even as a link, or the system's error.
 pub fn create(path: &Path) -> io::Result<File> {
-    // The umask may have removed bits, so set the mode.
+    // The umask may have removed bits.
     Ok(File::from(rustix::fs::open(path, FLAGS | OFlags::CREATE | OFlags::EXCL, MODE)?))
 }
 
@@ -30,7 +30,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     checked(File::from(rustix::fs::open(path, FLAGS, Mode::empty())?))
 }
 
-/// Opens a file, and creates it if it does not exist.
+/// Opens a file, or creates it.
 ///
 /// # Errors
 /// When it is no file that this user alone can write, or the system's error.

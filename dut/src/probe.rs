@@ -1,6 +1,5 @@
-//! Checks that the device answers and translates as configured: sends ARP requests to both sides of a DUT with IPv4, then
-//! one datagram from the left and its answer. Without this check, a rule that failed to load would be measured as a fast
-//! NAT. Only this file of the crate parses frames.
+//! Checks that the device translates as configured, with ARP requests on both sides (IPv4) and one datagram and its
+//! answer. Else a rule that failed to load would be measured as a fast NAT.
 
 use crate::DutError;
 use crate::bed6;
@@ -9,10 +8,10 @@ use port::{Burst, Pool, Port, burst};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Time limit for a frame. A working DUT answers within microseconds, on a busy machine within a second.
+/// Time limit for a frame, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Source of a datagram as the right tester port received it.
+/// Source of a datagram as received on the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Source address.
@@ -21,13 +20,12 @@ pub struct Seen {
     pub port: u16,
 }
 
-/// Source port of the probe: within the default range of every pool, so that a port-preserving NAT does not change it.
+/// Source port, within the default range of every pool, which a port-preserving NAT keeps.
 const PORT: u16 = 40_961;
-/// Destination port: the discard service.
 const DISCARD: u16 = 9;
 const PAYLOAD: &[u8; 18] = b"natmeter: alive?\r\n";
 
-/// Sends ARP requests to both sides of a DUT with IPv4, sends one datagram from left to right, and answers it.
+/// Sends ARP requests to both sides of a DUT with IPv4, and one datagram from left to right, and answers it.
 ///
 /// # Errors
 /// When a frame is missing or wrong.
@@ -50,12 +48,10 @@ pub fn probe(left: &mut dyn Port, right: &mut dyn Port, pool: &mut Pool, ipv6: b
     Ok(Seen { address: seen.source.ip(), port: seen.source.port() })
 }
 
-/// Address of the tester on a side.
 pub(crate) fn tester(side: &Side, ipv6: bool) -> IpAddr {
     if ipv6 { bed6::tester(side).into() } else { Ipv4Addr::from(side.tester).into() }
 }
 
-/// Sends an ARP request for the DUT's address and waits for the reply.
 fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError> {
     let mut f = header([0xff; 6], side.tester_mac(), [8, 6]);
     f.extend([0, 1, 8, 0, 6, 4, 0, 1]);
@@ -72,7 +68,6 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, side: &Side) -> Result<(), DutError
         .ok_or_else(|| DutError::Dead(format!("no ARP reply for {} on the {}", Ipv4Addr::from(side.dut), side.name)))
 }
 
-/// Addresses and ports of a probe datagram.
 #[derive(Debug)]
 struct Datagram {
     source: SocketAddr,
@@ -82,7 +77,7 @@ struct Datagram {
 const ETHERNET: usize = 14;
 const UDP: u8 = 17;
 
-/// Parses a probe datagram; none for other frames or a wrong checksum.
+/// Parses a probe datagram with correct checksum.
 fn parse(f: &[u8]) -> Option<Datagram> {
     let (start, protocol, addresses) = match (f.get(12..14)?, *f.get(ETHERNET)?) {
         ([0x08, 0x00], 0x45) => (ETHERNET + 20, *f.get(23)?, 26..34),
@@ -107,7 +102,6 @@ fn parse(f: &[u8]) -> Option<Datagram> {
     Some(Datagram { source: (source, port(0)).into(), destination: (destination, port(2)).into() })
 }
 
-/// Builds a probe datagram from the tester port of one side. Both addresses have the same IP version.
 fn datagram(side: &Side, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let udp_len = 8 + PAYLOAD.len() as u16;
     let mut f = match source.ip() {
@@ -155,7 +149,7 @@ fn header(to: [u8; 6], from: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
     f
 }
 
-/// Returns the pseudo header of RFC 768: both addresses, protocol and length.
+/// The pseudo header of RFC 768: addresses, protocol and length.
 fn pseudo(addresses: &[u8], len: usize) -> u32 {
     u32::from(sum(addresses, 17 + len as u32))
 }
@@ -189,7 +183,6 @@ fn send(port: &mut dyn Port, pool: &mut Pool, bytes: &[u8]) -> Result<(), DutErr
     if taken { Ok(()) } else { Err(DutError::Dead(format!("{} accepts no frame", port_name(port)))) }
 }
 
-/// Receives until a frame is the expected one.
 fn wait<T>(port: &mut dyn Port, pool: &mut Pool, wanted: impl Fn(&[u8]) -> Option<T>) -> Result<Option<T>, DutError> {
     let deadline = Instant::now() + PATIENCE;
     let mut frames = burst();
@@ -215,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_read_as_it_was_written_and_not_when_damaged() {
-        // An address, a port and the payload; of IPv4 the identification, too. The parser ignores the Ethernet addresses.
+        // An address, a port, the payload, and the IPv4 identification.
         for (ipv6, damages) in [(false, [18, 29, 35, 43]), (true, [30, 40, 55, 63])] {
             let from = SocketAddr::new(tester(&LEFT, ipv6), PORT);
             let to = SocketAddr::new(tester(&RIGHT, ipv6), DISCARD);

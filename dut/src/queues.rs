@@ -1,9 +1,9 @@
-//! Received packets of each queue of an interface, from what `ethtool -S` prints, and whether they were spread evenly.
+//! Received packets of each queue of an interface (`ethtool -S`), and whether they are spread evenly.
 
 use std::collections::BTreeMap;
 
-/// What stands before and after the number of a queue in the names of counters: virtio, igb, ixgbe and gve; mlx4, mlx5 and virtio
-/// since Linux 6.8; i40e and ice; ena; bnxt.
+/// What surrounds the number of a queue in names of counters: virtio, igb, ixgbe, gve; mlx4, mlx5, virtio since Linux
+/// 6.8; i40e, ice; ena; bnxt.
 const NAMES: &[(&str, &str)] = &[
     ("rx_queue_", "_packets"),
     ("rx", "_packets"),
@@ -11,15 +11,14 @@ const NAMES: &[(&str, &str)] = &[
     ("queue_", "_rx_cnt"),
     ("[", "]: rx_ucast_packets"),
 ];
-/// A queue that received less than this part of an even share, in percent, makes a spread lopsided, as in `natmeter doctor`.
+/// Percent of an even share below which a spread is lopsided, as in `natmeter doctor`.
 const LEAST: u64 = 50;
-/// Packets per queue below which chance alone makes spreads lopsided.
 const ENOUGH: u64 = 1_000;
 
 /// Packets by the number of the queue.
 pub type Queues = BTreeMap<u32, u64>;
 
-/// Returns the received packets of each queue in what `ethtool -S` prints; empty if the driver does not count them.
+/// Returns the received packets of each queue in the output of `ethtool -S`, as far as the driver counts them.
 pub fn received(statistics: &str) -> Queues {
     let lines: Vec<(&str, u64)> = statistics.lines().filter_map(counter).collect();
     let of_name = |&(before, after): &(&str, &str)| -> Queues {
@@ -29,14 +28,12 @@ pub fn received(statistics: &str) -> Queues {
     NAMES.iter().map(of_name).find(|queues| !queues.is_empty()).unwrap_or_default()
 }
 
-/// Name and value of a counter.
 fn counter(line: &str) -> Option<(&str, u64)> {
     let (name, value) = line.trim().rsplit_once(':')?;
     Some((name, value.trim().parse().ok()?))
 }
 
-/// Returns what is wrong with the spread of the packets between two readings, in words; none if it is even, or if there are too
-/// few packets or queues to tell.
+/// Returns what is wrong with the spread between two readings; none if it is even, or there is too little to tell.
 pub fn lopsided(before: &Queues, after: &Queues) -> Option<String> {
     let since = |(queue, packets): (&u32, &u64)| {
         let earlier = before.get(queue).copied().unwrap_or(0);
@@ -55,7 +52,7 @@ pub fn lopsided(before: &Queues, after: &Queues) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Printed in a guest of QEMU with two processors (virtio_net of Linux 6.1), shortened.
+    /// QEMU guest with two processors (virtio_net of Linux 6.1), shortened.
     const VIRTIO: &str = "NIC statistics:\n     rx_queue_0_packets: 752\n     rx_queue_0_bytes: 45120\n     \
                           rx_queue_0_xdp_packets: 0\n     rx_queue_1_packets: 800\n     rx_queue_1_bytes: 48000\n     \
                           rx_queue_1_xdp_packets: 0\n     tx_queue_0_packets: 280\n     tx_queue_1_packets: 271\n";

@@ -1,5 +1,5 @@
-//! What the files of a kernel say about its machine: processor, mitigations, load, settings. This is the one place that
-//! reads them, of this machine or of a machine that a host reaches. This file only reads.
+//! What the kernel's files say about a machine, this one or one that a host reaches: processor, mitigations, load,
+//! settings.
 
 use crate::host::Host;
 use crate::step::{Action, Target};
@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files that the facts of every run come from. A `*` stands for any part of one name.
+/// Files of the facts of every run; a `*` stands for any part of one name.
 pub const OF_FACTS: &[&str] = &[GOVERNORS, SMT_ACTIVE, SMT_CONTROL, CLOCK_SOURCE, MITIGATIONS, MEMORY, LOAD];
 
 /// The frequency governors.
@@ -18,21 +18,21 @@ pub const SMT_ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 const SMT_CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 /// The clock source in use.
 pub const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// The kernel's answers to vulnerabilities of the processor.
+/// The kernel's mitigations of vulnerabilities.
 pub const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities/*";
 /// Sizes of the memory.
 pub const MEMORY: &str = "/proc/meminfo";
-/// Processes that run or want to run.
+/// Runnable processes.
 pub const LOAD: &str = "/proc/loadavg";
 
-/// Texts of files by path, without the newline at their end. A file that is not there is missing.
+/// Texts of files by path, without final newline, as far as they exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     files: BTreeMap<String, String>,
 }
 
 impl Readings {
-    /// Reads the files of these patterns below the folder `root`; `/` is this machine.
+    /// Reads the files of these patterns below `root`; `/` is this machine.
     pub fn below(root: &Path, patterns: &[&str]) -> Readings {
         let mut files = BTreeMap::new();
         for pattern in patterns {
@@ -42,19 +42,18 @@ impl Readings {
         Readings { files }
     }
 
-    /// Reads the same files of a machine that a host reaches, with one command.
+    /// The same of a machine that a host reaches, with one command.
     ///
     /// # Errors
     /// When the host cannot be reached.
     pub fn over(host: &mut dyn Host, patterns: &[&str]) -> io::Result<Readings> {
-        // A shell resolves the patterns. `grep` fails if one file is missing, and prints the others all the same.
+        // The shell resolves the patterns, and `grep` prints what exists.
         let script = format!("grep -sH '' {}", patterns.join(" "));
         let action = Action::Command { program: "sh".into(), args: vec!["-c".into(), script], stdin: None };
         let output = host.perform(Target::Dut, "read the settings of the machine", &action)?;
         Ok(Readings::of_grep(&output.stdout))
     }
 
-    /// Lines of `PATH:TEXT`.
     fn of_grep(text: &str) -> Readings {
         let mut files: BTreeMap<String, String> = BTreeMap::new();
         for (path, line) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -69,7 +68,7 @@ impl Readings {
         Readings { files: files.into_iter().map(|(path, text)| (path, text.trim().to_owned())).collect() }
     }
 
-    /// Returns the text of a file; none if there is no such file.
+    /// Returns the text of a file, if it exists.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
@@ -94,32 +93,32 @@ impl Readings {
         self.all(GOVERNORS).map(|(_, governor)| governor).collect()
     }
 
-    /// Returns how simultaneous multithreading is set: `on`, `off`, `notsupported`, …
+    /// Returns the state of simultaneous multithreading: `on`, `off`, `notsupported`, …
     pub fn smt_control(&self) -> Option<&str> {
         self.text(SMT_CONTROL)
     }
 
-    /// Returns the vulnerabilities that affect this processor, with the kernel's answer to each.
+    /// Returns the vulnerabilities of this processor, with the kernel's answer to each.
     pub fn vulnerabilities(&self) -> impl Iterator<Item = (&str, &str)> {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let affects = self.all(MITIGATIONS).filter(|(_, state)| *state != "Not affected");
         affects.map(move |(path, state)| (&path[name(path)..], state))
     }
 
-    /// Returns the vulnerabilities that the kernel mitigates; none if the kernel does not tell.
+    /// Returns the mitigated vulnerabilities, if the kernel tells.
     pub fn mitigations(&self) -> Option<Vec<&str>> {
         self.all(MITIGATIONS).next()?;
         let active = self.vulnerabilities().filter(|(_, state)| state.starts_with("Mitigation"));
         Some(active.map(|(name, _)| name).collect())
     }
 
-    /// Returns the load of the last minute: processes that ran or wanted to run, on average.
+    /// Returns the load average of the last minute.
     pub fn load(&self) -> Option<f64> {
         self.text(LOAD)?.split(' ').next()?.parse().ok()
     }
 }
 
-/// Reads the files below `root` whose path continues `path` with these names.
+/// Reads the files whose path continues `path` with these names.
 fn read(root: &Path, path: String, names: &[&str], files: &mut BTreeMap<String, String>) {
     let here = root.join(path.trim_start_matches('/'));
     let Some((name, rest)) = names.split_first() else {
@@ -136,7 +135,6 @@ fn read(root: &Path, path: String, names: &[&str], files: &mut BTreeMap<String, 
     }
 }
 
-/// Whether a path is one of a pattern.
 fn is_of(path: &str, pattern: &str) -> bool {
     let (mut names, mut patterns) = (path.split('/'), pattern.split('/'));
     loop {
@@ -163,7 +161,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::host::Here;
 
-    /// A machine whose files are below a folder.
     pub(crate) fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -193,7 +190,6 @@ pub(crate) mod tests {
         assert_eq!(readings.text("/sys/devices/system/cpu/cpufreq/boost"), None, "no pattern names it");
     }
 
-    /// A host gives the same texts.
     #[test]
     fn a_host_reads_the_same_files() {
         let patterns = ["/proc/sys/net/core/*_max_backlog", "/proc/meminfo", "/proc/sys/net/no/such/file"];

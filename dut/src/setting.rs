@@ -1,5 +1,5 @@
-//! Machine-wide settings, by kind. natmeter changes nothing else outside its own namespaces. A setting that is a file
-//! can only be one in the folder of its kind below `/proc` or `/sys`. The file `journal.rs` restores settings.
+//! Machine-wide settings, by kind; natmeter changes nothing else outside its namespaces. A file must be in the folder
+//! of its kind below `/proc` or `/sys`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -65,7 +65,7 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// The options of ethtool that show and set it, and the line after which its values in use stand.
+    /// ethtool's options to show and set it, and the line before its values in use.
     fn options(self) -> [&'static str; 3] {
         match self {
             Parameter::Pause => ["-a", "-A", ""],
@@ -94,7 +94,7 @@ impl Side {
     }
 }
 
-/// A name that is not a setting of the machine.
+/// A name that is not a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} is not a setting that natmeter changes: those are /proc/sys/net/…, /sys/class/net/INTERFACE/…, \
@@ -103,16 +103,15 @@ impl Side {
 )]
 pub struct NotASetting(String);
 
-/// A setting as written in a journal.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
-    /// Only the path, as version 0.1.0 wrote it.
+    /// The path, as version 0.1.0 wrote it.
     Path(String),
     Typed(Typed),
 }
 
-/// The fields of a [`Setting`] before validation.
+/// A [`Setting`] before validation.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Typed {
@@ -167,13 +166,13 @@ impl Setting {
         } else {
             path.strip_prefix(CPUS).map(|attribute| Setting::CpuFrequency { attribute: attribute.to_owned() })
         };
-        // Only the canonical path names a setting; one with a leading zero does not.
+        // Only canonical paths, without a leading zero, name a setting.
         parsed
             .filter(|setting| setting.is_sound() && setting.path().as_deref() == Some(path))
             .ok_or_else(|| NotASetting(path.to_owned()))
     }
 
-    /// Returns the kernel's file for the setting; none if only a program can change the setting.
+    /// Returns the kernel's file for the setting, if it has one.
     pub fn path(&self) -> Option<String> {
         match self {
             Setting::Sysctl { name } => Some(format!("/proc/sys/{name}")),
@@ -185,9 +184,8 @@ impl Setting {
         }
     }
 
-    /// Returns the value to which the kernel rounds a new value: the hash table of connection tracking fills complete pages
-    /// with list heads of eight octets. The journal must have the exact value, so that natmeter recognises it later as its
-    /// own.
+    /// Returns the value as the kernel rounds it, so that natmeter recognises it later: the hash table of connection
+    /// tracking fills pages with list heads of eight octets.
     pub fn rounded(&self, value: &str) -> String {
         match (self, value.parse::<u64>()) {
             (Setting::Sysctl { name }, Ok(number)) if name == "net/netfilter/nf_conntrack_buckets" => {
@@ -200,7 +198,7 @@ impl Setting {
         }
     }
 
-    /// Returns the arguments with which ethtool shows the setting; `None` if the setting is a file.
+    /// Arguments with which ethtool shows the setting, unless it is a file.
     pub(crate) fn to_show(&self) -> Option<[&str; 2]> {
         match self {
             Setting::Ethtool { interface, .. } => Some(["-k", interface]),
@@ -209,7 +207,6 @@ impl Setting {
         }
     }
 
-    /// Returns the value of the setting in the output of ethtool.
     pub(crate) fn shown<'a>(&self, text: &'a str) -> Option<&'a str> {
         let rest = |line: &'a str, name: &str| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim);
         match self {
@@ -224,7 +221,7 @@ impl Setting {
         }
     }
 
-    /// Returns the arguments with which ethtool sets `value`; `None` if the setting is a file.
+    /// Arguments with which ethtool sets `value`, unless the setting is a file.
     pub(crate) fn to_set<'a>(&'a self, value: &'a str) -> Option<[&'a str; 4]> {
         match self {
             Setting::Ethtool { interface, feature } => Some(["-K", interface, feature, value]),
@@ -233,8 +230,8 @@ impl Setting {
         }
     }
 
-    /// Whether `real`, a path without links, is the kernel's file for the setting. Only paths of interfaces contain
-    /// links: they lead to the `net` folder of the device.
+    /// Whether `real`, a path without links, is the kernel's file: paths of interfaces lead to the `net` folder of the
+    /// device.
     pub(crate) fn is_at(&self, real: &Path) -> bool {
         match self {
             Setting::SysfsAttribute { interface, attribute } => {
@@ -244,7 +241,6 @@ impl Setting {
         }
     }
 
-    /// Whether its names are valid for the kernel and ethtool.
     fn is_sound(&self) -> bool {
         match self {
             Setting::Sysctl { name } => name.starts_with("net/") && are_names(name),
@@ -260,7 +256,7 @@ impl Setting {
         }
     }
 
-    /// Whether a setting of this kind can have this value: one line of text; for ethtool `on` or `off`.
+    /// Whether a setting of this kind can have this value: one line; for ethtool `on` or `off`.
     pub(crate) fn takes(&self, value: &str) -> bool {
         let is_line = value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
         let is_of_kind = match self {
@@ -290,10 +286,8 @@ impl fmt::Display for Setting {
     }
 }
 
-/// The folder of the cores, and the beginning of each core's own.
 const CPUS: &str = "/sys/devices/system/cpu/";
 const CPU: &str = "/sys/devices/system/cpu/cpu";
-/// The beginning and the end of a governor's path.
 const POLICY: &str = "cpufreq/policy";
 const GOVERNOR: &str = "/scaling_governor";
 
@@ -301,7 +295,6 @@ fn number(path: &str, before: &str, after: &str) -> Option<u32> {
     path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
 }
 
-/// Whether the path consists of ordinary names, without `.` and `..`.
 fn are_names(path: &str) -> bool {
     let is_name = |c| matches!(c, Component::Normal(name) if name.to_str().is_some_and(is_word));
     // Compare the text, too: `components` treats "a//b/" and "a/./b" as "a/b".
@@ -313,7 +306,7 @@ fn is_interface(name: &str) -> bool {
     name.len() < 16 && is_word(name) && ![".", ".."].contains(&name)
 }
 
-/// Whether the text is a plain name, without blanks, slashes or a leading dash.
+/// Whether the text is a plain name, without blanks, slashes or leading dash.
 fn is_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')

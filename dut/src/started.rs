@@ -1,8 +1,6 @@
-//! A DUT that is a foreground process in a namespace, started from a command line: for developers of gateways without a
-//! second machine. It ends with natmeter, also after a kill: a watcher process in its process group holds the read end
-//! of a pipe whose write end only natmeter has. When that end closes, the watcher sends SIGTERM to the process group,
-//! and SIGKILL 5 s later. A process that leaves the process group (`setsid`) escapes this; its namespace then lives on as
-//! long as the process does.
+//! A DUT that is a foreground process in a namespace, started from a command line. A watcher in its process group holds
+//! the read end of a pipe of natmeter; when natmeter ends, it sends SIGTERM, and SIGKILL 5 s later. A process that
+//! leaves the group (`setsid`) escapes this, and keeps its namespace.
 
 use crate::DutError;
 use crate::external::fill;
@@ -20,14 +18,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Time from SIGTERM to SIGKILL. The watcher below waits as long.
+/// Time from SIGTERM to SIGKILL, as in the watcher.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time for the rest of the output after the end of the process.
+/// Time for the rest of the output.
 const REST: Duration = Duration::from_secs(1);
 
-/// Starts the watcher and the line `$1`, and exits with the line's status. The shell survives SIGTERM until the process
-/// has ended, so that its status is not lost.
+/// Starts the watcher and the line `$1`, and exits with the line's status; the shell survives SIGTERM.
 const GUARD: &str = r#"
 trap : TERM
 exec 3<&0
@@ -50,25 +47,23 @@ pub struct Role {
     pub target: Target,
 }
 
-/// The device under test.
 const DUT: Role = Role { name: "the DUT", target: Target::Dut };
 
-/// A process that runs until it ends by itself, or until this value is dropped.
+/// A process that runs until it ends or this is dropped.
 pub struct Started {
     line: String,
     role: Role,
     child: Child,
     begun: Instant,
     lines: LastLines,
-    /// Closed at the end of the output.
     output_end: Receiver<()>,
     sink: Sink,
-    /// How it ended; none while it runs.
+    /// How it ended, if it did.
     end: Option<String>,
 }
 
 impl Started {
-    /// Starts `sh -c LINE` in a namespace, in the folder of the bed. `{name}` in the line stands for one of `values`.
+    /// Starts `sh -c LINE` in a namespace and a folder, with `{name}` for one of `values`.
     ///
     /// # Errors
     /// When the line has an unknown placeholder, or the process cannot be started.
@@ -84,7 +79,7 @@ impl Started {
         Started::spawn_as(DUT, &filled, ns, folder, sink).map_err(refused)
     }
 
-    /// Starts `sh -c LINE` in a namespace and a folder, as this part of a bed.
+    /// Starts `sh -c LINE` as this part of a bed.
     ///
     /// # Errors
     /// Why it cannot be started, in words.
@@ -114,17 +109,17 @@ impl Started {
         }
     }
 
-    /// Returns how the process ended by itself, with the last lines of its output; none while it runs.
+    /// Returns how the process ended by itself, with its last lines of output, if it did.
     pub fn ended(&mut self) -> Option<String> {
         if self.is_running() { None } else { self.end.clone() }
     }
 
-    /// The last lines of its output, both streams in order.
+    /// The last lines of its output, both streams.
     pub fn last_lines(&self) -> Vec<String> {
         self.lines.all()
     }
 
-    /// Ends the process: SIGTERM to its process group, and SIGKILL after 5 s. Returns how it ended.
+    /// Ends the process group with SIGTERM, and SIGKILL after 5 s; returns how it ended.
     pub fn stop(mut self) -> String {
         self.down();
         self.end.clone().unwrap_or_default()
@@ -137,19 +132,17 @@ impl Started {
         let pid = Pid::from_child(&self.child);
         let _ = kill_process_group(pid, Signal::TERM);
         if !ends_within(pid, PATIENCE) {
-            // The shell ends last of all, so this is the process itself.
+            // The shell ends last, so this is the process itself.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         self.finish();
     }
 
-    /// Kills what is left of the process group, and notes how the process ended.
     fn finish(&mut self) {
-        // The watcher is still in the process group, so that its id is not in use for another one.
+        // The watcher is still in the group, so its id is not reused.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let status = self.child.wait().ok();
         let after = self.begun.elapsed();
-        // The end of the output: the sender is dropped.
         let _ = self.output_end.recv_timeout(REST);
         let how = match status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("ended with exit code {code}"),
@@ -196,7 +189,7 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        // A separate process group: Ctrl-C reaches natmeter only, which then ends the process in order.
+        // Ctrl-C reaches natmeter only, which then ends the process in order.
         .process_group(0)
         .spawn()?;
     let output = child.stdout.take().expect("piped above");
@@ -222,7 +215,7 @@ fn start(mut command: Command, line: &str, role: Role, sink: &Sink) -> io::Resul
     Ok(started)
 }
 
-/// Whether a child that has not been waited for ends within this time.
+/// Whether an unwaited child ends within this time.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };

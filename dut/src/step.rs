@@ -1,5 +1,4 @@
-//! A step: one change to a device under test or to the machine, as data: action, reason, check and undo action. The
-//! other files of this crate create, carry out, print or undo steps.
+//! A step: one change to a device or the machine as data, with reason, check and undo action.
 
 use crate::setting::Setting;
 use crate::tool::ETHTOOL;
@@ -10,12 +9,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
-    /// The machine, outside the namespaces that natmeter created. Only a [`Setting`] can be changed there; its old
-    /// value is journalled before the change.
+    /// The machine, outside natmeter's namespaces: only a [`Setting`] can change, after its old value is journalled.
     Machine,
     /// The device under test.
     Dut,
-    /// The tester's namespace, if the back-end has one.
+    /// The tester's namespace, if any.
     Tester,
     /// The namespace of a server behind the DUT.
     Server,
@@ -29,13 +27,13 @@ pub enum Action {
     Command {
         /// Its name, which is looked up in PATH.
         program: String,
-        /// Its arguments. [`NETNS_OF_DUT`] stands for a path to the DUT's network namespace.
+        /// Its arguments, with [`NETNS_OF_DUT`] for the DUT's network namespace.
         args: Vec<String>,
         /// Standard input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stdin: Option<String>,
     },
-    /// Write a setting of a namespace: a file under `/proc/sys` or `/sys`.
+    /// Write a setting of a namespace, below `/proc/sys` or `/sys`.
     Write {
         /// The file.
         path: String,
@@ -51,12 +49,11 @@ pub enum Action {
     },
 }
 
-/// An argument that the host replaces by a path to the network namespace of the DUT. The path is known only when the
-/// action is carried out.
+/// Stands for a path to the DUT's network namespace, known only when the action is carried out.
 pub const NETNS_OF_DUT: &str = "{namespace of the DUT}";
 
 impl Action {
-    /// Returns a command from words separated by blanks; quoting is not supported.
+    /// Returns a command from words separated by blanks, without quoting.
     pub fn words(line: &str) -> Action {
         let mut words = line.split_ascii_whitespace().map(str::to_owned);
         Action::Command { program: words.next().unwrap_or_default(), args: words.collect(), stdin: None }
@@ -71,19 +68,18 @@ impl Action {
         action
     }
 
-    /// Returns the action that gives a machine-wide setting a value.
+    /// Returns the action that sets a machine-wide setting.
     pub fn set(setting: &Setting, value: impl Into<String>) -> Action {
         Action::Set { setting: setting.clone(), value: value.into() }
     }
 
-    /// Returns the action that writes the kernel setting `name` (a path below `/proc/sys`).
+    /// Returns the action that writes `name`, a path below `/proc/sys`.
     pub fn sysctl(name: &str, value: u64) -> Action {
         Action::Write { path: format!("/proc/sys/{name}"), value: value.to_string() }
     }
 }
 
 impl fmt::Display for Action {
-    /// As one would type it into a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Command { program, args, stdin } => {
@@ -106,12 +102,10 @@ impl fmt::Display for Action {
     }
 }
 
-/// Returns a command from the parts of its command line.
 pub(crate) fn words(parts: &[&str]) -> Action {
     Action::words(&parts.join(" "))
 }
 
-/// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -127,7 +121,7 @@ pub(crate) fn quoted(word: &str) -> String {
 pub enum Check {
     /// The setting reads as it was written.
     Reads,
-    /// A command succeeds and its output contains all these texts.
+    /// A command succeeds and prints all these texts.
     Shows {
         /// The command.
         action: Action,
@@ -147,36 +141,35 @@ pub struct Step {
     /// The action.
     #[serde(rename = "do")]
     pub action: Action,
-    /// How to check the effect; without it, a successful command is enough.
+    /// How to check the effect, beyond success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// The undo action. Without it, the change vanishes with its namespace; a change at [`Target::Machine`] is restored
-    /// from the journal.
+    /// The undo action, unless the change vanishes with its namespace or is restored from the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Action>,
-    /// Whether to skip the step if the kernel has no such setting.
+    /// Whether to skip the step if the setting does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
 impl Step {
-    /// Returns a step in the DUT that needs no undo action, because the namespace is deleted.
+    /// Returns a step in the DUT, undone with its namespace.
     pub fn dut(why: impl Into<String>, action: Action) -> Step {
         let check = matches!(action, Action::Write { .. } | Action::Set { .. }).then_some(Check::Reads);
         Step { why: why.into(), target: Target::Dut, action, check, undo: None, optional: false }
     }
 
-    /// Returns such a step in the tester's namespace.
+    /// The same in the tester's namespace.
     pub fn tester(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Tester, ..Step::dut(why, action) }
     }
 
-    /// Returns such a step in the namespace of the server.
+    /// The same in the server's namespace.
     pub fn server(why: impl Into<String>, action: Action) -> Step {
         Step { target: Target::Server, ..Step::dut(why, action) }
     }
 
-    /// Give a setting of the whole machine a value.
+    /// Sets a machine-wide setting.
     pub fn machine(why: impl Into<String>, setting: &Setting, value: u64) -> Step {
         Step { target: Target::Machine, ..Step::dut(why, Action::set(setting, value.to_string())) }
     }
@@ -192,7 +185,7 @@ impl Step {
         Step { check: Some(Check::Shows { action, contains }), ..self }
     }
 
-    /// Skips the step if the kernel has no such setting.
+    /// Skips the step if the setting does not exist.
     pub fn where_present(self) -> Step {
         Step { optional: true, ..self }
     }
@@ -204,7 +197,6 @@ impl Step {
 }
 
 impl fmt::Display for Step {
-    /// Formats a step for `natmeter plan --steps`: reason, target, command, and the undo action if there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = match self.target {
             Target::Machine => "machine",
@@ -227,7 +219,7 @@ pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The record of one action: a line of the run's `commands.jsonl`.
+/// A line of the run's `commands.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
     /// The reason.
@@ -237,13 +229,13 @@ pub struct Executed {
     pub target: Target,
     /// The action as a shell command.
     pub command: String,
-    /// Exit status; none for a written setting or a program that could not be started.
+    /// Exit status, if a program ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
     /// Standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Standard error; for a setting, the kernel's error.
+    /// Standard error, or the kernel's error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Whether it succeeded.
@@ -258,19 +250,19 @@ pub struct Executed {
 pub enum Event {
     /// An action was carried out.
     Executed(Executed),
-    /// A change could not be undone, or was deliberately not undone.
+    /// A change could not be undone, or was kept on purpose.
     Left {
         /// The change and the reason.
         what: String,
     },
-    /// A setting that an earlier, killed run left changed was restored.
+    /// A setting of an earlier, killed run was restored.
     Cleaned {
         /// The setting and its value.
         what: String,
     },
 }
 
-/// Receiver of events. Called from one thread at a time.
+/// Receiver of events, called from one thread at a time.
 pub type Sink = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// A sink that ignores all events.

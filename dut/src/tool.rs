@@ -1,4 +1,4 @@
-//! The programs that steps run, with their Debian packages. Missing programs are reported before any step runs.
+//! The programs that steps run, with their Debian packages.
 
 use std::path::{Path, PathBuf};
 
@@ -51,8 +51,7 @@ fn missing(tools: &[Tool]) -> String {
     format!("{} {verb} not installed: apt-get install {}", programs.join(", "), packages.join(" "))
 }
 
-/// Folders in which programs are looked up: those of PATH, then Debian's folders for administrator programs, which are
-/// not in the PATH of ordinary users.
+/// Folders of programs: PATH, and Debian's folders for administrators.
 pub fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
@@ -74,7 +73,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Checks that all these programs are installed.
+/// Checks that these programs are installed.
 ///
 /// # Errors
 /// All missing programs, with their packages.

@@ -1,5 +1,5 @@
-//! Source ports of the connections that a box whose table nothing empties may still hold, and when each was last used. A file
-//! keeps them, because an earlier run, also one that was killed, leaves its connections in the box.
+//! Source ports of connections that a box may still hold, and when each was last used, in a file that outlives a killed
+//! run.
 
 use crate::lock::RunDir;
 use crate::{DutError, private_file};
@@ -9,12 +9,11 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wire::PortRange;
 
-/// The ports of one phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Use {
     ports: PortRange,
-    /// End of the trial in milliseconds since 1970; none during the trial, and after a kill in it.
+    /// End of the trial in milliseconds since 1970, if it ended.
     end: Option<u64>,
 }
 
@@ -28,7 +27,7 @@ pub struct UsedPorts {
 }
 
 impl UsedPorts {
-    /// Reads what is kept about a box. Ports of a run that was killed count as used until `now`.
+    /// Reads what is known of a box; ports of a killed run count as used until `now`.
     ///
     /// # Errors
     /// When the file cannot be read, or another user could have written it.
@@ -38,7 +37,7 @@ impl UsedPorts {
         let failed = |source| DutError::Journal { doing: "reading", path: path.clone(), source };
         let mut text = String::new();
         private_file::open_or_create(&path).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
-        // A file that a kill cut short says nothing that can be used.
+        // A truncated file of a killed run is useless.
         let mut uses: Vec<Use> = serde_json::from_str(&text).unwrap_or_default();
         for used in &mut uses {
             used.end = Some(used.end.unwrap_or(u64::MAX).min(millis(now)));
@@ -46,7 +45,7 @@ impl UsedPorts {
         Ok(UsedPorts { path, keeps, uses })
     }
 
-    /// Returns the one of these ranges whose connections have timed out first, and how long that still takes.
+    /// Returns the range whose connections time out first, and when.
     pub fn first_free(&self, ranges: &[PortRange], now: SystemTime) -> Option<(PortRange, Duration)> {
         let free_at = |range: &PortRange| {
             let shared =
@@ -57,7 +56,7 @@ impl UsedPorts {
         Some((*first, Duration::from_millis(free_at(first).unwrap_or(0).saturating_sub(millis(now)))))
     }
 
-    /// Notes that a trial with these ports begins, and that the one before it has ended.
+    /// Notes that a trial with these ports begins, and the one before has ended.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -76,7 +75,7 @@ impl UsedPorts {
         self.write()
     }
 
-    /// Ends the trial in progress, and forgets connections that have timed out.
+    /// Ends the trial in progress, and forgets timed-out connections.
     fn end(&mut self, now: SystemTime) {
         let now = millis(now);
         for used in &mut self.uses {
@@ -112,7 +111,6 @@ mod tests {
         PortRange { first, last }
     }
 
-    /// A folder, and a reader of what is kept in it about a box.
     fn kept() -> (tempfile::TempDir, impl Fn(u64) -> UsedPorts) {
         let folder = tempfile::tempdir().unwrap();
         let dir = RunDir::at(folder.path().join("natmeter"));
@@ -127,7 +125,6 @@ mod tests {
         used.take(ranges[0], at(0)).unwrap();
         assert_eq!(used.first_free(&ranges, at(30)), Some((ranges[1], Duration::ZERO)));
         used.take(ranges[1], at(30)).unwrap();
-        // The first trial ended after 30 s.
         assert_eq!(used.first_free(&ranges, at(50)), Some((ranges[0], Duration::from_secs(80))));
         assert_eq!(used.first_free(&ranges, at(130)), Some((ranges[0], Duration::ZERO)));
     }

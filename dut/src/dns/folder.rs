@@ -1,4 +1,4 @@
-//! A temporary folder for the files of the programs of a bed. Only its user can enter it.
+//! A temporary folder, private to its user, for the files of the programs of a bed.
 
 use crate::DutError;
 use std::fs::{self, DirBuilder, File};
@@ -7,13 +7,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The folder. Dropping it removes it.
 pub(super) struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// Creates an empty folder in that for temporary files.
     pub(super) fn new() -> Result<Folder, DutError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -36,7 +34,6 @@ impl Folder {
         self.write_with(name, |out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes a file piece by piece.
     pub(super) fn write_with(
         &self,
         name: &str,

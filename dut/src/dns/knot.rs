@@ -1,4 +1,4 @@
-//! Knot DNS as the authoritative server: one zone from a file, answers over UDP.
+//! Knot DNS as the authoritative server of one zone.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -6,12 +6,11 @@ use std::path::Path;
 pub(super) const CONFIG: &str = "knot.conf";
 pub(super) const ZONE_FILE: &str = "zone";
 
-/// The command line, in the folder of the bed.
 pub(super) fn line() -> String {
     format!("exec knotd -c ./{CONFIG}")
 }
 
-/// The configuration. Its keys are those of knot.conf(5) of Knot DNS 3.2.
+/// Keys of knot.conf(5), Knot DNS 3.2.
 pub(super) fn config(folder: &Path, zone: &str, server: SocketAddr) -> String {
     let folder = folder.display();
     format!(

@@ -1,4 +1,4 @@
-//! The links of a bed for DNS: client, device and server with addresses, permanent neighbours and routes. All three have the
+//! The links of a bed for DNS: addresses, permanent neighbours and routes of client, device and server, all with the
 //! kernel's IP stack.
 
 use super::Between;
@@ -16,17 +16,15 @@ pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2);
 /// The DNS64 server.
 pub(super) const DUT6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1);
 
-/// One end of a link.
 struct End {
     target: Target,
     name: &'static str,
     mac: [u8; 6],
-    /// The other end's Ethernet address.
     peer: [u8; 6],
 }
 
 impl End {
-    /// Ends of the link on one side: that of the client or of the server, and that of the device.
+    /// Both ends of the link on one side, the device's last.
     fn pair(side: &Side, target: Target) -> [End; 2] {
         let (own, dut) = (side.tester_mac(), side.dut_mac());
         [
@@ -39,7 +37,6 @@ impl End {
         Step { target: self.target, ..Step::dut(why, words(line)) }
     }
 
-    /// Steps that switch the interface on.
     fn prepared(&self) -> Vec<Step> {
         vec![
             self.step(
@@ -54,7 +51,7 @@ impl End {
         ]
     }
 
-    /// Steps for an address, and for a permanent entry of the neighbour, so that no query waits for its address.
+    /// An address and a permanent neighbour, so that no query waits for address resolution.
     fn addressed(&self, own: &str, neighbour: &str) -> Vec<Step> {
         let nodad = if own.contains(':') { "nodad" } else { "" };
         let add = ["ip addr add", own, "dev", self.name, nodad];
@@ -70,7 +67,7 @@ impl End {
     }
 }
 
-/// All steps that build the links, in order. Their effects vanish with the namespaces, except the backlog.
+/// All steps that build the links, in order.
 pub(super) fn steps(between: &Between) -> Vec<Step> {
     let mut steps = quiet_everywhere(between);
     let sides = [(LEFT, Target::Tester), (RIGHT, Target::Server)];
@@ -114,7 +111,7 @@ pub(super) fn steps(between: &Between) -> Vec<Step> {
     steps
 }
 
-/// Steps for namespaces that send no unsolicited packets. Only a DNS64 server has IPv6.
+/// Namespaces without unsolicited packets; only a DNS64 server has IPv6.
 fn quiet_everywhere(between: &Between) -> Vec<Step> {
     let six = |target| bed6::quiet().into_iter().map(move |step| Step { target, ..step });
     let targets = [Target::Tester, Target::Dut, Target::Server];
@@ -133,7 +130,6 @@ fn quiet_everywhere(between: &Between) -> Vec<Step> {
     steps
 }
 
-/// The step that makes a link.
 fn cable(outer: &End, dut: &End) -> Step {
     let mut action = words(&["ip link add", outer.name, "type veth peer name", dut.name, "netns"]);
     if let Action::Command { args, .. } = &mut action {
@@ -157,7 +153,6 @@ fn addresses_of_cable([client, server]: &[End; 2]) -> Vec<Step> {
     steps
 }
 
-/// Routes through the device: of the client to the server, of the server to the client and to the outside addresses.
 fn routes(client: &End, server: &End, pool: &[AddrRange]) -> Vec<Step> {
     let [left, right] = [LEFT.dut, RIGHT.dut].map(|address| Ipv4Addr::from(address).to_string());
     let mut steps = vec![

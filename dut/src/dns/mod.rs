@@ -1,9 +1,6 @@
-//! Beds for DNS: a client's namespace, the device under test in another one, and an authoritative server (Knot DNS) in a third. The
-//! device is a DNS64 server (Unbound), the kernel that forwards or translates the queries, or a program that does so; or boxes
-//! between two ports of this machine, at which client and server are. A bed without a device is for the tester's self-test (RFC
-//! 8219, section 9.2.1).
-//!
-//! Configuration and zone are files of a temporary folder, which is removed with the bed.
+//! Beds for DNS: a client, the device, and an authoritative server (Knot DNS), each in a namespace. The device is
+//! Unbound as DNS64 server, the kernel, a program, or boxes between two ports of this machine. A bed without a device
+//! is for the tester's self-test (RFC 8219, section 9.2.1).
 
 mod folder;
 mod knot;
@@ -33,7 +30,6 @@ use std::sync::Arc;
 use wire::AddrRange;
 pub use zone::{Record, Zone};
 
-/// The port of DNS.
 const DNS: u16 = 53;
 
 /// What is between client and server.
@@ -41,22 +37,22 @@ const DNS: u16 = 53;
 pub enum Between {
     /// A cable: no device.
     Nothing,
-    /// Unbound as a DNS64 server, with so many threads and this prefix of 96 bits.
+    /// Unbound as a DNS64 server.
     Dns64 {
         /// Threads of Unbound.
         threads: u32,
         /// The prefix before the 32 bits of an IPv4 address.
         prefix: Ipv6Addr,
     },
-    /// The kernel, which forwards or translates. Of the bed in it, only the cores matter.
+    /// The kernel, which forwards or translates; of its bed, only the cores matter.
     Kernel(Box<DeviceConfig>),
-    /// A program that forwards or translates between the interfaces, which have no addresses.
+    /// A program that forwards or translates between interfaces without addresses.
     Program(Program),
-    /// Boxes between the ports of a test bed: the port of the client, and that of the server.
+    /// Boxes between the ports of a test bed: client's, server's.
     Ports(Box<[Port; 2]>),
 }
 
-/// A program that is the device. It runs in the folder of its configuration.
+/// A program as the device, which runs in the folder of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Its command line, which names [`PROGRAM_CONFIG`].
@@ -80,13 +76,12 @@ pub struct Interface {
     pub neighbour: [u8; 6],
 }
 
-/// Returns the interfaces of a device on the side of the client and on that of the server.
+/// Returns the interfaces of a device: client's side, server's side.
 pub fn interfaces() -> [Interface; 2] {
     [LEFT, RIGHT].map(|side| Interface { name: side.name, address: side.dut.into(), neighbour: side.tester_mac() })
 }
 
 impl Between {
-    /// The command line of a device that is a program.
     fn line(&self) -> Option<String> {
         match self {
             Between::Nothing | Between::Kernel(_) | Between::Ports(_) => None,
@@ -95,12 +90,11 @@ impl Between {
         }
     }
 
-    /// Whether the device is a program, which is started anew before each trial.
+    /// Whether the device is a program, which is restarted before each trial.
     pub fn is_program(&self) -> bool {
         self.line().is_some()
     }
 
-    /// The programs that the bed runs.
     fn tools(&self) -> Result<Vec<Tool>, DutError> {
         let own: &[Tool] = match self {
             Between::Nothing | Between::Program(_) | Between::Ports(_) => &[],
@@ -110,7 +104,6 @@ impl Between {
         Ok([&[IP, ETHTOOL, KNOT][..], own].concat())
     }
 
-    /// The software of the kernel.
     fn software(&self) -> Result<Option<&'static Software>, DutError> {
         match self {
             Between::Kernel(config) => software::named(&config.software).map(Some),
@@ -118,7 +111,7 @@ impl Between {
         }
     }
 
-    /// The address of the client, and where it sends its queries.
+    /// The address of the client, and the destination of its queries.
     pub fn ends(&self) -> (IpAddr, SocketAddr) {
         match self {
             Between::Dns64 { .. } => (links::CLIENT6.into(), SocketAddr::new(links::DUT6.into(), DNS)),
@@ -143,12 +136,11 @@ impl Between {
     }
 }
 
-/// Address and port of the authoritative server in a bed that natmeter makes.
 fn server() -> SocketAddr {
     SocketAddr::new(Ipv4Addr::from(RIGHT.tester).into(), DNS)
 }
 
-/// A bed in place. Dropping it ends the programs and restores machine-wide settings.
+/// A bed in place. Dropping it ends the programs and undoes the steps.
 pub struct Bed {
     between: Between,
     software: Option<&'static Software>,
@@ -164,10 +156,11 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask it before the first trial.
+    /// Builds the bed and starts its programs. The server loads its zone in the background, so ask it before the first
+    /// trial.
     ///
     /// # Errors
-    /// When a program is missing or cannot be started, or a step fails. Everything has been undone then.
+    /// When a program is missing or cannot be started, or a step fails; everything has been undone.
     pub fn build(between: Between, zone: &Zone, dir: &RunDir, sink: &Sink) -> Result<Bed, DutError> {
         let tools = between.tools()?;
         tool::require(&tools)?;
@@ -204,8 +197,8 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Puts the device into the state without any earlier query: starts a program anew, so that its cache or table is empty, or empties
-    /// the connection tracking table. A program answers a moment later.
+    /// Makes the device forget earlier queries: restarts a program, or empties the connection tracking table. A program
+    /// answers a moment later.
     ///
     /// # Errors
     /// When a command fails, or a program has ended.
@@ -218,7 +211,6 @@ impl Bed {
         Ok(())
     }
 
-    /// Starts a device that is a program, anew if it runs.
     fn start_device(&mut self) -> Result<(), DutError> {
         self.device = None;
         let name = if matches!(self.between, Between::Dns64 { .. }) { "the DNS64 server" } else { "the device" };
@@ -272,7 +264,7 @@ impl Bed {
     }
 }
 
-/// Returns the actions of [`Bed::build`] in order, without carrying them out, and then the programs that it starts.
+/// Returns the actions of [`Bed::build`] and the programs that it would start.
 ///
 /// # Errors
 /// When the configuration is unsupported.
@@ -307,7 +299,6 @@ fn check(between: &Between) -> Result<(), DutError> {
     BedConfig { dut_cores: config.bed.dut_cores.clone(), ..BedConfig::default() }.check()
 }
 
-/// Carries out all steps, in order.
 fn bring_up(changes: &mut Changes, between: &Between, software: Option<&Software>) -> Result<(), DutError> {
     let steps = links::steps(between);
     let table = || match (between, software) {

@@ -1,5 +1,4 @@
-//! Client and server at the ports of a test bed: each has a macvlan interface with the Ethernet address of its port, so that the
-//! port itself stays as it is. The boxes between the ports are set up by their own hooks.
+//! Client and server at the ports of a test bed: each has a macvlan interface with the Ethernet address of its port.
 
 use crate::DutError;
 use crate::changes::Changes;
@@ -10,10 +9,10 @@ use port::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Stands for a box of which only the Ethernet address is known: nothing else has this address (RFC 3927).
+/// Stands for a box of which only the Ethernet address is known (RFC 3927).
 const ON_LINK: Ipv4Addr = Ipv4Addr::new(169, 254, 255, 1);
 
-/// A port of the bed, and who speaks through it.
+/// A port of the bed.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// The namespace of the interface.
@@ -26,19 +25,17 @@ pub struct Port {
     pub own: Vec<(IpAddr, u8)>,
     /// Address of the client or of the server.
     pub address: Ipv4Addr,
-    /// The box, where it is asked for its Ethernet address.
+    /// The box, if its Ethernet address must be resolved.
     pub gateway: Option<Ipv4Addr>,
-    /// Ethernet address of the box, where it is known.
+    /// Ethernet address of the box, if known.
     pub neighbour: Option<[u8; 6]>,
 }
 
-/// Name of the macvlan interface.
 const NAME: &str = "port";
-/// Name of the interface of the VLAN in it.
 const TAGGED: &str = "tagged";
 
 impl Port {
-    /// Makes its interface in the namespace of the client or of the server. It vanishes with that namespace.
+    /// Makes its interface, which vanishes with the namespace of client or server.
     ///
     /// # Errors
     /// If the port does not exist, or another program has a macvlan interface on it.
@@ -48,7 +45,7 @@ impl Port {
         Changes::on(logged, dir.clone(), Arc::clone(sink)).carry_out(&self.steps())
     }
 
-    /// The steps: the port's namespace is [`crate::step::Target::Tester`], that of the client or of the server is the DUT's.
+    /// The port's namespace is [`crate::step::Target::Tester`], that of client or server is the DUT's.
     fn steps(&self) -> Vec<Step> {
         let Port { interface, vlan, own, address, gateway, neighbour, .. } = self;
         let dut = |why: &str, line: String| Step::dut(why.to_owned(), Action::words(&line));
@@ -79,7 +76,6 @@ impl Port {
     }
 }
 
-/// The command that makes the interface on a port, in the namespace that stands for the DUT's.
 fn on_port(interface: &str) -> Action {
     let words = ["link", "add", "link", interface, "name", NAME, "netns", NETNS_OF_DUT];
     let kind = ["type", "macvlan", "mode", "passthru"];

@@ -1,5 +1,4 @@
-//! Unbound as a DNS64 server: its module `dns64` before the iterator, without validation, and a stub zone at the authoritative
-//! server. Everything else is as Unbound has it by default.
+//! Unbound as a DNS64 server: module `dns64`, no validation, a stub zone at the authoritative server, else defaults.
 
 use super::{links, server};
 use crate::side::RIGHT;
@@ -8,13 +7,11 @@ use std::path::Path;
 
 pub(super) const CONFIG: &str = "unbound.conf";
 
-/// The command line, in the folder of the bed.
 pub(super) fn line() -> String {
     format!("exec unbound -d -c ./{CONFIG}")
 }
 
-/// The configuration. Its keys are those of unbound.conf(5) of Unbound 1.17. By default, Unbound answers for `test` itself (RFC
-/// 6761, section 6.2).
+/// Keys of unbound.conf(5), Unbound 1.17. By default, Unbound answers for `test` itself (RFC 6761, section 6.2).
 pub(super) fn config(folder: &Path, threads: u32, prefix: Ipv6Addr, zone: &str) -> String {
     let folder = folder.display();
     format!(

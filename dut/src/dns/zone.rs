@@ -9,7 +9,7 @@ const TTL: u32 = 86_400;
 /// A name of the zone: its first label, its A record, and its AAAA record if it has one.
 pub type Record = (String, Ipv4Addr, Option<Ipv6Addr>);
 
-/// A zone. Its names are made when it is written, because there may be millions.
+/// A zone, whose names are made when it is written, because there may be millions.
 pub struct Zone<'a> {
     /// Its domain name.
     pub name: &'a str,
@@ -18,7 +18,6 @@ pub struct Zone<'a> {
 }
 
 impl Zone<'_> {
-    /// Writes the file.
     pub(super) fn write(&self, out: &mut dyn Write, server: SocketAddr) -> io::Result<()> {
         writeln!(out, "$ORIGIN {}.\n$TTL {TTL}", self.name)?;
         writeln!(out, "@ SOA ns hostmaster 1 {TTL} {TTL} {TTL} {TTL}\n@ NS ns\nns A {}", server.ip())?;

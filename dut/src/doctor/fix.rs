@@ -1,6 +1,5 @@
-//! Changes the settings of findings. Each old value is on disk before the change, in the journal of changes that stay,
-//! so that `natmeter doctor --undo` and `natmeter clean` restore it, also after a kill. The journal of a box is on this machine, too:
-//! `natmeter doctor --undo --bed FILE` restores the box.
+//! Changes the settings of findings. A journal has each old value before the change, for `natmeter doctor --undo` and
+//! `natmeter clean`; that of a box is on this machine, too.
 
 use super::Finding;
 use crate::DutError;
@@ -13,14 +12,14 @@ use crate::step::{Action, Target};
 use std::fmt;
 use std::io;
 
-/// What became of one setting.
+/// The outcome of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The setting.
     pub setting: Setting,
     /// The value that it was to get.
     pub value: String,
-    /// Why it did not get it.
+    /// The reason if it was refused.
     pub refused: Option<String>,
 }
 
@@ -33,7 +32,7 @@ impl fmt::Display for Changed {
     }
 }
 
-/// Changes the settings of these findings, and continues after a setting that cannot be changed.
+/// Changes the settings of these findings, and continues after a failure.
 ///
 /// # Errors
 /// When a run has the settings, or the journal cannot be written; no further setting is changed then.
@@ -41,7 +40,7 @@ pub fn fix(dir: &RunDir, host: &mut dyn Host, findings: &[Finding]) -> Result<Ve
     changed(Journal::keep(dir)?, host, findings)
 }
 
-/// The same on another host. The journal is on this machine, under the destination.
+/// The same on another host, with the journal on this machine.
 ///
 /// # Errors
 /// As [`fix`].
@@ -53,13 +52,13 @@ pub fn fix_box(dir: &RunDir, mut ssh: Ssh, findings: &[Finding]) -> Result<Vec<C
 /// Undoes what [`fix_box`] changed on a host.
 ///
 /// # Errors
-/// When the settings cannot be restored; the journal keeps them.
+/// When the settings cannot be restored.
 pub fn undo_box(dir: &RunDir, mut ssh: Ssh) -> Result<Vec<Restored>, DutError> {
     let host = ssh.identity();
     journal::undo_kept_of(dir, &host, &mut Settings(&mut ssh))
 }
 
-/// A host by ssh whose settings can be changed, because a journal on this machine has their old values.
+/// A host by ssh whose old values are in a journal on this machine.
 struct Settings<'a>(&'a mut Ssh);
 
 impl Host for Settings<'_> {

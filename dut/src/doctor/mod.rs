@@ -1,6 +1,5 @@
-//! The pre-flight of a machine that measures, of its ports, and of a box: settings and load that spoil results, why, and
-//! what mends each. Each finding is one row of the table in `rows.rs`. Settings that can change at run time are changed
-//! under a journal of their own (`fix.rs`); settings of the boot are only printed.
+//! The pre-flight of the tester, its ports and a box: settings and load that spoil results, and what mends them.
+//! `rows.rs` has one row per finding; `fix.rs` changes settings, except those of the boot.
 
 mod fix;
 mod rows;
@@ -57,10 +56,10 @@ pub struct Finding {
     /// Command lines, or advice, that mend it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mend: Vec<String>,
-    /// Whether `mend` is a parameter of the kernel's command line, which takes effect at the next boot.
+    /// Whether `mend` is a parameter of the kernel's command line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_boot: bool,
-    /// Settings that [`fix()`] or [`fix_box`] changes, with the values that it gives them.
+    /// Settings that [`fix()`] or [`fix_box`] changes, with the new values.
     #[serde(skip)]
     pub settings: Vec<(Setting, String)>,
 }
@@ -74,11 +73,11 @@ pub struct Port {
     pub facts: LinkFacts,
     /// Queues that the bed file wants.
     pub queues: u32,
-    /// What `ethtool -g` prints: its rings.
+    /// Rings, as `ethtool -g` prints them.
     pub rings: String,
-    /// What `ethtool -n … rx-flow-hash` prints for UDP over IPv4 and over IPv6.
+    /// Output of `ethtool -n … rx-flow-hash` for UDP over IPv4 and IPv6.
     pub hash: String,
-    /// What `ethtool -x` prints: the queue of each hash value.
+    /// The queue of each hash value, as `ethtool -x` prints it.
     pub indirection: String,
 }
 
@@ -92,7 +91,6 @@ impl Port {
             answer.map(|output| output.stdout).unwrap_or_default()
         };
         let rings = ask("-g {}");
-        // The spread over queues matters only if there are several.
         let several = facts.rx_queues > 1;
         let mut if_several = |options| if several { ask(options) } else { String::new() };
         let hash = [if_several("-n {} rx-flow-hash udp4"), if_several("-n {} rx-flow-hash udp6")].concat();
@@ -101,7 +99,6 @@ impl Port {
     }
 }
 
-/// Which rows look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Tester,
@@ -109,17 +106,17 @@ enum Of {
     Port,
 }
 
-/// Looks at the machine that measures.
+/// Checks the machine that measures.
 pub fn tester(readings: &Readings) -> Vec<Finding> {
     examine(Of::Tester, "tester", readings, &Port::default())
 }
 
-/// Looks at a port of the machine that measures.
+/// Checks a port of the machine that measures.
 pub fn port(readings: &Readings, port: &Port) -> Vec<Finding> {
     examine(Of::Port, &format!("{} port {}", port.side, port.facts.name), readings, port)
 }
 
-/// Looks at a box, the device under test, that a host reaches.
+/// Checks a box that a host reaches.
 ///
 /// # Errors
 /// When the host cannot be reached.
@@ -134,7 +131,7 @@ fn examine(of: Of, at: &str, readings: &Readings, port: &Port) -> Vec<Finding> {
 }
 
 impl Row {
-    /// Returns the finding; none if the machine does not show what the row looks at.
+    /// Returns the finding, if the machine shows the value.
     fn finding(&self, at: &str, readings: &Readings, port: &Port) -> Option<Finding> {
         let seen = self.seen(readings, port);
         if seen.is_empty() {
@@ -154,7 +151,7 @@ impl Row {
         if wrong.is_empty() { Some(finding) } else { Some(self.mended(finding, &wrong, readings, port)) }
     }
 
-    /// Returns the values that the row looks at, each with its file; without file if it is made of several.
+    /// Returns the values, each with its file if it has a single one.
     fn seen(&self, readings: &Readings, port: &Port) -> Vec<(String, String)> {
         let alone = |value: Option<String>| value.map(|value| (String::new(), value)).into_iter().collect();
         match self.read {
@@ -172,7 +169,7 @@ impl Row {
         }
     }
 
-    /// Returns the values once each; with the names of their files if these differ.
+    /// Returns each value once, with the names of files that differ.
     fn in_words(seen: &[(String, String)]) -> String {
         let name = |path: &'_ str| path.rfind('/').map_or(0, |slash| slash + 1);
         let named: Vec<(&str, &str)> = seen.iter().map(|(path, value)| (&path[name(path)..], value.as_str())).collect();
@@ -206,7 +203,7 @@ impl Row {
 
 impl Want {
     fn takes(&self, value: &str) -> bool {
-        // A number may have its unit behind it.
+        // A unit may follow a number.
         let number = || value.split(' ').next().and_then(|number| number.parse::<f64>().ok());
         match self {
             Want::One(words) => words.contains(&value),

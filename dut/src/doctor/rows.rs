@@ -1,4 +1,4 @@
-//! The table of what the doctor looks at: one row for each finding.
+//! The doctor's table: one row for each finding.
 
 use super::{Of, Port, Verdict};
 use crate::readings::{CLOCK_SOURCE, GOVERNORS, LOAD, MEMORY, MITIGATIONS, Readings, SMT_ACTIVE};
@@ -6,7 +6,6 @@ use crate::setting::{Parameter, Setting, Side};
 use crate::software::conntrack;
 use std::collections::BTreeMap;
 
-/// One thing to look at.
 pub(super) struct Row {
     pub name: &'static str,
     pub of: &'static [Of],
@@ -19,32 +18,24 @@ pub(super) struct Row {
     pub mend: Mend,
 }
 
-/// Where the value is.
 pub(super) enum Read {
-    /// In files; `{port}` stands for the interface.
+    /// Files; `{port}` stands for the interface.
     Files(&'static [&'static str]),
-    /// In several files of the machine.
     Machine(fn(&Readings) -> Option<String>),
-    /// In the facts of a port.
     Port(fn(&Port) -> Option<String>),
 }
 
-/// What the value should be.
 pub(super) enum Want {
     One(&'static [&'static str]),
     AtLeast(f64),
     AtMost(f64),
 }
 
-/// What mends it.
 pub(super) enum Mend {
-    /// This value in each file that has another one.
     Write(&'static str),
-    /// These settings.
     Set(fn(&Readings, &Port) -> Vec<(Setting, String)>),
     /// Something that only the user can do.
     Do(&'static str),
-    /// A parameter of the kernel's command line.
     Boot(&'static str),
 }
 
@@ -60,7 +51,7 @@ const UDP: &[&str] =
 const NEIGHBOURS: &[&str] =
     &["/proc/sys/net/ipv4/neigh/default/gc_thresh3", "/proc/sys/net/ipv6/neigh/default/gc_thresh3"];
 
-/// The files of all rows. A `*` stands for any part of one name.
+/// The files of all rows; a `*` stands for any part of one name.
 pub const FILES: &[&str] = &[
     GOVERNORS,
     NO_TURBO,
@@ -155,7 +146,6 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "isolated cores",
         of: &[Of::Tester],
-        // The words name cores 2 and 3.
         read: Read::Machine(|of| {
             let all = cores(of.text(ONLINE)?);
             Some(cores(of.text(ISOLATED)?).to_string()).filter(|_| all >= 4)
@@ -381,7 +371,7 @@ fn irqbalance(of: &Readings) -> Option<String> {
     Some(if names.any(|name| name == "irqbalance") { "running" } else { "not running" }.to_owned())
 }
 
-/// The share of the last 10 s in which some program waited for a core (Linux, Documentation/accounting/psi.rst).
+/// The share of the last 10 s in which a program waited for a core (Linux, Documentation/accounting/psi.rst).
 fn pressure(of: &Readings) -> Option<String> {
     let share = of.text(PRESSURE)?.strip_prefix("some avg10=")?.split(' ').next()?;
     Some(format!("{share} %"))
@@ -407,7 +397,7 @@ fn rings(_: &Readings, port: &Port) -> Vec<(Setting, String)> {
     small.map(|(side, [_, most])| (parameter(port, Parameter::Ring, side), most.to_string())).collect()
 }
 
-/// The entries of a ring: in use, and at most; none if the driver has no rings.
+/// The entries of a ring: in use, and at most.
 fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
     let (most, in_use) = port.rings.split_once("Current hardware settings:")?;
     let name = format!("{}:", side.name().to_uppercase());
@@ -416,14 +406,14 @@ fn ring(port: &Port, side: Side) -> Option<[u64; 2]> {
     Some([entries(in_use)?, entries(most).filter(|most| *most > 0)?])
 }
 
-/// Whether the hash over UDP covers the ports, as `ethtool -n` says; none if the driver does not tell.
+/// Whether the hash over UDP covers the ports, as `ethtool -n` says.
 fn hash_fields(port: &Port) -> Option<String> {
     let ports = port.hash.matches("L4 bytes 0 & 1").count().min(port.hash.matches("L4 bytes 2 & 3").count());
     let flows = port.hash.matches("use these fields").count();
     (flows > 0).then(|| if ports >= flows { "addresses and ports" } else { "not all ports" }.to_owned())
 }
 
-/// The hash values of the queue with the fewest, in percent of an even share, as `ethtool -x` lists them.
+/// Hash values of the least used queue, in percent of an even share (`ethtool -x`).
 fn spread(port: &Port) -> Option<String> {
     let table = port.indirection.lines().filter_map(|line| line.trim().split_once(':'));
     let table = table.filter(|(at, _)| at.parse::<u32>().is_ok());

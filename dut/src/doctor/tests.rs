@@ -9,7 +9,6 @@ use std::path::Path;
 
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy1/scaling_governor";
 
-/// A laptop as it comes from the shop.
 fn laptop() -> tempfile::TempDir {
     machine(&[
         ("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance"),
@@ -39,7 +38,6 @@ fn laptop() -> tempfile::TempDir {
     ])
 }
 
-/// A server that is ready to measure.
 fn server() -> tempfile::TempDir {
     machine(&[
         (GOVERNOR, "performance"),
@@ -139,7 +137,6 @@ fn too_few_queues_are_bad() {
     assert_eq!((queues.verdict, queues.value.starts_with("50 % ")), (Verdict::Bad, true));
 }
 
-/// A box has the timeouts of its connections.
 #[test]
 fn a_box_is_read_through_its_host() {
     struct Remote(tempfile::TempDir);

@@ -1,22 +1,21 @@
-//! The hooks of a device, in the order in which they first run, each with its reason.
+//! The hooks of a device, in the order in which they first run.
 
-/// The hooks of a device: lines for `sh -c`. `{name}` stands for a value of the point, quoted for the shell; `{{` and
-/// `}}` stand for braces.
+/// Hooks: lines for `sh -c`, in which `{name}` is a quoted value of the point, and `{{` and `}}` are braces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
     /// Configures the device for a point.
     pub prepare: Option<String>,
     /// Empties its connection tracking table.
     pub clear: Option<String>,
-    /// Prints the number of its connections as the last number of its standard output.
+    /// Prints the number of its connections last.
     pub count: Option<String>,
     /// Sets the number of cores that the device uses.
     pub cores: Option<String>,
-    /// Restores the device. It may run although `prepare` failed, and more than once.
+    /// Restores the device; it may run more than once, and after a failed `prepare`.
     pub restore: Option<String>,
     /// Succeeds if the device is alive.
     pub alive: Option<String>,
-    /// Prints the octets of memory in use as the last number of its standard output.
+    /// Prints the octets of memory in use last.
     pub memory: Option<String>,
     /// Resets the device, in mid-trial.
     pub reset: Option<String>,
@@ -24,7 +23,6 @@ pub struct Hooks {
     pub failover: Option<String>,
 }
 
-/// One hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     Alive,
@@ -39,7 +37,6 @@ pub(super) enum Hook {
 }
 
 impl Hook {
-    /// All hooks, in the order in which they first run.
     pub(super) const ALL: [Hook; 9] = [
         Hook::Alive,
         Hook::Prepare,

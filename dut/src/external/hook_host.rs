@@ -1,5 +1,4 @@
-//! Where the hooks of a device run: in the folder of the bed on this machine, in a namespace of it, or in a folder of
-//! copies on a host by ssh.
+//! Where hooks run: in the folder of the bed here or in a namespace, or in a folder of copies on a host or guest.
 
 use crate::DutError;
 use crate::guest::SharedGuest;
@@ -23,7 +22,7 @@ pub enum On {
     Local,
     /// In a network namespace of this machine.
     Namespace(Netns),
-    /// On a host by ssh, with this destination: `root@p095` or an alias of `~/.ssh/config`.
+    /// By ssh on this destination: `root@p095` or an alias of `~/.ssh/config`.
     Ssh(String),
     /// In a guest.
     Guest(SharedGuest),
@@ -40,30 +39,24 @@ impl fmt::Display for On {
     }
 }
 
-/// The folder of a guest in which hooks run.
 const IN_GUEST: &str = "/tmp/bed";
 
-/// A place where hooks run.
 pub(super) enum HookHost {
-    /// This machine, in this folder.
     Local(PathBuf),
-    /// A namespace, in this folder.
     Namespace(Netns, PathBuf),
-    /// A host, in a folder there; none before the first copy.
+    /// A host, in a folder there once files were copied.
     Ssh(Box<Ssh>, Option<String>),
-    /// A guest, in a folder there.
     Guest(SharedGuest),
 }
 
-/// Octets of the longest argument of a program (MAX_ARG_STRLEN of Linux), without the zero at its end.
+/// Octets of the longest argument of a program (MAX_ARG_STRLEN of Linux).
 const LONGEST: usize = 131_071;
 
-/// Runs the script that comes in on standard input from a file of its own, in the folder `$1` if there is one. The commands of the
-/// script have no input.
+/// Runs the script on standard input from a file, in the folder `$1` if there is one, without input.
 const FROM_INPUT: &str = r#"cd -- "${1:-.}" && umask 077 && file=$(mktemp "${1:-${TMPDIR:-/tmp}}/line.XXXXXX") &&
   cat >"$file" && { sh "$file" </dev/null; status=$?; rm -f "$file"; exit $status; }"#;
 
-/// Ends what records into the folder `$1`, and removes the folder.
+/// Ends a profile in the folder `$1`, and removes the folder.
 const REMOVE: &str = r#"for pid in "$1"/profile.*/pid; do
   if [ -e "$pid" ] && [ ! -e "${pid%pid}ended" ]; then kill -TERM "$(cat "$pid")"; fi
 done; rm -rf -- "$1""#;
@@ -78,8 +71,7 @@ impl HookHost {
         })
     }
 
-    /// Runs a shell command line. One that is longer than Linux passes to a program, such as that of many customers, goes through a
-    /// file.
+    /// Runs a shell command line, through a file if it is longer than Linux passes to a program.
     ///
     /// # Errors
     /// As the host.
@@ -114,8 +106,7 @@ impl HookHost {
         })
     }
 
-    /// Makes a folder for copies of files on a host that does not see this machine's. Returns the folder on a host by ssh,
-    /// which must be removed.
+    /// Makes a folder for copies of files; returns it if it must be removed.
     pub(super) fn make_folder(&mut self, limits: &Limits) -> Result<Option<String>, DutError> {
         if let HookHost::Guest(guest) = self {
             guest.run(&format!("mkdir -p {IN_GUEST}"), b"", limits)?;
@@ -135,7 +126,6 @@ impl HookHost {
         Ok(folder.clone())
     }
 
-    /// Copies files of a local folder to the folder on the host.
     pub(super) fn copy(&mut self, from: &Path, files: &[String], limits: &Limits) -> Result<(), DutError> {
         files.iter().try_for_each(|file| match self {
             HookHost::Ssh(ssh, Some(folder)) => ssh.copy(&from.join(file), &format!("{folder}/{file}"), limits),
@@ -144,7 +134,7 @@ impl HookHost {
         })
     }
 
-    /// Uses a folder that exists on the host. Returns false if it does not.
+    /// Uses a folder of the host; false if it does not exist.
     pub(super) fn use_folder(&mut self, made: &str, limits: &Limits) -> Result<bool, DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(true) };
         let exists = ssh.run("test", &["-d", made], Input::Nothing, limits)?.output.ok();
@@ -152,7 +142,7 @@ impl HookHost {
         Ok(exists)
     }
 
-    /// Removes the folder with the copies, after ending a profile that a killed run left there.
+    /// Removes the folder of copies, after ending a profile of a killed run.
     pub(super) fn remove_folder(&mut self, limits: &Limits) -> Result<(), DutError> {
         let HookHost::Ssh(ssh, folder) = self else { return Ok(()) };
         let Some(made) = folder.as_ref().filter(|made| is_folder_of_copies(made)) else { return Ok(()) };
@@ -165,7 +155,6 @@ impl HookHost {
         Ok(())
     }
 
-    /// Closes the connection.
     pub(super) fn close(&mut self) {
         if let HookHost::Ssh(ssh, _) = self {
             ssh.close();
@@ -173,14 +162,12 @@ impl HookHost {
     }
 }
 
-/// A file without a name that holds this text.
 fn in_memory(text: &str) -> io::Result<File> {
     let mut file = File::from(memfd_create("natmeter-line", MemfdFlags::CLOEXEC)?);
     file.write_all(text.as_bytes())?;
     Ok(file)
 }
 
-/// Copies a file into a guest, as an executable one.
 fn copy_into(guest: &SharedGuest, local: &Path, to: &str, limits: &Limits) -> Result<(), DutError> {
     let unread = |source| DutError::Journal { doing: "reading", path: local.to_owned(), source };
     let contents = fs::read(local).map_err(unread)?;
@@ -194,7 +181,6 @@ fn copy_into(guest: &SharedGuest, local: &Path, to: &str, limits: &Limits) -> Re
     Err(DutError::Refused { what, way_out: "raise `guest-memory`: the guest keeps its files in memory".into() })
 }
 
-/// How a hook is shown: the command that a user would type.
 pub(super) fn shown(on: &On, line: &str) -> Action {
     let (program, args) = match on {
         On::Local | On::Namespace(_) | On::Guest(_) => ("sh", vec!["-c".to_owned(), line.to_owned()]),
@@ -203,7 +189,7 @@ pub(super) fn shown(on: &On, line: &str) -> Action {
     Action::Command { program: program.to_owned(), args, stdin: None }
 }
 
-/// Whether a folder on a host can be one that natmeter made. natmeter removes no other.
+/// Whether natmeter can have made this folder; it removes no other.
 pub(super) fn is_folder_of_copies(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@ ".contains(c);
     let name = path.rsplit('/').next().unwrap_or_default();

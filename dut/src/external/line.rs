@@ -1,4 +1,4 @@
-//! A hook's line: placeholders are replaced by the values of a point, and the files that it names are found.
+//! A hook's line: fills in its placeholders, and finds the files that it names.
 
 use crate::step::quoted;
 
@@ -43,17 +43,13 @@ fn known(values: &[(String, String)]) -> String {
     }
 }
 
-/// A file that a hook names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    /// Its path, which begins with `./`.
     pub(super) path: String,
-    /// Whether the hook runs it.
     pub(super) is_program: bool,
 }
 
-/// Returns the words of a shell command line that begin with `./`. Knows quotes and the operators that separate
-/// commands, but not the whole language: a word in a command substitution is found, one from a variable is not.
+/// Returns the words of a command line that begin with `./`, also in command substitutions, but not from variables.
 pub(super) fn files(line: &str) -> Vec<Named> {
     let mut found = Vec::new();
     let (mut word, mut begins_command) = (String::new(), true);
@@ -85,7 +81,7 @@ fn end_word(word: &mut String, begins_command: &mut bool, found: &mut Vec<Named>
         return;
     }
     let path = std::mem::take(word);
-    // An assignment before a command, and words such as `then` and `!`, leave the place of the command free.
+    // A command may follow an assignment, or words such as `then` and `!`.
     let leads = path.contains('=') || ["!", "if", "then", "else", "elif", "while", "do", "exec", "{"].contains(&&*path);
     let is_program = std::mem::replace(begins_command, *begins_command && leads);
     if path.starts_with("./") {

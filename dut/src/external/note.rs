@@ -1,8 +1,8 @@
-//! A note of what must still be restored on a device that hooks changed: the hook `restore` with its host, and the copies
-//! of hooks there. natmeter writes the note before the hook `prepare` and removes it after the hook `restore`. So the
-//! next run and `natmeter clean` can restore the device after a kill or a lost connection, without the file of the bed.
+//! A note of what must be restored on a device that hooks changed: the hook `restore`, its host, and the copies of
+//! hooks there. It is written before `prepare` and removed after `restore`, so that the next run and `natmeter clean`
+//! can restore the device without the bed file.
 //!
-//! A note contains a command, which root may run. So natmeter reads only a note that no other user could have written.
+//! Root may run the command in it, so natmeter reads only a note that no other user could have written.
 
 use super::hook::Hook;
 use super::hook_host::{self, HookHost, On};
@@ -23,25 +23,18 @@ const PREFIX: &str = "external-";
 const NOTE: &str = "note";
 const LOCK: &str = "lock";
 
-/// What must still be restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Note {
-    /// Name of the device.
     pub(super) name: String,
-    /// Destination of ssh; none for this machine.
+    /// Destination of ssh, if not this machine.
     pub(super) host: Option<String>,
-    /// The file that ssh reads instead of `~/.ssh/config`.
+    /// File that replaces `~/.ssh/config`.
     pub(super) ssh_config: Option<PathBuf>,
-    /// Folder of the bed.
     pub(super) folder: PathBuf,
-    /// The files of hooks in it.
     pub(super) files: Vec<String>,
-    /// Folder of the copies on the host.
     pub(super) copies: Option<String>,
-    /// The hook `restore` with its values.
     pub(super) restore: Option<String>,
-    /// Time limit of a hook.
     pub(super) timeout_ms: u64,
 }
 
@@ -54,7 +47,7 @@ impl Note {
     }
 }
 
-/// The lock of a device, with its note. One run at a time has a device.
+/// The lock of a device, which one run at a time has, with its note.
 pub(super) struct Held {
     path: PathBuf,
     // Last field: dropped after all others.
@@ -75,12 +68,11 @@ impl Held {
         Ok(Held { path: dir.path().join(key).with_extension(NOTE), _lock: lock })
     }
 
-    /// Path of the note.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the note to disk. The last complete line of the file counts.
+    /// Writes the note; the last complete line of the file counts.
     pub(super) fn write(&self, note: &Note) -> Result<(), DutError> {
         let failed = |source| DutError::Journal { doing: "writing", path: self.path.clone(), source };
         let mut file = private_file::open_or_create(&self.path).map_err(failed)?;
@@ -91,12 +83,10 @@ impl Held {
         File::open(folder).and_then(|f| f.sync_all()).map_err(failed)
     }
 
-    /// Removes the note.
     pub(super) fn forget(&self) {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Returns the note that a run left behind.
     fn left(&self) -> Result<Option<Note>, DutError> {
         let failed = |source| DutError::Journal { doing: "reading", path: self.path.clone(), source };
         let mut text = String::new();
@@ -114,10 +104,10 @@ impl Held {
         Ok(Some(note))
     }
 
-    /// Restores the device if a run left it changed. Returns what was done.
+    /// Restores the device if a run left it changed; returns what was done.
     ///
     /// # Errors
-    /// [`DutError::StillChanged`] when it cannot be restored; the note is kept.
+    /// [`DutError::StillChanged`] when it cannot be restored.
     pub(super) fn restore_left(&self, dir: &RunDir, sink: &Sink) -> Result<Vec<String>, DutError> {
         let Some(note) = self.left()? else {
             // A crash before the first complete line: nothing was changed.
@@ -165,8 +155,7 @@ impl Held {
     }
 }
 
-/// Restores the devices that runs left changed after a kill or a lost connection, for `natmeter clean`. Continues after
-/// a failure.
+/// Restores the devices that killed runs left changed, and continues after a failure.
 ///
 /// # Errors
 /// [`DutError::Busy`] when a run has one of the devices.
@@ -189,7 +178,6 @@ pub fn is_left(dir: &RunDir) -> bool {
     keys(dir).iter().any(is_note)
 }
 
-/// Keys of the devices with a note or a lock, in order.
 fn keys(dir: &RunDir) -> Vec<String> {
     let entries = fs::read_dir(dir.path()).into_iter().flatten().flatten();
     let key = |entry: fs::DirEntry| {
@@ -203,24 +191,23 @@ fn keys(dir: &RunDir) -> Vec<String> {
     keys
 }
 
-/// Name of a device's files. A device that natmeter makes is that of its process: two runs may have one each.
+/// Name of a device's files; one that natmeter makes belongs to its process.
 fn key(name: &str, on: &On) -> String {
     if is_made(on) { format!("{}-{}", of_all(name, on), std::process::id()) } else { of_all(name, on) }
 }
 
-/// Whether natmeter makes the device, and it ends with natmeter.
 fn is_made(on: &On) -> bool {
     matches!(on, On::Namespace(_) | On::Guest(_))
 }
 
-/// What the names of files of all devices with this name and host begin with: the FNV-1a hash of both.
+/// Prefix of the files of all devices with this name and host: the FNV-1a hash of both.
 fn of_all(name: &str, on: &On) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = format!("{name}\0{on}").bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
     format!("{PREFIX}{hash:016x}")
 }
 
-/// Restores what ended runs left of devices that they had made with this name and host. Returns what was done.
+/// Restores what ended runs left of devices that they made with this name and host; returns what was done.
 ///
 /// # Errors
 /// [`DutError::StillChanged`] when it cannot be restored.

@@ -1,4 +1,4 @@
-//! The outcome of a hook: its record, its judgement, and the number that it prints.
+//! The outcome of a hook: its record, judgement and number.
 
 use super::hook::Hook;
 use super::hook_host::{On, shown};
@@ -7,7 +7,7 @@ use crate::error::FailedHook;
 use crate::host::runner::{Limits, Ran};
 use crate::step::{Event, Executed, Sink, Target};
 
-/// Tells the sink about a hook that ran, or could not run.
+/// Reports a hook that ran, or could not run.
 pub(super) fn record(sink: &Sink, hook: Hook, on: &On, line: &str, ran: &Result<Ran, DutError>) {
     record_as(sink, hook.why(), on, line, ran);
 }
@@ -38,7 +38,6 @@ pub(super) fn record_as(sink: &Sink, why: &str, on: &On, line: &str, ran: &Resul
     }));
 }
 
-/// Returns the outcome of a hook that succeeded in time, or the error.
 pub(super) fn judged(hook: Hook, on: &On, line: &str, ran: Ran, limits: &Limits) -> Result<Ran, DutError> {
     if ran.timed_out {
         let outcome = format!(
@@ -60,7 +59,7 @@ pub(super) fn failure(hook: Hook, on: &On, line: &str, ran: &Ran, outcome: &str)
     DutError::Hook(Box::new(FailedHook {
         hook: hook.name(),
         on: on.to_string(),
-        // A script of natmeter's own is long, and in the record of commands.
+        // natmeter's own scripts are long, and in the record of commands.
         command: line.split_once('\n').map_or_else(|| line.to_owned(), |(first, _)| format!("{first} …")),
         outcome: outcome.to_owned(),
         lines: FailedHook::last_lines(&[&ran.output.stdout, &ran.output.stderr]),
@@ -69,7 +68,7 @@ pub(super) fn failure(hook: Hook, on: &On, line: &str, ran: &Ran, outcome: &str)
     }))
 }
 
-/// Returns the last number of a text; none if there is none or it is not a whole number.
+/// Returns the last number of a text, if it is whole.
 pub(super) fn last_number(text: &str) -> Option<u64> {
     let separates = |c: char| c.is_whitespace() || "=:;()[]{}\"'".contains(c);
     let mut words = text.split(separates).map(|word| word.trim_end_matches(['.', ',']));

@@ -1,5 +1,4 @@
-//! Samples the call stacks of a box's kernel with Linux perf on the box. perf writes into a folder beside the copies of hooks.
-//! natmeter lets it print the samples of the trial, and reads them.
+//! Samples the call stacks of a box's kernel with Linux perf, which writes beside the copies of hooks.
 
 use super::External;
 use super::hook_host::On;
@@ -11,16 +10,14 @@ use crate::perf::script::{Script, Stacks};
 use crate::tool::PERF;
 use std::time::{Duration, Instant};
 
-/// Octets of samples that natmeter reads.
+/// Maximum octets of samples.
 const OCTETS: usize = 64 << 20;
-/// Longest time in which perf prints the samples.
 const PRINTING: Duration = Duration::from_secs(120);
 
-/// Fails if the box lacks perf, or its user may not sample cores.
 const CHECK: &str = "command -v perf >/dev/null || exit 3\n\
     test \"$(id -u)\" = 0 || test \"$(cat /proc/sys/kernel/perf_event_paranoid)\" -le 0 || exit 4";
 
-/// Prints the time of the box: nanoseconds since 1970, or since its start if its `date` has no nanoseconds.
+/// Prints the box's time in nanoseconds: since 1970, or since its start if its `date` has no nanoseconds.
 const NOW: &str = "case $(date +%N) in\n\
     '' | *[!0-9]*) sed -n 's/^now at \\([0-9]*\\) nsecs$/\\1/p' /proc/timer_list ;;\n\
     *) date +%s%N ;;\nesac";
@@ -28,14 +25,13 @@ const NOW: &str = "case $(date +%N) in\n\
 /// A recording in progress on a box.
 #[derive(Debug)]
 pub struct OnBox {
-    /// Its folder there.
     folder: String,
-    /// The cores of the box that are online, as the kernel lists them.
+    /// The cores of the box that are online.
     pub cores: Vec<u32>,
     clock: Clock,
 }
 
-/// A moment on the clock of this machine and on that of a box.
+/// The same moment on the clocks of this machine and the box.
 #[derive(Debug)]
 struct Clock {
     here: Instant,
@@ -44,7 +40,6 @@ struct Clock {
 }
 
 impl Clock {
-    /// The clock of the box at a moment here.
     fn at(&self, moment: Instant) -> u64 {
         let nanos = |time: Duration| time.as_nanos() as u64;
         let later = nanos(moment.saturating_duration_since(self.here));
@@ -53,10 +48,10 @@ impl Clock {
 }
 
 impl External {
-    /// Checks that perf is installed on the box, and that its user may sample cores there.
+    /// Checks that perf is installed on the box and may sample its cores.
     ///
     /// # Errors
-    /// [`DutError::Refused`] with what to install or to do there; [`DutError::Ssh`] for the connection.
+    /// [`DutError::Refused`] with what to install or to do there.
     pub fn see_that_perf_works(&mut self) -> Result<(), DutError> {
         let ran = self.place.run(CHECK, &self.limits)?;
         let refused = |what: &str, way_out: &str| DutError::Refused {
@@ -77,7 +72,7 @@ impl External {
         }
     }
 
-    /// Starts to sample all cores of the box, so often per second.
+    /// Samples all cores of the box at this frequency per second.
     ///
     /// # Errors
     /// When perf does not start, or the connection is lost.
@@ -93,10 +88,10 @@ impl External {
         Ok(OnBox { folder, cores, clock: clock? })
     }
 
-    /// Stops, and returns the stacks of the samples between two moments, at most `most` different ones of each core.
+    /// Stops, and returns at most `most` different stacks of each core between two moments.
     ///
     /// # Errors
-    /// When perf ended before the trial or failed, with its message; when the samples are too many; or when the connection is lost.
+    /// When perf ended early or failed, the samples are too many, or the connection is lost.
     pub fn finish_profile(&mut self, on: &OnBox, from: Instant, to: Instant, most: usize) -> Result<Stacks, DutError> {
         let [from, to] = [from, to].map(|moment| on.clock.at(moment));
         let limits = Limits { time: self.limits.time.max(PRINTING), octets: OCTETS };
@@ -109,13 +104,12 @@ impl External {
                 "lower `frequency` or `duration` of [measure.profiling]",
             ));
         }
-        // The tester is no process of the box.
         let mut script = Script::between(from, to, u32::MAX);
         text.lines().for_each(|line| script.line(line));
         Ok(script.stacks(most))
     }
 
-    /// Ends perf if it runs, and removes its folder.
+    /// Ends perf, and removes its folder.
     pub fn drop_profile(&mut self, on: &OnBox) {
         self.end_profile(&on.folder);
     }
@@ -127,7 +121,6 @@ impl External {
         }
     }
 
-    /// The clock of the box, in the middle of a round trip.
     fn clock(&mut self) -> Result<Clock, DutError> {
         let before = Instant::now();
         let ran = self.place.run(NOW, &self.limits)?;
@@ -140,7 +133,7 @@ impl External {
         Ok(Clock { here, there: there.ok_or_else(unknown)? })
     }
 
-    /// Runs a command that has to do with perf, and must succeed. The record has no samples.
+    /// Runs a command, whose output is not recorded, that must succeed.
     fn perf(&mut self, why: &str, line: &str, limits: Limits) -> Result<Ran, DutError> {
         let ran = self.place.run(line, &limits);
         let shown = ran.as_ref().map(|ran| {
@@ -169,8 +162,7 @@ impl External {
     }
 }
 
-/// Returns the line that starts perf beside a program that runs for an hour, and prints the folder of its files and the cores that are
-/// online. The size of the samples on the disk of the box has a limit.
+/// The line that starts perf for an hour with a limited file size, and prints its folder and the online cores.
 fn start(frequency: u32) -> String {
     format!(
         "case $(date +%N) in '' | *[!0-9]*) clock=monotonic ;; *) clock=realtime ;; esac\n\
@@ -183,8 +175,7 @@ fn start(frequency: u32) -> String {
     )
 }
 
-/// Returns the line that ends perf, and lets it print the samples between two times of the clock, in
-/// nanoseconds.
+/// The line that ends perf and prints the samples between two times, in nanoseconds.
 fn finish(folder: &str, from: u64, to: u64) -> String {
     let [from, to] = [from, to].map(|nanos| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
     format!(
@@ -197,7 +188,7 @@ fn finish(folder: &str, from: u64, to: u64) -> String {
     )
 }
 
-/// The cores of a list of the kernel, such as `0-2,5`.
+/// Cores of a kernel list such as `0-2,5`.
 fn cores(list: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -206,7 +197,7 @@ fn cores(list: &str) -> Vec<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Whether a folder can be one that [`start`] made. natmeter removes no other.
+/// Whether [`start`] can have made this folder; natmeter removes no other.
 fn is_folder_of_samples(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     path.starts_with('/')

@@ -14,7 +14,6 @@ impl Bed {
         fs::create_dir(bed.folder()).unwrap();
         bed
     }
-    /// A folder with a blank in its path.
     fn folder(&self) -> PathBuf {
         self.dir.path().join("my bed")
     }

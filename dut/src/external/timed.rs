@@ -1,25 +1,24 @@
-//! The time of a hook on the clock of the host on which it runs: one shell command reads the clock, runs the hook, and reads the
-//! clock again, so that neither the network nor the start of the command is part of the time.
+//! The time of a hook on its host's clock: one shell command reads the clock before and after, so that network and
+//! start of the command do not count.
 
 /// Whose clock measured a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// That of the host on which the hook runs.
     Device,
-    /// That of this machine, so that the time includes the round trip.
+    /// That of this machine, round trip included.
     Here,
 }
 
-/// The word before the two times.
 const MARK: &str = "natmeter-clock";
 
-/// Returns the line that runs a hook between two readings of the clock, and exits as the hook does.
+/// Runs a hook between two readings of the clock, and exits as the hook does.
 pub(super) fn line(hook: &str) -> String {
-    // A hook may end its shell by `exit`, and end in a comment.
+    // A hook may call `exit`, and end in a comment.
     format!("a=$(date +%s%N)\n(\n{hook}\n)\nr=$?\nb=$(date +%s%N)\necho\necho {MARK} \"$a\" \"$b\"\nexit $r")
 }
 
-/// Returns the nanoseconds between the two readings; none if the host's `date` does not print nanoseconds.
+/// Nanoseconds between the readings, if the host's `date` prints them.
 pub(super) fn nanos(output: &str) -> Option<u64> {
     let times = output.lines().rev().find_map(|line| line.strip_prefix(MARK))?;
     let mut times = times.split_ascii_whitespace().map(|time| time.parse::<u64>().ok());

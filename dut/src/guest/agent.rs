@@ -1,5 +1,4 @@
-//! The control channel of a guest: natmeter's end of the serial port over which the guest's first process (`init.sh`)
-//! takes commands. A command that exceeds its time limit is killed in the guest with its process group.
+//! The control channel of a guest: a serial port over which its first process (`init.sh`) takes commands.
 
 use super::Kind;
 use crate::host::Output;
@@ -9,20 +8,16 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What the guest says when it takes commands.
 const READY: &[u8] = b"ready\n";
 
-/// Time beyond a command's limit after which the guest itself hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Longest line of the guest.
 const LINE: usize = 256;
 
 /// natmeter's end of the channel.
 #[derive(Debug)]
 pub struct Agent {
     stream: UnixStream,
-    /// Octets of a script or an input that are sent at once.
     at_once: usize,
 }
 
@@ -37,7 +32,7 @@ impl Agent {
         Agent { stream, at_once }
     }
 
-    /// Waits until the guest takes commands, or `goes_on` says that it is not worth waiting.
+    /// Waits until the guest takes commands, or `goes_on` returns false.
     ///
     /// # Errors
     /// When the channel ends, or `goes_on` returns false.
@@ -52,7 +47,6 @@ impl Agent {
                 Err(error) if is_timeout(&error) => {}
                 Err(error) => return Err(error),
             }
-            // A serial port may say something before.
             if said.ends_with(READY) {
                 return Ok(());
             }
@@ -62,10 +56,10 @@ impl Agent {
         }
     }
 
-    /// Runs a shell script in the guest.
+    /// Runs a shell script in the guest, and kills its process group at the time limit.
     ///
     /// # Errors
-    /// When the guest ends, or does not answer in time. A script that fails or exceeds its time is not an error here.
+    /// When the guest ends or does not answer; not when the script fails or exceeds its time.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
         if script.len().max(input.len()) <= self.at_once {
             return self.exchange(script, input, limits);
@@ -83,7 +77,6 @@ impl Agent {
         self.exchange("exec /bin/sh /run/.long-script </run/.long-input", b"", limits)
     }
 
-    /// Sends one request, and receives its answer.
     fn exchange(&mut self, script: &str, input: &[u8], limits: &Limits) -> io::Result<Ran> {
         let begun = Instant::now();
         let end = begun + limits.time + PATIENCE;
@@ -130,7 +123,6 @@ impl Agent {
         Ok(text.text())
     }
 
-    /// Reads at least one octet.
     fn some(&mut self, buffer: &mut [u8], end: Instant) -> io::Result<usize> {
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -164,7 +156,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { time: Duration::from_secs(7), octets: 1 << 20 };
 
-    /// An agent whose guest says this and then ends, and what natmeter sent to it.
+    /// An agent whose guest says this, and what natmeter sent.
     fn said(text: &str) -> (Agent, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(text.as_bytes()).unwrap();
@@ -185,7 +177,6 @@ mod tests {
         assert_eq!(request, "7 ZmFsc2U= -\n");
     }
 
-    /// The parts of a long script and a long input go before it.
     #[test]
     fn what_is_long_is_sent_in_parts() {
         let (mut agent, mut guest) = said(&"0 0 0 0\n".repeat(8));

@@ -1,5 +1,4 @@
-//! Builds a guest's image from Debian packages: downloads them with apt, unpacks them, and writes the guest's programs
-//! and modules into an archive. It needs neither root nor a container, and installs nothing. apt verifies the packages.
+//! Builds a guest's image from Debian packages, which apt downloads and verifies, without root or a container.
 
 use super::Kind;
 use super::cache::{Cache, Image};
@@ -20,17 +19,14 @@ const APT: Tool = Tool { program: "apt-get", package: "apt", version: &["--versi
 const APT_CACHE: Tool = Tool { program: "apt-cache", package: "apt", version: &["--version"] };
 const DPKG_DEB: Tool = Tool { program: "dpkg-deb", package: "dpkg", version: &["--version"] };
 
-/// The first process of a guest.
 const INIT: &str = include_str!("init.sh");
 
-/// Time limit of one program of the build.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Builds the guest of a kind, with perf or without it, from the present versions of its packages, unless it is built. `say` is told
-/// what begins.
+/// Builds the guest of a kind from the present versions of its packages, unless it is built. `say` is told what begins.
 ///
 /// # Errors
-/// If a program or a package is missing, if a download, the compiler or writing the image fails, or for User-Mode Linux with perf.
+/// When a program or package is missing, a step fails, or for User-Mode Linux with perf.
 pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, DutError> {
     if perf && kind == Kind::Uml {
         return Err(DutError::Refused {
@@ -68,8 +64,7 @@ pub fn build(kind: Kind, perf: bool, cache: &Cache, say: &mut dyn FnMut(&str)) -
     Ok(image)
 }
 
-/// Returns the folder with the kernel and the tree of its modules. It is compiled only once for the versions of its
-/// packages, because that takes minutes.
+/// Returns the folder of the kernel and its modules, compiled once for each set of package versions.
 fn kernel(
     kind: Kind,
     cache: &Cache,
@@ -96,11 +91,10 @@ fn script(text: &str, args: &[&OsStr], folder: &Path) -> Result<String, DutError
     run(Command::new("sh").args(["-c", text, "sh"]).args(args).current_dir(folder))
 }
 
-/// The packages of the kernel.
 fn names_of_kernel(recipe: &Recipe) -> Result<Vec<String>, DutError> {
     let mut names: Vec<String> = recipe.packages.iter().map(|&name| name.to_owned()).collect();
     for (package, begins) in recipe.follow {
-        // A name that is not complete is that of a package that was found before.
+        // A prefix names a package that was found before.
         let package = if package.ends_with('-') {
             names.iter().find(|name| name.starts_with(package)).cloned().unwrap_or_default()
         } else {
@@ -112,13 +106,12 @@ fn names_of_kernel(recipe: &Recipe) -> Result<Vec<String>, DutError> {
     Ok(names)
 }
 
-/// The first dependency whose name begins so, in what `apt-cache depends` prints.
+/// The first dependency in the output of `apt-cache depends` whose name begins so.
 fn dependency(depends: &str, begins: &str) -> Option<String> {
     let mut names = depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names.find(|name| name.starts_with(begins)).map(str::to_owned)
 }
 
-/// The packages of the programs, and of their libraries.
 fn names_of_programs(perf: bool) -> Result<Vec<String>, DutError> {
     let programs: Vec<&str> = PROGRAMS.iter().copied().chain(perf.then_some(PERF)).collect();
     let depends = run(Command::new("apt-cache").args(DEPENDS).args(&programs))?;
@@ -130,19 +123,16 @@ fn names_of_programs(perf: bool) -> Result<Vec<String>, DutError> {
     Ok(names)
 }
 
-/// The FNV-1a hash of texts.
 fn hash(texts: &[&str]) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     texts.iter().flat_map(|text| text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv)
 }
 
-/// What the first file system depends on beside its packages.
 fn lists(perf: bool) -> String {
     let of_perf = if perf { UNUSED_BY_PERF.join(" ") } else { String::new() };
     [PROGRAMS, UNUSED, MODULES].concat().join(" ") + DEPMOD + &of_perf
 }
 
-/// Packages with the versions that apt would download.
 struct Packages {
     list: Vec<(String, String)>,
 }
@@ -157,12 +147,10 @@ impl Packages {
         self.list.iter().flat_map(|(name, version)| [name, " ", version, "\n"]).collect()
     }
 
-    /// Names a kernel that is made from them.
     fn key(&self, recipe: &Recipe) -> u64 {
         hash(&[&self.text(), recipe.script, recipe.config])
     }
 
-    /// Downloads and unpacks them into a folder of this name.
     fn unpacked(&self, work: &Work, name: &str, say: &mut dyn FnMut(&str)) -> Result<PathBuf, DutError> {
         let (debs, to) = (work.made("debs")?, work.made(name)?);
         say(&format!("downloading {} packages", self.list.len()));
@@ -190,7 +178,7 @@ const DEPENDS: [&str; 8] = [
     "--no-enhances",
 ];
 
-/// The packages of libraries among the dependencies that `apt-cache` prints, without those of Perl's.
+/// Packages of libraries among the dependencies, without Perl's.
 fn libraries(depends: &str) -> Vec<String> {
     let is_library = |name: &&str| (name.starts_with("lib") || *name == "zlib1g") && !name.contains("perl");
     let mut names: Vec<String> = depends.lines().filter(is_library).map(str::to_owned).collect();
@@ -199,7 +187,7 @@ fn libraries(depends: &str) -> Vec<String> {
     names
 }
 
-/// Names and versions from lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`, in order.
+/// Names and versions from lines such as `'https://…' dash_0.5.12-2_amd64.deb 97000 SHA256:…`.
 fn versions(uris: &str) -> Vec<(String, String)> {
     let package = |line: &str| {
         let file = line.split_whitespace().nth(1)?;
@@ -213,7 +201,6 @@ fn versions(uris: &str) -> Vec<(String, String)> {
     list
 }
 
-/// Writes the first file system, and copies the kernel beside it.
 fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result<(), DutError> {
     script(DEPMOD, &[root.as_ref()], kernel)?;
     let [to, initrd] =
@@ -224,7 +211,6 @@ fn write_image(work: &Work, image: &Image, kernel: &Path, root: &Path) -> Result
 
 fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     let mut archive = Archive::to(BufWriter::new(File::create(to)?));
-    // Only the packages of perf have such files.
     let is_used = |name: &Path| !UNUSED.iter().chain(UNUSED_BY_PERF).any(|unused| name.starts_with(unused));
     archive.tree(root, Path::new(""), &is_used)?;
     // Since Debian 13 the packages have everything below usr.
@@ -243,18 +229,16 @@ fn archive(root: &Path, modules: &Path, to: &Path) -> io::Result<()> {
     archive.end()
 }
 
-/// Whether a guest may load this module, or it is a folder of such modules or a list of all modules. The path begins with
-/// the release of the kernel.
+/// Whether a guest may load this module, or a path leads to such modules; it begins with the kernel's release.
 fn is_wanted(path: &Path) -> bool {
     let below: PathBuf = path.components().skip(1).collect();
     let is_list = below.components().count() == 1 && below.to_string_lossy().starts_with("modules.");
     is_list || MODULES.iter().any(|module| below.starts_with(module) || Path::new(module).starts_with(&below))
 }
 
-/// The folder of a build. It is removed if the build does not succeed.
+/// The folder of a build, removed unless the build succeeds.
 struct Work {
     folder: PathBuf,
-    /// What it becomes.
     becomes: PathBuf,
 }
 
@@ -272,7 +256,7 @@ impl Work {
         Ok(folder)
     }
 
-    /// Moves the folder into place, without anything but these parts.
+    /// Moves these parts into place.
     fn done(self, parts: &[PathBuf]) -> Result<(), DutError> {
         for entry in fs::read_dir(&self.folder).map_err(|e| failed("reading", &self.folder, e))?.flatten() {
             let path = entry.path();
@@ -300,7 +284,6 @@ fn failed(doing: &'static str, path: &Path, source: io::Error) -> DutError {
     DutError::Journal { doing, path: path.to_owned(), source }
 }
 
-/// Runs a program of the build and returns what it prints.
 fn run(command: &mut Command) -> Result<String, DutError> {
     let shown = format!("{command:?}").replace('"', "");
     let shown: String = shown.chars().take(120).collect();

@@ -1,4 +1,4 @@
-//! The folder of built guests: one folder for each image, named after its kind and the versions of its packages.
+//! The folder of built guests: one for each image, named after its kind and the versions of its packages.
 
 use super::Kind;
 use crate::DutError;
@@ -25,10 +25,10 @@ pub struct Image {
 }
 
 impl Cache {
-    /// The folder that `NATMETER_GUESTS` names; without it, `natmeter/guest` in the user's cache folder.
+    /// The folder that `NATMETER_GUESTS` names, else `natmeter/guest` in the user's cache folder.
     ///
     /// # Errors
-    /// When neither of the environment variables is set that name it.
+    /// When no environment variable leads to either.
     pub fn of_this_user() -> Result<Cache, DutError> {
         let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || {
@@ -79,7 +79,7 @@ impl Cache {
         })
     }
 
-    /// Removes all guests, and what an interrupted build left behind. Returns their folders.
+    /// Removes all guests and leftovers of builds; returns their folders.
     ///
     /// # Errors
     /// When a folder cannot be removed.
@@ -102,7 +102,6 @@ impl Cache {
 }
 
 impl Image {
-    /// The image in a cache whose packages have this key.
     pub(super) fn keyed(cache: &Cache, kind: Kind, key: u64) -> Image {
         Image { kind, folder: cache.folder.join(format!("{}-{key:016x}", kind.name())) }
     }
@@ -117,7 +116,6 @@ impl Image {
         self.folder.join("initrd")
     }
 
-    /// The list of its packages.
     pub(super) fn list(&self) -> PathBuf {
         self.folder.join("packages")
     }

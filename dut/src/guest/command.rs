@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-/// A program with arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) program: String,
     pub(super) args: Vec<String>,
 }
 
-/// The parts of a guest's command.
 pub(super) struct Parts {
     pub(super) kernel: PathBuf,
     pub(super) initrd: PathBuf,
@@ -17,12 +15,10 @@ pub(super) struct Parts {
     pub(super) cpus: u32,
     pub(super) cores: Option<u32>,
     pub(super) has_kvm: bool,
-    /// File descriptor of the control channel.
     pub(super) control: i32,
     pub(super) nics: Vec<NicPart>,
 }
 
-/// A network interface in a guest's command.
 pub(super) struct NicPart {
     pub(super) name: &'static str,
     pub(super) mac: String,
@@ -30,14 +26,12 @@ pub(super) struct NicPart {
 }
 
 impl Parts {
-    /// Returns variables of the first process as arguments of the kernel. No name begins with `con`, because User-Mode
-    /// Linux interprets such arguments itself.
+    /// Variables of the first process as kernel arguments; none may begin with `con`, which User-Mode Linux interprets.
     pub(super) fn arguments_of_init(&self) -> impl Iterator<Item = String> {
         self.nics.iter().map(|nic| format!("nic_{}={}", nic.name, nic.mac))
     }
 }
 
-/// A guest with two interfaces, for tests of commands.
 #[cfg(test)]
 pub(super) fn example() -> Parts {
     let nic = |name, mac: &str, descriptor| NicPart { name, mac: mac.to_owned(), descriptors: vec![descriptor] };

@@ -1,6 +1,6 @@
-//! Writes a folder as an archive that the kernel unpacks into its first file system: the format "newc" of
-//! Documentation/driver-api/early-userspace/buffer-format.rst. Owner is root and times are 0, so that equal folders make
-//! equal archives for every user.
+//! Writes a folder as the archive of a kernel's first file system: format "newc" of
+//! Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times 0, so that equal folders make
+//! equal archives.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,7 +12,6 @@ const FOLDER: u32 = 0o040_755;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_777;
 
-/// An archive on its way to a file.
 pub(super) struct Archive<W: Write> {
     to: W,
     entries: u32,
@@ -23,7 +22,7 @@ impl<W: Write> Archive<W> {
         Archive { to, entries: 0 }
     }
 
-    /// Appends a folder `from` and all that is in it as `name`. Skips the paths below `name` that `keep` refuses.
+    /// Appends a folder `from` as `name`, without the paths that `keep` refuses.
     ///
     /// # Errors
     /// When something cannot be read, or the archive cannot be written.
@@ -100,7 +99,7 @@ impl<W: Write> Archive<W> {
         self.padded(0, data.len())
     }
 
-    /// Writes `ends` zeroes that belong to what was written, and those that fill up four octets after `written`.
+    /// Writes `ends` zeroes, and pads what was `written` to four octets.
     fn padded(&mut self, ends: usize, written: usize) -> io::Result<()> {
         self.to.write_all(&[0; 4][..ends + written.wrapping_neg() % 4])
     }

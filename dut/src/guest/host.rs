@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A guest that several parts of natmeter use, one after the other.
+/// A guest that several parts of natmeter use in turn.
 #[derive(Clone)]
 pub struct SharedGuest(Arc<Mutex<Guest>>);
 
@@ -54,7 +54,7 @@ impl Host for SharedGuest {
         let output = self.run(&action.to_string(), b"", &Limits::STEP).map_err(io::Error::other)?.output;
         match action {
             Action::Command { .. } => Ok(output),
-            // A setting that could not be written is an error, as on other hosts.
+            // As on other hosts, a setting that could not be written is an error.
             Action::Write { .. } | Action::Set { .. } if output.ok() => Ok(Output::default()),
             Action::Write { .. } | Action::Set { .. } => Err(io::Error::other(output.stderr)),
         }

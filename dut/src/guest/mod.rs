@@ -1,10 +1,8 @@
 //! Guests: virtual machines that natmeter builds from Debian packages and boots as devices under test. User-Mode Linux
-//! is a Linux kernel that runs as a process: one processor, no need for hardware support. QEMU runs Debian's stock
-//! kernel with several processors and queues, and needs hardware support to be fast.
+//! runs as a process with one processor; QEMU runs Debian's kernel with several, and needs hardware support to be fast.
 //!
-//! `natmeter guest build` makes an image: a kernel, and a first file system that holds the guest's programs. A guest has
-//! no disk, so that each boot starts from the same state. natmeter sends it commands over a serial port of its own
-//! ([`agent`]); no tested interface carries them.
+//! An image is a kernel and a first file system; without a disk, each boot starts from the same state. Commands go over
+//! a serial port ([`agent`]), not a tested interface.
 
 pub mod agent;
 pub mod build;

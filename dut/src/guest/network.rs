@@ -1,5 +1,4 @@
-//! The network of a guest or a namespace: addresses of its two interfaces, and routes through one next hop on each side: the tester,
-//! or the box beside it.
+//! Addresses and routes of a guest or a namespace, with one next hop on each side: the tester or a box.
 
 use crate::bed6;
 use crate::links;
@@ -23,7 +22,7 @@ pub struct Side {
     pub next_mac: [u8; 6],
 }
 
-/// Returns the steps that let a namespace of natmeter's links use IPv6, without frames of its own.
+/// Steps that let a namespace use IPv6 without unsolicited frames.
 pub fn with_ipv6() -> Vec<Step> {
     let allow = |which: &str| {
         let name = format!("net/ipv6/conf/{which}/disable_ipv6");
@@ -32,8 +31,7 @@ pub fn with_ipv6() -> Vec<Step> {
     bed6::quiet().into_iter().chain(["all", "default"].map(allow)).collect()
 }
 
-/// Returns the steps for both sides, left and right, in order. Everything else leaves on the right, or on the side that
-/// has this version of IP.
+/// Steps for both sides, left and right, with the default route on the right, or on the side with this version of IP.
 pub fn steps(sides: &[Side; 2]) -> Vec<Step> {
     let mut steps = Vec::new();
     for (side, name) in sides.iter().zip(links::ENDS) {

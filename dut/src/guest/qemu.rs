@@ -1,5 +1,4 @@
-//! QEMU: a virtual machine with several processors. Its interfaces are TAPs with one queue for each processor, and its
-//! control channel is a serial port of virtio.
+//! QEMU: several processors, TAPs with one queue for each, and a virtio serial port as control channel.
 
 use super::command::{Command, Parts};
 use crate::tool::Tool;
@@ -9,7 +8,7 @@ use std::path::Path;
 pub(super) const QEMU: Tool =
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", version: &["--version"] };
 
-/// Whether this machine's processor runs a guest's instructions itself. A `/dev/kvm` without the modules of a processor
+/// Whether this machine's processor runs a guest's instructions itself. A `/dev/kvm` without a processor's modules
 /// emulates them, and Debian's kernel does not boot on it.
 pub fn has_kvm() -> bool {
     let is_loaded = |module: &str| Path::new("/sys/module").join(module).exists();
@@ -17,7 +16,7 @@ pub fn has_kvm() -> bool {
     rustix::fs::access("/dev/kvm", access).is_ok() && ["kvm_amd", "kvm_intel"].into_iter().any(is_loaded)
 }
 
-/// The command that boots a guest. Without hardware support QEMU translates the guest's instructions.
+/// The command that boots a guest, emulated without hardware support.
 pub(super) fn command(parts: &Parts) -> Command {
     let is_fast = parts.has_kvm;
     let words = "-nodefaults -no-user-config -display none -no-reboot -machine pc,usb=off,vmport=off";

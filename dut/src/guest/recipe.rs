@@ -1,9 +1,9 @@
-//! What a guest is made of: Debian packages, and the parts of them that it needs.
+//! The Debian packages of a guest, and the parts of them that it needs.
 
 use super::Kind;
 use crate::tool::Tool;
 
-/// Packages of programs in every guest; their libraries follow from the packages' dependencies.
+/// Packages of programs in every guest, without their dependencies.
 pub(super) const PROGRAMS: &[&str] = &[
     "dash",
     "busybox-static",
@@ -21,11 +21,10 @@ pub(super) const PROGRAMS: &[&str] = &[
     "openssh-client",
 ];
 
-/// The package of perf, whose version is that of Debian's kernel.
+/// Package of perf, in the version of Debian's kernel.
 pub(super) const PERF: &str = "linux-perf";
 
-/// Folders and files of the packages of perf that it does not need to record and to print samples: those of the languages of its
-/// scripts.
+/// Parts of perf's packages that recording and printing do not need.
 pub(super) const UNUSED_BY_PERF: &[&str] = &[
     "usr/lib/python3",
     "usr/lib/python3.11",
@@ -36,7 +35,7 @@ pub(super) const UNUSED_BY_PERF: &[&str] = &[
     "usr/libexec/perf-core",
 ];
 
-/// Folders and files of the packages that no program of a guest reads.
+/// Parts of the packages that no program of a guest reads.
 pub(super) const UNUSED: &[&str] = &[
     "usr/share",
     "usr/include",
@@ -54,7 +53,7 @@ pub(super) const UNUSED: &[&str] = &[
     "var",
 ];
 
-/// Modules of the kernel that a guest may load: folders and files of its tree.
+/// Modules that a guest may load: paths in the kernel's tree.
 pub(super) const MODULES: &[&str] = &[
     "extra",
     "kernel/crypto",
@@ -78,7 +77,7 @@ pub(super) const MODULES: &[&str] = &[
     "kernel/drivers/virtio",
 ];
 
-/// Programs with several implementations: Debian chooses this one when it installs the package.
+/// Programs of which Debian chooses an implementation at installation.
 pub(super) const LINKS: &[(&str, &str)] = &[
     ("usr/sbin/iptables", "iptables-nft"),
     ("usr/sbin/ip6tables", "ip6tables-nft"),
@@ -86,10 +85,9 @@ pub(super) const LINKS: &[(&str, &str)] = &[
     ("usr/sbin/ip6tables-restore", "ip6tables-nft-restore"),
 ];
 
-/// Lists a module's dependencies once its tree is complete.
+/// Lists the dependencies of a tree of modules.
 pub(super) const DEPMOD: &str = include_str!("depmod.sh");
 
-/// Programs of this machine that compile a kernel.
 const COMPILING: [Tool; 4] = [
     Tool { program: "gcc", package: "gcc", version: &["--version"] },
     Tool { program: "make", package: "make", version: &["--version"] },
@@ -98,17 +96,13 @@ const COMPILING: [Tool; 4] = [
 ];
 const XZ: Tool = Tool { program: "xz", package: "xz-utils", version: &["--version"] };
 
-/// What the kernel of a kind is made of.
 pub(super) struct Recipe {
-    /// Programs of this machine.
     pub(super) tools: Vec<Tool>,
-    /// Packages.
     pub(super) packages: &'static [&'static str],
-    /// Packages that depend on the current version of another one: their names, and how that of the other one begins.
+    /// Packages that depend on another one's current version: name, and prefix of that dependency.
     pub(super) follow: &'static [(&'static str, &'static str)],
-    /// The script that makes `kernel` and `tree` in its folder.
+    /// Makes `kernel` and `tree` in its folder.
     pub(super) script: &'static str,
-    /// The configuration of the kernel, if it is compiled.
     pub(super) config: &'static str,
 }
 

@@ -1,8 +1,7 @@
 //! A running guest: boots it, runs commands in it, and ends it.
 //!
-//! The guest and all of its processes live in a process namespace whose first process is a shell that waits for the end
-//! of a pipe. Only natmeter holds the other end of this pipe. So the kernel ends the guest with natmeter, also after a
-//! kill; nothing of it is left to clean up.
+//! Its process namespace begins with a shell that waits for the end of a pipe whose other end only natmeter holds, so
+//! that the kernel ends the guest with natmeter, also after a kill.
 
 use super::agent::Agent;
 use super::command::{Command, NicPart, Parts};
@@ -23,17 +22,15 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 use wire::Mac;
 
-/// Makes the namespaces.
 const UNSHARE: Tool = Tool { program: "unshare", package: "util-linux", version: &["--version"] };
 
-/// The first process of the namespace. The guest's memory is in a file system that vanishes with it.
+/// The first process of the namespace, with the guest's memory in its own file system.
 const GUARD: &str = r#"
 trap 'exit 0' TERM
 mount -t tmpfs -o size=100%,mode=0700 guest /dev/shm || exit
 ("$@" 2>&1 </dev/null; echo "natmeter: the guest ended with exit code $?"; kill -s TERM $$) &
 read -r _"#;
 
-/// Lines of the console that an error shows.
 const SHOWN: usize = 15;
 
 /// What a guest is given.
@@ -45,7 +42,7 @@ pub struct GuestConfig {
     pub memory_mib: u32,
     /// Its processors.
     pub cpus: u32,
-    /// Number of processors with which its kernel boots (`nr_cpus`); `None` for all.
+    /// Processors with which its kernel boots (`nr_cpus`); `None` for all.
     pub cores: Option<u32>,
     /// Time limit of its boot.
     pub boot: Duration,
@@ -64,7 +61,7 @@ pub struct Nic {
     pub name: &'static str,
     /// Its Ethernet address.
     pub mac: [u8; 6],
-    /// What carries its frames: a packet socket for User-Mode Linux, the queues of a TAP for QEMU.
+    /// A packet socket for User-Mode Linux, the queues of a TAP for QEMU.
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -72,7 +69,6 @@ pub struct Nic {
 pub struct Guest {
     kind: Kind,
     child: Child,
-    /// The guest lives while this is open.
     lives: Option<ChildStdin>,
     agent: Agent,
     console: LastLines,
@@ -121,10 +117,10 @@ impl Guest {
         self.kind
     }
 
-    /// Runs a shell script in the guest. After the time limit the script is killed with its process group.
+    /// Runs a shell script in the guest, and kills its process group at the time limit.
     ///
     /// # Errors
-    /// When the guest ended, or does not answer; it is ended then. A script that fails is not an error here.
+    /// When the guest ended or does not answer; not when the script fails.
     pub fn run(&mut self, script: &str, input: &[u8], limits: &Limits) -> Result<Ran, DutError> {
         if self.lives.is_none() {
             return Err(self.failure("was ended before".into()));
@@ -159,12 +155,11 @@ impl Guest {
         self.console.all()
     }
 
-    /// Process id on this machine of the process that holds the guest.
+    /// Process id of the process that holds the guest.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends the guest, and returns why.
     fn failure(&mut self, what: String) -> DutError {
         self.end();
         let console = self.console();
@@ -172,7 +167,6 @@ impl Guest {
         DutError::Guest(Box::new(GuestFailure { kind: self.kind.name(), what, console }))
     }
 
-    /// Ends the guest, and waits for its end.
     fn end(&mut self) {
         self.lives = None;
         let _ = self.child.wait();
@@ -198,7 +192,6 @@ fn cannot_start(error: &io::Error) -> DutError {
     }
 }
 
-/// The guest's command, and the descriptors that it inherits.
 fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: OwnedFd) -> (Command, Vec<OwnedFd>) {
     let part = |nic: &Nic| NicPart {
         name: nic.name,
@@ -222,7 +215,6 @@ fn assembled(config: &GuestConfig, image: &Image, nics: Vec<Nic>, control: Owned
     (command, std::iter::once(control).chain(nics.into_iter().flat_map(|nic| nic.descriptors)).collect())
 }
 
-/// The process that makes the namespaces and becomes the guard.
 fn guarded(command: &Command, descriptors: Vec<OwnedFd>) -> std::process::Command {
     let unshare = tool::find(UNSHARE.program).unwrap_or_else(|| Path::new(UNSHARE.program).to_owned());
     let mut process = std::process::Command::new(unshare);

@@ -1,4 +1,4 @@
-//! A guest that takes commands by ssh, like a machine of its own: through an interface that is not tested.
+//! A guest that takes commands by ssh through an interface that is not tested.
 
 use super::Guest;
 use crate::DutError;
@@ -11,8 +11,8 @@ pub const CONTROL: &str = "control";
 
 const SCRIPT: &str = include_str!("sshd.sh");
 
-/// Gives the interface `control` of a guest an address with its prefix length, and starts sshd there, for root with one of these
-/// public keys (lines of an `authorized_keys` file). Returns sshd's own public key.
+/// Gives the interface `control` this address and prefix length, starts sshd for root with these public keys (lines of
+/// `authorized_keys`), and returns sshd's public key.
 ///
 /// # Errors
 /// When the guest has ended, or a step in it fails.

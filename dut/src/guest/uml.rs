@@ -1,9 +1,9 @@
-//! User-Mode Linux: the guest's kernel is a process. Its interfaces are packet sockets that natmeter opened, because
-//! the guest kernel's own raw transport receives what it sends.
+//! User-Mode Linux: a kernel as a process, with packet sockets of natmeter as interfaces, because its own raw transport
+//! receives what it sends.
 
 use super::command::{Command, Parts};
 
-/// The command that boots a guest. Of several processors it uses one.
+/// The command that boots a guest, which uses one processor.
 pub(super) fn command(parts: &Parts) -> Command {
     let mut args = vec![
         format!("mem={}M", parts.memory_mib),
@@ -13,7 +13,6 @@ pub(super) fn command(parts: &Parts) -> Command {
         "ssl=null".to_owned(),
         format!("ssl0=fd:{}", parts.control),
         "panic=-1".to_owned(),
-        // A file system of its own, see the guard.
         "uml_dir=/dev/shm".to_owned(),
     ];
     args.extend(parts.arguments_of_init());

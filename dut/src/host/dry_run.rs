@@ -1,5 +1,5 @@
-//! A host that records actions without carrying them out, for `natmeter plan --steps` and for the snapshots of each
-//! software's steps. A setting that it would have written reads as written; all others are read from the wrapped host.
+//! A host that records actions without carrying them out, for `natmeter plan --steps`. Settings read as if written;
+//! others are read from the wrapped host.
 
 use super::{Host, Output};
 use crate::step::{Action, Target};
@@ -31,7 +31,7 @@ impl<H: Host> DryRun<H> {
         DryRun { behind, written: HashMap::new(), orders: Arc::default() }
     }
 
-    /// Returns the list of recorded actions, which stays readable after the host has been moved.
+    /// Returns the list of recorded actions, which outlives the host.
     pub fn orders(&self) -> Arc<Mutex<Vec<Order>>> {
         Arc::clone(&self.orders)
     }

@@ -1,5 +1,4 @@
-//! The host without namespaces: runs a program with a time limit, and writes a setting. Machine-wide settings need only
-//! this. Tests use another root folder for the files of settings.
+//! The host without namespaces, which machine-wide settings need; tests use another root folder.
 
 use super::runner::{self, Input, Limits};
 use super::{Host, Output};
@@ -12,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The machine as this process sees it. It ignores the target of an action.
+/// The machine as this process sees it, whatever the target of an action.
 #[derive(Clone, Debug)]
 pub struct Here {
     root: PathBuf,
@@ -76,22 +75,19 @@ fn run_here(program: &str, args: &[String], stdin: Option<&str>) -> io::Result<O
     run_within_limit(Command::new(program).args(args), stdin)
 }
 
-/// The error for a program that is not installed.
 pub(super) fn no_such_program(program: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{program} is not installed"))
 }
 
-/// Writes a setting that exists.
 pub(super) fn write_setting(path: impl AsRef<std::path::Path>, value: &str) -> io::Result<()> {
     write_whole(OpenOptions::new().write(true).truncate(true).open(path)?, value)
 }
 
-/// Writes in one call, because the kernel takes each write as a complete value.
+/// In one call, because the kernel takes each write as a complete value.
 fn write_whole(mut file: std::fs::File, value: &str) -> io::Result<()> {
     file.write_all(format!("{value}\n").as_bytes())
 }
 
-/// Runs the command of a step.
 pub(super) fn run_within_limit(command: &mut Command, stdin: Option<&str>) -> io::Result<Output> {
     let input = stdin.map_or(Input::Nothing, Input::Text);
     runner::run(command, input, &Limits::STEP).map(|ran| ran.output)

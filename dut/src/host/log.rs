@@ -1,4 +1,4 @@
-//! A host that reports each action of the wrapped host to the record, with output, status and duration.
+//! A host that reports each action of the wrapped host to the record.
 
 use super::{Host, Output};
 use crate::step::{Action, Event, Executed, Sink, Target};

@@ -1,5 +1,5 @@
-//! The hosts on which a device under test can run, one file each. A host carries out actions for any software. Hosts
-//! wrap hosts: [`dry_run`] records actions instead of carrying them out, [`log`] reports them.
+//! The hosts on which a device under test can run. Hosts wrap hosts: [`dry_run`] records actions instead of carrying
+//! them out, [`log`] reports them.
 
 pub mod dry_run;
 pub mod here;
@@ -28,7 +28,7 @@ pub const KNOWN: &[(&str, &str)] = &[
 /// The outcome of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Exit status of a command; a signal counts as 128 + its number. None for a written setting.
+    /// Exit status of a command, 128 + its number for a signal; none for a written setting.
     pub status: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -45,10 +45,10 @@ impl Output {
 
 /// Carries out actions on targets.
 pub trait Host: Send {
-    /// Carries out one action and waits for its end. `why` is for the record.
+    /// Carries out one action to its end; `why` is for the record.
     ///
     /// # Errors
-    /// When a program cannot be started, or the kernel refuses a value. A program that fails is not an error here.
+    /// When a program cannot be started, or the kernel refuses a value; not when a program fails.
     fn perform(&mut self, target: Target, why: &str, action: &Action) -> io::Result<Output>;
 
     /// Reads a file.
@@ -73,7 +73,7 @@ pub trait Host: Send {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{show} shows no {setting}")))
     }
 
-    /// Whether the host is a dry run, so that there is nothing to check or to journal.
+    /// Whether the host is a dry run: nothing to check or to journal.
     fn is_rehearsal(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! This machine's kernel as the device under test, in unnamed network namespaces. Only descriptors of this process
-//! refer to them, so that they vanish with it even after a kill. Needs root or a user namespace.
+//! This machine's kernel as the device, in unnamed network namespaces, which vanish with this process even after a
+//! kill. Needs root or a user namespace.
 
 use super::here::{no_such_program, run_within_limit, write_setting};
 use super::{Here, Host, Output};
@@ -19,7 +19,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates two empty namespaces: one for the DUT, and one for the tester's ends of its cables.
+    /// Creates two empty namespaces: for the DUT, and for the tester's ends.
     ///
     /// # Errors
     /// Without the privilege to create namespaces.
@@ -27,7 +27,7 @@ impl Namespace {
         Ok(Namespace::between(Netns::new()?, Netns::new()?))
     }
 
-    /// The same of these namespaces: what stands for the tester, and what for the DUT.
+    /// Uses these namespaces instead.
     pub fn between(tester: Netns, dut: Netns) -> Namespace {
         Namespace { dut, tester, server: None, machine: Here::new() }
     }
@@ -40,7 +40,7 @@ impl Namespace {
         Ok(Namespace { server: Some(Netns::new()?), ..Namespace::new()? })
     }
 
-    /// The namespace of a target; none for the machine, and for a server in a bed without one.
+    /// The namespace of a target, if it has one.
     pub fn at(&self, target: Target) -> Option<&Netns> {
         match target {
             Target::Machine => None,
@@ -52,7 +52,7 @@ impl Namespace {
 
     fn run(&self, ns: &Netns, program: &str, args: &[&str], stdin: Option<&str>) -> io::Result<Output> {
         let program = tool::find(program).ok_or_else(|| no_such_program(program))?;
-        // Only a command on `/sys` needs a mount of the namespace's own `/sys`.
+        // A command on `/sys` needs a mount of the namespace's `/sys`.
         let sight = if args.iter().any(|a| a.starts_with("/sys/")) { Sight::NetworkAndSysfs } else { Sight::Network };
         let dut = self.dut.path();
         let args = args.iter().map(|&a| if a == NETNS_OF_DUT { dut.as_os_str() } else { a.as_ref() });
@@ -68,7 +68,7 @@ impl Host for Namespace {
                 let args: Vec<&str> = args.iter().map(String::as_str).collect();
                 self.run(ns, program, &args, stdin.as_deref())
             }
-            // `/sys` shows the network namespace in which it was mounted, so the command needs its own mount.
+            // `/sys` shows the namespace in which it was mounted.
             Action::Write { path, value } if path.starts_with("/sys/") => {
                 let output = self.run(ns, "tee", &[path], Some(value))?;
                 if output.ok() { Ok(Output::default()) } else { Err(io::Error::other(output.stderr)) }

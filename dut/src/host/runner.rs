@@ -1,5 +1,4 @@
-//! Runs one local program to its end within limits: a time limit for its process group, and a limit on the output that
-//! is kept. All hosts and hooks run their programs here; a host over ssh runs the local `ssh` here.
+//! Runs one local program, `ssh` included, within limits on the time of its process group and on its output.
 
 use super::Output;
 use crate::tool;
@@ -14,21 +13,20 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time that a process left behind may keep the output open after the program has ended.
+/// Time that leftover processes may keep the output open.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Limits of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum duration; then its process group is killed.
+    /// Maximum duration, after which its process group is killed.
     pub time: Duration,
-    /// Maximum octets kept of standard output, and of standard error: the first half and the last half. The output says
-    /// how many octets in between are missing.
+    /// Octets kept of each output: the first and the last half, with the number of those missing in between.
     pub octets: usize,
 }
 
 impl Limits {
-    /// Limits of a step's command. Emptying or freeing a table of 2^28 buckets takes tens of seconds.
+    /// Limits of a step's command: freeing a table of 2^28 buckets takes tens of seconds.
     pub const STEP: Limits = Limits { time: Duration::from_secs(300), octets: 64 << 20 };
 
     /// Limits of a hook: this duration, and 1 MiB of each output.
@@ -36,7 +34,7 @@ impl Limits {
         Limits { time, octets: 1 << 20 }
     }
 
-    /// The same, with this many octets of each output.
+    /// The same, keeping this many octets of each output.
     pub fn keeping(self, octets: usize) -> Limits {
         Limits { octets, ..self }
     }
@@ -64,8 +62,7 @@ pub struct Ran {
     pub took: Duration,
 }
 
-/// Runs a program to its end, or kills its process group at the time limit. A process that the program leaves behind
-/// may live on, but its output is not kept.
+/// Runs a program to its end, or kills its process group at the time limit.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -81,7 +78,7 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A separate process group, so that Ctrl-C does not reach the commands with which natmeter undoes its changes.
+        // Ctrl-C must not reach the commands with which natmeter undoes its changes.
         .process_group(0);
     let begun = Instant::now();
     let mut child = command.spawn()?;
@@ -110,12 +107,10 @@ pub fn run(command: &mut Command, input: Input, limits: &Limits) -> io::Result<R
     Ok(Ran { output, timed_out: !in_time, took: begun.elapsed() })
 }
 
-/// Kills the process group of a child that has not been waited for.
 fn kill_group(child: &Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// A started program, with its pipes.
 struct Running<'a> {
     input: Option<ChildStdin>,
     unsent: &'a [u8],
@@ -137,7 +132,7 @@ impl<'a> Running<'a> {
         Ok(Running { input, unsent: text.as_bytes(), out, err, end })
     }
 
-    /// Moves input and output until the program has ended and its output is complete. Returns false if it runs longer.
+    /// Moves input and output until the program has ended and its output is complete; false if it runs longer.
     fn until(&mut self, mut deadline: Instant) -> io::Result<bool> {
         loop {
             if self.unsent.is_empty() {
@@ -159,13 +154,13 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits until something can be done; returns 0 at the time limit.
+    /// Waits until something can be done; 0 at the time limit.
     fn wait(&self, left: Duration) -> io::Result<usize> {
         let mut fds: Vec<PollFd> = Vec::with_capacity(4);
         fds.extend(self.input.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
         let readable = [&self.out.pipe, &self.err.pipe, &self.end].into_iter().flatten();
         fds.extend(readable.map(|fd| PollFd::new(fd, PollFlags::IN)));
-        // One nanosecond more, so that the time limit has passed when the wait returns nothing.
+        // So that the time limit has passed when the wait returns nothing.
         let left = left + Duration::from_nanos(1);
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         match poll(&mut fds, Some(&left)) {
@@ -200,7 +195,6 @@ fn is_ready(fd: BorrowedFd) -> bool {
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
-/// One output of a program.
 struct Stream {
     /// None after its end.
     pipe: Option<OwnedFd>,
@@ -234,7 +228,6 @@ impl Stream {
     }
 }
 
-/// The first and the last octets of an output.
 #[derive(Debug)]
 pub(crate) struct Kept {
     half: usize,
@@ -298,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_process_left_behind_does_not_hold_the_command() {
-        // The process ignores the end of its group's leader, and keeps the output open.
+        // It ignores the end of its group's leader, and keeps the output open.
         let ran = sh("echo done; sleep 300 & echo $!", LONG);
         assert!(!ran.timed_out && ran.output.ok() && ran.took < LONG / 2);
         let pid: i32 = ran.output.stdout.lines().last().unwrap().parse().unwrap();

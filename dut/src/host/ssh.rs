@@ -1,11 +1,8 @@
-//! A machine that the system's OpenSSH client reaches, as that client is configured: agent, keys, jump hosts,
-//! known_hosts, `~/.ssh/config`. natmeter asks for no password. All commands share one connection, whose control socket
-//! lies in a private folder. A connection that was lost between two commands is opened again; a command during which it
-//! is lost is not repeated.
+//! A machine that the system's OpenSSH client reaches, as that is configured. All commands share one connection, whose
+//! control socket lies in a private folder; one lost between two commands is opened again.
 //!
-//! In a run, the host carries out commands only. It refuses settings: natmeter could not restore them if the connection were
-//! lost, because the journal of a run names no host. Hooks change settings there. `natmeter doctor --fix --bed` changes
-//! settings of a host, and keeps their old values on this machine in a journal of that host.
+//! In a run, it refuses settings, because the journal of a run names no host; hooks change settings there, and
+//! `natmeter doctor --fix --bed` keeps a journal of the host.
 
 mod failure;
 mod master;
@@ -29,10 +26,10 @@ use std::time::Duration;
 pub use failure::{SshFailure, SshKind};
 pub use way::first_host;
 
-/// Environment variable with a file that ssh reads instead of `~/.ssh/config` (`ssh -F`), for tests and containers.
+/// Environment variable of a file that ssh reads instead of `~/.ssh/config` (`ssh -F`).
 pub const CONFIG_VARIABLE: &str = "NATMETER_SSH_CONFIG";
 
-/// Options for every ssh. A lost connection is noticed within 15 s.
+/// Options for every ssh: a lost connection is noticed within 15 s.
 const OPTIONS: &[&str] = &[
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -43,16 +40,14 @@ const OPTIONS: &[&str] = &[
     "RemoteCommand=none",
 ];
 
-/// Prefix of the names of the private folders.
 const FOLDER: &str = "ssh-";
 
-/// Maximum length of the path of a control socket: the kernel's limit (108) less what ssh appends while it binds.
+/// Longest path of a control socket: the kernel's 108 less what ssh appends.
 const LONGEST: usize = 88;
 
-/// Time limit of a short command of natmeter's own on a connection that should work.
 const SHORT: Duration = Duration::from_secs(10);
 
-/// The first line of each command's output: the pid of the remote process, so that it can be killed.
+/// First line of each command's output: the pid of the remote process, for killing it.
 const PID: &str = "natmeter-pid ";
 
 /// A host by ssh.
@@ -68,12 +63,11 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// The host at a destination, such as `root@p095` or an alias of `~/.ssh/config`. It connects with the first
-    /// command. `run_dir` gets the private folder of the control socket.
+    /// The host at a destination, such as `root@p095`; connects with the first command. `run_dir` gets the folder of
+    /// the control socket.
     ///
     /// # Errors
-    /// When the destination could be taken for an option or contains other characters than those of host names, or ssh
-    /// is not installed.
+    /// When the destination has unusual characters or looks like an option, or ssh is not installed.
     pub fn to(destination: &str, run_dir: &RunDir) -> Result<Ssh, DutError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         check(destination)?;
@@ -98,7 +92,7 @@ impl Ssh {
         self
     }
 
-    /// What tells it from other hosts: the destination, and the file that says what this means.
+    /// The destination, and the file that says what this means.
     pub fn identity(&self) -> String {
         let file = self.config.as_ref().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone()));
         file.map_or_else(|| self.destination.clone(), |file| format!("{} by {}", self.destination, file.display()))
@@ -141,10 +135,10 @@ impl Ssh {
         }
     }
 
-    /// Runs a program on the host. After the time limit, its remote process group is killed.
+    /// Runs a program on the host, and kills its process group at the time limit.
     ///
     /// # Errors
-    /// [`DutError::Ssh`]. A program that fails or exceeds its time is not an error here.
+    /// [`DutError::Ssh`]; not when the program fails or exceeds its time.
     pub fn run(&mut self, program: &str, args: &[&str], input: Input, limits: &Limits) -> Result<Ran, DutError> {
         self.connect()?;
         let mut ran = self.client(program, args, input, limits)?;
@@ -153,7 +147,7 @@ impl Ssh {
         if ran.timed_out {
             self.kill(pid.as_deref())?;
         } else if ran.output.status == Some(255) && (pid.is_none() || !self.answers()) {
-            // ssh exits with 255 when the connection fails, and with the status of the remote program else.
+            // ssh exits with 255 when the connection fails, else with the remote program's status.
             return Err(self.lost(&ran.output.stderr));
         }
         Ok(ran)
@@ -190,7 +184,6 @@ impl Ssh {
         self.remove_folder();
     }
 
-    /// ssh with the options that all of its processes need.
     fn ssh(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(config) = &self.config {
@@ -198,44 +191,40 @@ impl Ssh {
         }
         command.arg("-T").arg("-S").arg(self.socket());
         command.args(OPTIONS.iter().flat_map(|option| ["-o", option]));
-        // A jump host's ssh is not in batch mode: let it ask `false` for a password instead of the terminal.
+        // A jump host's ssh is not in batch mode and would ask for a password at the terminal.
         command.env("SSH_ASKPASS", "/bin/false").env("SSH_ASKPASS_REQUIRE", "force").env("LC_ALL", "C");
         command
     }
 
-    /// The control socket. ssh expands `%` in its path.
+    /// The control socket; ssh expands `%` in its path.
     fn socket(&self) -> String {
         self.folder.join("s").display().to_string().replace('%', "%%")
     }
 
-    /// Runs a program over the shared connection, without judging its status.
     fn client(&self, program: &str, args: &[&str], input: Input, limits: &Limits) -> Result<Ran, DutError> {
         let mut command = self.ssh();
         command.args(["-o", "ControlMaster=no", "--", &self.destination, &remote_line(program, args)]);
         runner::run(&mut command, input, limits).map_err(|e| self.failure(&format!("ssh could not be started: {e}")))
     }
 
-    /// Kills the remote process group of a program that exceeded its time. Fails if the connection is lost, which then
-    /// explains the time.
+    /// Kills the remote process group of a program; fails if the connection is lost.
     fn kill(&mut self, pid: Option<&str>) -> Result<(), DutError> {
         let Some(pid) = pid else {
             return if self.answers() { Ok(()) } else { Err(self.lost("")) };
         };
-        // The remote program leads its process group if the login shell of the user replaces itself by it.
+        // The remote program leads its process group if the login shell replaces itself by it.
         let script = r#"kill -s KILL -- "-$1" || kill -s KILL "$1""#;
         let ran = self.client("sh", &["-c", script, "sh", pid], Input::Nothing, &Limits::of_hook(SHORT))?;
         let arrived = !ran.timed_out && ran.output.status != Some(255);
         if arrived { Ok(()) } else { Err(self.lost(&ran.output.stderr)) }
     }
 
-    /// Whether the control master has its connection.
     fn answers(&self) -> bool {
         let mut command = self.ssh();
         command.args(["-O", "check", "--", &self.destination]);
         runner::run(&mut command, Input::Nothing, &Limits::of_hook(SHORT)).is_ok_and(|ran| ran.output.ok())
     }
 
-    /// The error for a connection that failed during a command.
     fn lost(&mut self, stderr: &str) -> DutError {
         let words = self.master.take().map(|mut master| master.last_words()).unwrap_or_default();
         let said = [&*words, stderr].into_iter().map(failure::last_line).find(|line| !line.is_empty());
@@ -249,7 +238,7 @@ impl Ssh {
 
     fn make_folder(&self) -> Result<(), DutError> {
         self.run_dir.make()?;
-        // A killed process may have left a folder with the same name. Only this user can have made it.
+        // A killed process of this user may have left a folder with the same name.
         let _ = fs::remove_file(self.folder.join("s"));
         let _ = fs::remove_dir(&self.folder);
         let failed = |source| DutError::Journal { doing: "making", path: self.folder.clone(), source };
@@ -290,18 +279,17 @@ impl Host for Ssh {
     }
 }
 
-/// Removes the private folders of killed processes. Their sockets vanished with the connections.
+/// Removes the private folders of killed processes.
 pub fn remove_left_folders(dir: &RunDir) {
     for entry in fs::read_dir(dir.path()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER)) {
-            // The kernel refuses to remove a folder with a socket in it, which a live run may need.
+            // The kernel keeps a folder with a socket, which a live run may need.
             let _ = fs::remove_dir(entry.path());
         }
     }
     dir.tidy();
 }
 
-/// Refuses a destination that ssh could take for something else.
 fn check(destination: &str) -> Result<(), DutError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%/+~".contains(c);
     let host = destination.rsplit_once('@').map_or(destination, |(_, host)| host);
@@ -314,8 +302,7 @@ fn check(destination: &str) -> Result<(), DutError> {
     })
 }
 
-/// Returns the command line for the login shell of the remote user: prints the pid, completes PATH as for local
-/// programs, and runs the program.
+/// The remote command line: prints the pid, completes PATH, and runs the program.
 fn remote_line(program: &str, args: &[&str]) -> String {
     let script = format!(
         r#"echo "{PID}$$"; export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"; exec "$@""#
@@ -324,7 +311,7 @@ fn remote_line(program: &str, args: &[&str]) -> String {
     format!("exec {}", words.map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// Splits off the pid, and what the login shell's own start-up files printed before it.
+/// Splits off the pid, and what the login shell printed before it.
 fn without_pid(stdout: &str) -> (Option<String>, String) {
     let Some((_, rest)) = stdout.split_once(PID) else { return (None, stdout.to_owned()) };
     let (pid, rest) = rest.split_once('\n').unwrap_or((rest, ""));

@@ -1,5 +1,4 @@
-//! Tests with forged journals. Root acts on a journal, so natmeter must refuse each of these, name it in the error,
-//! keep the file, and change none of the settings in it.
+//! Forged journals: natmeter must refuse each, name it in the error, keep the file, and change no setting.
 
 use super::tests::{MAX, Machine};
 use super::*;
@@ -19,7 +18,6 @@ fn journal(m: &Machine) -> PathBuf {
     m.dir.path().join(FILE)
 }
 
-/// Asserts that `clean` refuses with this text, changes nothing and keeps the file.
 fn is_refused(mut m: Machine, words: &str) {
     let error = clean(&m.dir, &mut m.host).unwrap_err().to_string();
     assert!(error.contains(words), "{words:?} is missing: {error}");
@@ -122,7 +120,6 @@ fn files_and_folders_of_another_user_are_refused() {
     is_refused(m, "not a folder that only this user can write to");
 }
 
-/// The entry is valid, but its path leads to another file.
 #[test]
 fn a_setting_that_leads_elsewhere_is_not_written_and_the_others_are_restored() {
     let (mut m, own) = killed();

@@ -22,7 +22,7 @@ pub enum Restored {
         /// Its value.
         value: String,
     },
-    /// Another program changed the setting afterwards, so it was left as it is.
+    /// Another program changed the setting afterwards.
     LeftAlone {
         /// The setting.
         setting: Setting,
@@ -33,7 +33,7 @@ pub enum Restored {
         /// The value before that.
         old: String,
     },
-    /// The setting could not be read or written; the journal keeps the entry.
+    /// The setting could not be read or written; the journal keeps it.
     Failed {
         /// The setting.
         setting: Setting,

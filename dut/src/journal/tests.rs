@@ -12,7 +12,6 @@ fn at(path: &str) -> Setting {
     Setting::at(path).unwrap()
 }
 
-/// A machine whose settings are files.
 pub(super) struct Machine {
     pub root: tempfile::TempDir,
     pub host: Here,

@@ -1,7 +1,6 @@
-//! Names of functions of the kernel (Linux 6.1 to 6.18): those that wait for a lock, those of an idle core, and the part
-//! to which others belong.
+//! Names of kernel functions (Linux 6.1 to 6.18): waits for a lock, idle cores, and parts of the kernel.
 
-/// The beginning of the names of functions in which a core waits for a lock.
+/// Prefixes of functions in which a core waits for a lock.
 const LOCKS: &[&str] = &[
     "native_queued_spin_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",
@@ -17,7 +16,6 @@ const LOCKS: &[&str] = &[
     "rt_spin_lock_slow",
 ];
 
-/// Functions of a core that has nothing to do.
 const IDLE: &[&str] = &[
     "pv_native_safe_halt",
     "native_safe_halt",
@@ -31,7 +29,7 @@ const IDLE: &[&str] = &[
     "cpu_do_idle",
 ];
 
-/// Functions below which the kernel forwards packets: soft interrupts, threads of packets, and the receipt of one.
+/// Functions below which the kernel forwards packets.
 const SOFTIRQS: &[&str] = &[
     "__do_softirq",
     "do_softirq",
@@ -42,7 +40,7 @@ const SOFTIRQS: &[&str] = &[
     "netif_receive_skb",
 ];
 
-/// The beginning of the names of functions, and the part of the kernel.
+/// Prefixes of functions, and their part of the kernel.
 const PARTS: &[(&str, &str)] = &[
     ("nf_nat", "NAT"),
     ("__nf_nat", "NAT"),
@@ -118,17 +116,14 @@ fn is_of(function: &str, names: &[&str]) -> bool {
     names.iter().any(|name| function.starts_with(name))
 }
 
-/// Whether a core in this function waits for a lock.
 pub(super) fn waits(function: &str) -> bool {
     is_of(function, LOCKS)
 }
 
-/// Whether a core in this function has nothing to do.
 pub(super) fn is_idle(function: &str) -> bool {
     is_of(function, IDLE)
 }
 
-/// Whether the kernel forwards packets below this function.
 pub(super) fn forwards(function: &str) -> bool {
     is_of(function, SOFTIRQS)
 }

@@ -1,6 +1,5 @@
-//! Samples the call stacks of cores of this machine with Linux perf. The samples go into memory, so that nothing is left
-//! on a disk. perf ends with natmeter, also after a kill: it records for as long as a program waits for the end of its
-//! input, whose other end only natmeter has.
+//! Samples the call stacks of this machine's cores with Linux perf, into memory. perf records while a program waits for
+//! the end of its input, so that it ends with natmeter, also after a kill.
 
 mod kernel;
 pub mod script;
@@ -16,17 +15,17 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// What takes a sample: the kernel's clock of each core, because virtual machines often have no counters of cycles.
+/// The clock of each core takes samples: virtual machines often have no cycle counters.
 pub const EVENT: &str = "cpu-clock";
 
-/// The kernel's limit on users other than root; above 0 they cannot sample a core.
+/// Above 0, users other than root cannot sample a core.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// The program beside perf: it ends with its input.
+/// The program beside perf, which ends with its input.
 const BESIDE: &str = "echo started >&2; exec cat";
 const STARTED: &str = "started\n";
 
-/// Checks, before a run, that perf is installed and that this user may sample cores.
+/// Checks that perf is installed and this user may sample cores.
 ///
 /// # Errors
 /// The package to install, or what to do without root.
@@ -48,18 +47,16 @@ pub fn see_that_it_works(is_root: bool) -> Result<(), DutError> {
 
 /// A recording in progress.
 pub struct Recording {
-    /// Ends when its input is closed.
     perf: Child,
     data: File,
     began: Instant,
-    /// The same moment on the clock of the samples, in nanoseconds.
+    /// Start on the clock of the samples, in nanoseconds.
     began_at: u64,
-    /// What perf said on its standard error.
     said: String,
 }
 
 impl Recording {
-    /// Starts to sample these cores, so often per second.
+    /// Samples these cores at this frequency per second.
     ///
     /// # Errors
     /// When perf is missing or cannot be started.
@@ -85,7 +82,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Waits for the first line of the program beside perf, which perf starts after its events.
+    /// Waits for the program that perf starts after its events.
     fn wait_for_start(&mut self) -> io::Result<()> {
         let Some(stderr) = self.perf.stderr.as_mut() else { return Ok(()) };
         let mut octet = [0];
@@ -101,7 +98,7 @@ impl Recording {
         }
     }
 
-    /// Stops, and returns the stacks of the samples between two moments, at most `most` different ones of each core.
+    /// Stops, and returns at most `most` different stacks of each core between two moments.
     ///
     /// # Errors
     /// When perf failed, with its own words.
@@ -128,8 +125,7 @@ impl Drop for Recording {
     }
 }
 
-/// Spawns a program that may run on all cores of this process. This thread may be bound to the core of the tester, where perf
-/// would not get the time to start its events.
+/// Spawns a program on all cores of this process: the tester's core would have no time for perf.
 fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
     let spawn = || {
         port::host::place(None).map_err(io::Error::other)?;
@@ -141,7 +137,6 @@ fn spawn_on_all_cores(command: &mut Command) -> io::Result<Child> {
     })
 }
 
-/// Lets perf print the samples.
 fn read(data: File, script: &mut Script) -> io::Result<()> {
     let perf = tool::find(tool::PERF.program).ok_or_else(|| io::Error::other("perf is not installed"))?;
     let mut command = Command::new(perf);

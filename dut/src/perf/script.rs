@@ -1,15 +1,13 @@
-//! Reads what `perf script -F comm,pid,cpu,time,ip,sym` prints: for each sample a line `THREAD PROCESS [CORE] SECONDS:`, then
-//! one line `ADDRESS FUNCTION` for each function of its call stack, the innermost first. It sums up the stacks of the kernel
-//! that forwards packets, in soft interrupts of any thread or where the tester's write to a TAP forwards one. Any text gives
-//! sums: lines that are something else are skipped.
+//! Reads `perf script -F comm,pid,cpu,time,ip,sym`: per sample a line `THREAD PROCESS [CORE] SECONDS:`, then `ADDRESS
+//! FUNCTION` lines, the innermost first; skips other lines. Sums up the stacks in which the kernel forwards packets:
+//! soft interrupts, and the tester's writes to a TAP.
 
 use super::kernel;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Functions of a stack that are kept, the innermost ones.
+/// Functions of a stack that are kept.
 const DEPTH: usize = 64;
-/// Characters of a name that are kept.
 const NAME: usize = 96;
 
 /// The part of functions that are in no list.
@@ -31,11 +29,11 @@ pub struct Stacks {
     pub cores: BTreeMap<u32, OfCore>,
     /// By the part of the innermost function whose part is known.
     pub parts: BTreeMap<&'static str, u64>,
-    /// Samples of the tester's own code, on a core that it shares with the device; nowhere else in here.
+    /// Samples of the tester's own code, counted only here.
     pub tester: u64,
-    /// Samples of other programs, nowhere else in here.
+    /// Samples of other programs, counted only here.
     pub others: u64,
-    /// By stack: core, thread and functions from the outermost to the innermost, with `;` in between.
+    /// By stack: core, thread and functions, the outermost first, separated by `;`.
     pub stacks: BTreeMap<String, u64>,
 }
 
@@ -44,32 +42,25 @@ pub struct Stacks {
 pub struct Script {
     from: u64,
     to: u64,
-    /// The process of the tester.
     tester: u32,
     stacks: Stacks,
-    /// The sample whose stack is being read.
     sample: Option<Sample>,
 }
 
-/// A sample and the functions of its stack.
 #[derive(Debug)]
 struct Sample {
     core: u32,
     thread: String,
     process: u32,
-    /// Whether the innermost function is one of the kernel; none before it is known.
+    /// Whether the innermost function is the kernel's, once known.
     in_kernel: Option<bool>,
-    /// Whether a function of a program was read.
     in_program: bool,
-    /// Whether the kernel forwards a packet in it.
     forwards: bool,
-    /// The functions of the kernel, the innermost first.
     functions: Vec<String>,
 }
 
 impl Script {
-    /// Counts the samples whose time, in nanoseconds of the clock of perf, is in this range, both ends included. `tester` is
-    /// the process of the tester.
+    /// Counts the samples between two times in nanoseconds, both included, of the tester with this process.
     pub fn between(from: u64, to: u64, tester: u32) -> Script {
         Script { from, to, tester, stacks: Stacks::default(), sample: None }
     }
@@ -86,7 +77,7 @@ impl Script {
         }
     }
 
-    /// Reads the line of a function; false if it is none. A thread's name may begin with a blank.
+    /// Reads the line of a function, if it is one; a thread's name may begin with a blank.
     fn function(&mut self, line: &str) -> bool {
         let Some((address, function)) = line.split_once(' ') else { return false };
         let Ok(address) = u64::from_str_radix(address, 16) else { return false };
@@ -95,7 +86,7 @@ impl Script {
         let is_kernel = address >> 63 == 1;
         sample.in_kernel.get_or_insert(is_kernel);
         sample.in_program |= !is_kernel;
-        // Behind functions of a program come no functions of the kernel, but what a stack without frame pointers looks like.
+        // Behind functions of a program, kernel functions are artefacts of a stack without frame pointers.
         if is_kernel && !sample.in_program {
             let function = name(function);
             sample.forwards |= kernel::forwards(&function);
@@ -106,7 +97,6 @@ impl Script {
         true
     }
 
-    /// Counts the sample that was read.
     fn end(&mut self) {
         let Some(sample) = self.sample.take() else { return };
         let Some(in_kernel) = sample.in_kernel else { return };
@@ -130,8 +120,7 @@ impl Script {
         *self.stacks.stacks.entry(stack).or_default() += 1;
     }
 
-    /// Ends, and returns the sums. Of each core, at most `most` stacks are kept, the most frequent ones; the others of a core
-    /// are summed up as `rare stacks`.
+    /// Returns the sums, with the `most` most frequent stacks of each core; the others are `rare stacks`.
     pub fn stacks(mut self, most: usize) -> Stacks {
         self.end();
         let Stacks { cores, parts, tester, others, stacks } = self.stacks;
@@ -155,7 +144,6 @@ impl Script {
     }
 }
 
-/// The first line of a sample, and its time in nanoseconds.
 fn head(line: &str) -> Option<(Sample, u64)> {
     let (rest, time) = line.trim_end().strip_suffix(':')?.rsplit_once(' ')?;
     let (rest, core) = rest.trim_end().strip_suffix(']')?.rsplit_once('[')?;
@@ -171,7 +159,7 @@ fn head(line: &str) -> Option<(Sample, u64)> {
     ))
 }
 
-/// A name without what would end it in a stack, and not too long.
+/// A name fit for a stack, and not too long.
 fn name(text: &str) -> String {
     let text = text.trim();
     let plain = |c: char| if c == ';' || c.is_control() { '_' } else { c };
@@ -182,8 +170,8 @@ fn name(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Output of perf 6.1 on Linux 6.18 while a NAT44 of the kernel forwarded on core 1, shortened: soft interrupts of core 1
-    /// in their own thread and on top of another program, the tester, an idle core, and another program.
+    /// perf 6.1 on Linux 6.18 with a NAT44 on core 1, shortened: soft interrupts in their own thread and on another
+    /// program, the tester, an idle core, another program.
     const RECORDED: &str = "ksoftirqd/1    25 [001] 39834.100000500: 
 \tffffffffc0a81234 nf_nat_manip_pkt
 \tffffffffc0a84321 nf_hook_slow

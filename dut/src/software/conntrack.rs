@@ -1,6 +1,5 @@
-//! The kernel's connection tracking table, which every NAT44 of Linux uses: checks its size, returns the steps that
-//! enlarge it, empties it and counts its entries. Its size is a machine-wide setting; its timeouts belong to a
-//! namespace.
+//! The kernel's connection tracking table, which every NAT44 of Linux uses: its size (machine-wide), timeouts (per
+//! namespace), entries.
 
 use super::Config;
 use crate::DutError;
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of entries, in each namespace.
 pub const MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-/// Number of hash buckets, as in `/sys/module/nf_conntrack/parameters/hashsize`.
+/// Number of hash buckets, also `/sys/module/nf_conntrack/parameters/hashsize`.
 pub const BUCKETS: &str = "/proc/sys/net/netfilter/nf_conntrack_buckets";
 /// The setting at [`MAX`].
 pub fn max() -> Setting {
@@ -23,31 +22,31 @@ pub fn buckets() -> Setting {
     Setting::at(BUCKETS).expect("a sysctl of the network")
 }
 
-/// Number of entries in the table of a namespace.
+/// Entries of a namespace's table.
 pub const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 
-/// Entries needed in addition to one for each connection: the kernel counts an entry for a packet in flight, too.
+/// Extra entries: the kernel counts one for a packet in flight, too.
 pub const SLACK: u64 = 2048;
-/// The kernel rounds the number of buckets up to full pages of eight-byte list heads.
+/// Buckets fill pages of eight-byte list heads.
 const BUCKETS_A_PAGE: u64 = 512;
-/// Maximum number of entries that the kernel accepts (a signed 32-bit number).
+/// Maximum number of entries (a signed 32-bit number).
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Maximum number of buckets that the kernel accepts (2 GiB).
+/// Maximum number of buckets (2 GiB).
 pub const MOST_BUCKETS: u64 = 1 << 28;
-/// Memory of an entry and of a bucket in bytes, as measured, with a margin.
+/// Octets of an entry and a bucket, measured, with a margin.
 const BYTES_AN_ENTRY: u64 = 400;
 const BYTES_A_BUCKET: u64 = 8;
 
 /// The state of the machine before any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// Maximum number of entries; none if the kernel has not loaded connection tracking yet.
+    /// Maximum number of entries, once connection tracking is loaded.
     pub max: Option<u64>,
     /// Hash buckets.
     pub buckets: Option<u64>,
     /// Whether this process may change both.
     pub adjustable: bool,
-    /// Memory that is free or can be freed, in bytes.
+    /// Available memory, in bytes.
     pub memory: u64,
 }
 
@@ -55,7 +54,7 @@ impl Situation {
     /// Reads the state of this machine.
     pub fn now() -> Situation {
         let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
-        // The kernel allows writing only from the initial network namespace, even to root.
+        // Even root can write only from the initial network namespace.
         let adjustable = rustix::fs::access(MAX, rustix::fs::Access::WRITE_OK).is_ok();
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let available = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:")?.split_whitespace().next());
@@ -64,23 +63,21 @@ impl Situation {
     }
 }
 
-/// The required size of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     entries: u64,
     buckets: u64,
 }
 
-/// Returns the steps that make the table large enough and give its entries a long timeout. The first steps are
-/// machine-wide and present only if the size has to change.
+/// Returns the steps that make the table large enough, machine-wide ones only if necessary, and its timeouts long.
 ///
 /// # Errors
-/// When the table cannot have this size. The error has the numbers and says how to fix it.
+/// When the table cannot have this size.
 pub fn steps(config: &Config, situation: &Situation) -> Result<Vec<Step>, DutError> {
     let mut steps = Vec::new();
     if let (Some(max), Some(buckets)) = (situation.max, situation.buckets) {
         let size = size(config, Size { entries: max, buckets }, situation)?;
-        // Buckets first, so that the hash table grows before the limit rises; undo runs in reverse order.
+        // The hash table grows before the limit rises, and shrinks after it falls.
         if size.buckets != buckets {
             let why = "a hash bucket for every connection";
             steps.push(Step::machine(why, &self::buckets(), size.buckets));
@@ -117,7 +114,7 @@ fn size(config: &Config, now: Size, situation: &Situation) -> Result<Size, DutEr
         );
     }
     let for_all = entries.max(now.buckets).min(MOST_BUCKETS);
-    // Add buckets only if the connections need them; an existing high limit is no reason to.
+    // An existing high limit is no reason to add buckets.
     let default = if needed <= now.buckets { now.buckets } else { for_all };
     let buckets = config.hash_size.unwrap_or(default).next_multiple_of(BUCKETS_A_PAGE).min(MOST_BUCKETS);
     let size = Size { entries, buckets };
@@ -165,7 +162,7 @@ fn enough_memory(n: u64, size: Size, now: Size, available: u64) -> Result<(), Du
     })
 }
 
-/// The command that empties the table; recorded, because the duration depends on it.
+/// The command that empties the table.
 pub fn clear_command() -> Action {
     Action::words("conntrack -F")
 }
@@ -181,7 +178,7 @@ pub struct Cleared {
     pub nanos: u64,
 }
 
-/// Maximum time from the first return of the command until the table is empty.
+/// Maximum time until the table is empty.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Empties the table of the DUT and checks that it is empty.
@@ -207,7 +204,7 @@ pub fn clear(changes: &mut Changes) -> Result<Cleared, DutError> {
                 waited_ms: waited.as_millis() as u64,
             });
         }
-        // Entries that were in use during the command are freed a moment later, within a scheduler tick.
+        // Entries in use are freed within a scheduler tick.
         std::thread::sleep(Duration::from_millis(1));
     }
 }

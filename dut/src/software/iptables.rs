@@ -1,5 +1,5 @@
-//! NAT44 by the Linux kernel, configured by iptables with one rule, through either of its two variants. The rule is the
-//! same; iptables-legacy loads it into the kernel's iptables tables, iptables-nft into nftables.
+//! NAT44 by the Linux kernel with one iptables rule, in the kernel's iptables tables (iptables-legacy) or nftables
+//! (iptables-nft).
 
 use super::{Config, Software, forward};
 use crate::side::RIGHT;

@@ -1,4 +1,4 @@
-//! IPv4 forwarding by the Linux kernel without translation: the baseline for every NAT44 of the same kernel.
+//! IPv4 forwarding by the Linux kernel: the baseline for NAT44.
 
 use super::{Software, forward};
 

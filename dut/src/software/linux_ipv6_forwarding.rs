@@ -1,4 +1,4 @@
-//! IPv6 forwarding by the Linux kernel without translation: the baseline of what the same kernel does with IPv6 (RFC 5180).
+//! IPv6 forwarding by the Linux kernel: the baseline for IPv6 (RFC 5180).
 
 use super::{Software, linux_forwarding};
 use crate::step::{Action, Step};
@@ -12,7 +12,6 @@ pub const SOFTWARE: Software = Software {
     ..linux_forwarding::SOFTWARE
 };
 
-/// The step that makes a kernel forward IPv6.
 pub(crate) fn forward() -> Step {
     let forward = Step::dut("forward IPv6 packets", Action::sysctl("net/ipv6/conf/all/forwarding", 1));
     forward.undone_by(Action::sysctl("net/ipv6/conf/all/forwarding", 0))

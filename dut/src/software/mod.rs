@@ -1,5 +1,4 @@
-//! The software that a device under test can run, one file each: its name, the programs that it needs, and the steps
-//! that bring it into a known state. The steps are independent of the host that carries them out.
+//! The software that a device under test can run, independent of its host.
 
 pub mod boxes;
 pub mod conntrack;
@@ -33,9 +32,9 @@ pub struct Software {
     pub about: &'static str,
     /// Programs that its steps run.
     pub tools: &'static [Tool],
-    /// Whether it keeps an entry per connection in the kernel's connection tracking table.
+    /// Whether it keeps connections in the kernel's connection tracking table.
     pub stateful: bool,
-    /// Whether it works on IPv6: the links of the test bed have IPv6 addresses then.
+    /// Whether it works on IPv6, and so do the links.
     pub ipv6: bool,
     /// Its steps, after those of the test bed.
     pub steps: fn(&Config) -> Vec<Step>,
@@ -59,13 +58,11 @@ pub fn named(name: &str) -> Result<&'static Software, DutError> {
 pub struct Config {
     /// Maximum number of simultaneous connections.
     pub connections: u64,
-    /// Maximum number of entries of the table; default: as many as the connections need, and at least the present
-    /// value.
+    /// Maximum number of entries of the table; default: what the connections need, at least the present value.
     pub table_size: Option<u64>,
-    /// Hash buckets of the table; default: one per entry, and at least the present value.
+    /// Hash buckets of the table; default: one per entry, at least the present value.
     pub hash_size: Option<u64>,
-    /// Timeout of an idle UDP connection in seconds, with or without a reply: longer than the experiment (RFC 9693,
-    /// section 4.4).
+    /// Timeout of an idle UDP connection in seconds: longer than the experiment (RFC 9693, section 4.4).
     pub udp_timeout: u64,
     /// Whether TCP is translated, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -102,7 +99,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// The address of the DUT's outside interface, and all ports from 1024.
+    /// The DUT's outside address, and all ports from 1024.
     fn default() -> Pool {
         let address = Ipv4Addr::from(RIGHT.dut);
         Pool { first: address, last: address, first_port: 1024, last_port: 65535 }
@@ -110,11 +107,9 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Formats the addresses as `first-last`, or as one address.
     fn addresses(&self) -> String {
         if self.first == self.last { self.first.to_string() } else { format!("{}-{}", self.first, self.last) }
     }
-    /// Formats the ports as `first-last`.
     fn ports(&self) -> String {
         format!("{}-{}", self.first_port, self.last_port)
     }
@@ -125,10 +120,10 @@ impl Pool {
 }
 
 impl Config {
-    /// Checks the configuration for this software before any step runs.
+    /// Checks the configuration for this software.
     ///
     /// # Errors
-    /// When it does not, with the way out.
+    /// When it is unsupported, with the way out.
     pub fn check(&self, software: &Software) -> Result<(), DutError> {
         let refuse = |what: String, way_out: &str| Err(DutError::Refused { what, way_out: way_out.to_owned() });
         let Pool { first, last, first_port, last_port } = self.pool;
@@ -147,14 +142,13 @@ impl Config {
 }
 
 impl Config {
-    /// The protocols that are translated, UDP first: each has a rule of its own, so that frames of UDP pass the same rule with and
-    /// without TCP.
+    /// The translated protocols, UDP first, each with its own rule, so that UDP passes the same rule with and without
+    /// TCP.
     fn protocols(&self) -> &'static [&'static str] {
         if self.tcp { &["udp", "tcp"] } else { &["udp"] }
     }
 }
 
-/// The step that every software of IPv4 needs: switch IPv4 forwarding on.
 fn forward() -> Step {
     Step::dut("forward IPv4 packets", Action::sysctl("net/ipv4/ip_forward", 1))
         .undone_by(Action::sysctl("net/ipv4/ip_forward", 0))
@@ -165,7 +159,6 @@ mod tests {
     use super::*;
     use crate::step::listing;
 
-    /// All steps of one software, as printed.
     fn shown(software: &Software, config: &Config) -> String {
         listing(&(software.steps)(config))
     }

@@ -1,4 +1,4 @@
-//! Why a host cannot be reached by ssh, from what the OpenSSH client says, and what to do about it.
+//! Why a host cannot be reached by ssh, from the output of the OpenSSH client.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct SshFailure {
     pub destination: String,
     /// The cause.
     pub kind: SshKind,
-    /// The last line that ssh printed; may be empty.
+    /// The last line that ssh printed, if any.
     pub said: String,
 }
 
@@ -30,13 +30,13 @@ pub enum SshKind {
     NoRoute,
     /// The host does not answer.
     TimedOut,
-    /// A connection that was open is lost and cannot be opened again. A run can be resumed.
+    /// An open connection is lost and cannot be opened again; the run can be resumed.
     Lost,
     /// Another cause.
     Other,
 }
 
-/// Texts of the OpenSSH client by which a cause is recognised; the first that occurs decides.
+/// Texts of the OpenSSH client; the first that occurs decides.
 const SAID: &[(&str, SshKind)] = &[
     ("HOST IDENTIFICATION HAS CHANGED", SshKind::HostKeyChanged),
     ("Host key verification failed", SshKind::HostKeyUnknown),
@@ -51,13 +51,12 @@ const SAID: &[(&str, SshKind)] = &[
 ];
 
 impl SshFailure {
-    /// Finds the cause in the standard error of ssh.
     pub(super) fn from_words(destination: &str, stderr: &str) -> SshFailure {
         let kind = SAID.iter().find(|(text, _)| stderr.contains(text)).map_or(SshKind::Other, |(_, kind)| *kind);
         SshFailure { destination: destination.to_owned(), kind, said: last_line(stderr) }
     }
 
-    /// The host as known_hosts and `ssh-keygen -R` name it, if no configuration gives it another name.
+    /// The host as known_hosts and `ssh-keygen -R` name it, unless configured otherwise.
     fn host(&self) -> &str {
         self.destination.rsplit_once('@').map_or(&*self.destination, |(_, host)| host)
     }
@@ -111,7 +110,7 @@ impl fmt::Display for SshFailure {
     }
 }
 
-/// Returns the last line that is not empty, without control characters.
+/// The last line that is not empty, without control characters.
 pub(super) fn last_line(text: &str) -> String {
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
     line.replace(char::is_control, " ")

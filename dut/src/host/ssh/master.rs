@@ -1,5 +1,5 @@
 //! The connection to a host: one ssh process (the control master) that all commands share. Its remote end reads a pipe
-//! that this process holds, so that the connection closes when natmeter ends, even after a kill.
+//! of this process, so that it closes with natmeter, even after a kill.
 
 use super::failure::{SshFailure, SshKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,17 +12,15 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The remote command of the master: prints [`READY`] when the connection is open, then waits for the end of its input.
+/// Remote command of the master: prints [`READY`], then waits for the end of its input.
 pub(super) const COMMAND: &str = "echo natmeter-ready && exec cat >/dev/null";
 const READY: &[u8] = b"natmeter-ready";
 
-/// Maximum time until the connection is open. ssh itself limits only parts of it.
+/// Maximum time until the connection is open, of which ssh limits only parts.
 const OPENING: Duration = Duration::from_secs(30);
 
-/// Time that the master has to end by itself.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// A control master.
 #[derive(Debug)]
 pub(super) struct Master {
     child: Child,
@@ -30,7 +28,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// Starts `command`, which runs [`COMMAND`] on the host, and waits until the connection is open.
+    /// Starts `command`, which runs [`COMMAND`], and waits until the connection is open.
     pub(super) fn open(command: &mut Command, destination: &str) -> Result<Master, SshFailure> {
         let failed = |e: io::Error| SshFailure {
             destination: destination.to_owned(),
@@ -60,16 +58,16 @@ impl Master {
         }
     }
 
-    /// Whether the process still runs. It ends when the connection is lost.
+    /// Whether the process, and so the connection, still lives.
     pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits a moment for the end of a master that closes, and returns what it printed.
+    /// Waits a moment for the end of a closing master, and returns its output.
     pub(super) fn last_words(&mut self) -> String {
         self.end();
         let mut text = Vec::new();
-        // The pipe does not block; a process that the master left behind may still hold it.
+        // A leftover process may still hold the pipe, which does not block.
         let _ = self.errors.read_to_end(&mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
@@ -77,7 +75,7 @@ impl Master {
     fn end(&mut self) {
         drop(self.child.stdin.take());
         let pid = Pid::from_child(&self.child);
-        // The pid is valid as long as nothing has waited for the process.
+        // Nothing has waited for the process, so its pid is valid.
         if self.is_running() && !ends_within(pid, CLOSING) {
             let _ = kill_process_group(pid, Signal::KILL);
         }
@@ -91,7 +89,7 @@ impl Drop for Master {
     }
 }
 
-/// Reads the output of a master until it is ready; false if it ends before, or is not ready in time.
+/// Reads the output of a master until it is ready; false if it ends or takes too long.
 fn is_ready(mut out: &File, begun: Instant) -> io::Result<bool> {
     let (mut text, mut buffer) = (Vec::<u8>::new(), [0; 1 << 10]);
     while !text.windows(READY.len()).any(|part| part == READY) {
@@ -117,7 +115,7 @@ fn never_block(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
 }
 
-/// Whether the process, a child that has not been waited for, ends within this time.
+/// Whether an unwaited child ends within this time.
 fn ends_within(pid: Pid, time: Duration) -> bool {
     let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timespec(time))).is_ok_and(|ended| ended > 0)

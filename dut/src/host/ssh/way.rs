@@ -1,16 +1,13 @@
-//! The host to which ssh opens a connection first: the destination, or the first of its jump hosts. natmeter asks ssh itself,
-//! because only ssh knows how it is configured.
+//! The host to which ssh connects first, destination or jump host, as ssh itself tells.
 
 use super::{CONFIG_VARIABLE, check};
 use crate::tool;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Jump hosts of jump hosts that are followed.
 const HOPS: usize = 8;
 
-/// Returns the host name or address to which ssh connects first on its way to a destination. None if ssh is not installed, or if
-/// the configuration names a program for the connection (`ProxyCommand`).
+/// Returns the host name or address to which ssh connects first; none without ssh or with a `ProxyCommand`.
 pub fn first_host(destination: &str, config: Option<&Path>) -> Option<String> {
     let own = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
     let config = config.or(own.as_deref());
@@ -26,7 +23,7 @@ pub fn first_host(destination: &str, config: Option<&Path>) -> Option<String> {
     None
 }
 
-/// What `ssh -G` prints: the options that hold for a destination.
+/// Output of `ssh -G` for a destination.
 fn configuration(destination: &str, config: Option<&Path>) -> Option<String> {
     let mut command = Command::new(tool::find(tool::SSH.program)?);
     if let Some(file) = config {
@@ -46,7 +43,7 @@ fn next(said: &str) -> Option<Next> {
     let get = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).map(str::trim);
     let is_given = |value: &&str| !value.is_empty() && *value != "none";
     if let Some(jumps) = get("proxyjump").filter(is_given) {
-        // A port behind the name is no part of what `ssh -G` expects.
+        // `ssh -G` expects no port behind the name.
         let first = jumps.split(',').next()?;
         let (user, host) = first.rsplit_once('@').map_or(("", first), |(user, host)| (user, host));
         let host = match host.strip_prefix('[') {

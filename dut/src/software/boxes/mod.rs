@@ -1,8 +1,9 @@
-//! The software of a box as hooks: shell scripts that bring it into a known state there and restore it. The host keeps the old
-//! values of its settings in a file until they are restored, so that a later run or `clean` finds them.
+//! The software of a box as hooks: shell scripts that bring it into a known state and restore it. The host keeps old
+//! values in a file until they are restored.
 //!
-//! A script is one file beside this one, behind the shared ones whose functions it calls. It sets `settings`, which `frame.sh`
-//! keeps and restores, and has the functions `add` and `remove`; `clear` and `count` if it keeps connections. Values of the point are variables of the shell.
+//! A script follows the shared ones that it calls. It sets `settings`, which `frame.sh` keeps and restores, has the
+//! functions `add` and `remove`, and `clear` and `count` if it keeps connections; values of the point are shell
+//! variables.
 
 use crate::external::Hooks;
 use crate::software::conntrack::SLACK;
@@ -18,29 +19,24 @@ pub struct Shared {
     pub text: &'static str,
 }
 
-/// A script, and what it needs.
 struct Script {
-    /// Name of the software.
     name: &'static str,
-    /// Functions of the shell that it calls.
     shared: &'static [Shared],
-    /// Its own.
     text: &'static str,
-    /// Assignments before it.
     preset: &'static str,
-    /// Values of the point, by the names of placeholders; a `?` after one that a technology may lack.
+    /// Placeholders of values of the point; `?` follows one that a technology may lack.
     values: &'static [&'static str],
     /// Whether it keeps connections, of a technology and an edge.
     keeps: fn(&Edge) -> bool,
-    /// Whether its packets go through a Linux kernel, which keeps its connections and knows its neighbours.
+    /// Whether a Linux kernel keeps its connections and neighbours.
     in_kernel: bool,
-    /// The function of the shell that prints the octets of its connections, if there is one.
+    /// The function that prints the octets of its connections, if any.
     memory: Option<&'static str>,
     /// Folder of its files until the next start of the box.
     run: &'static str,
 }
 
-/// Of a software that keeps no connections, for a Linux box.
+/// Software without connections, for a Linux box.
 const LINUX: Script = Script {
     name: "",
     shared: &[],
@@ -56,9 +52,9 @@ const LINUX: Script = Script {
 /// The technology and the part of it that a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The technology's name.
+    /// A technology and the part of it that a box is.
     pub technology: &'static str,
-    /// `ce`, `pe`, `ce-nat44` or `ce-nat46`, or `whole` of a technology without edges.
+    /// `ce`, `pe`, `ce-nat44`, `ce-nat46`, or `whole` without edges.
     pub part: &'static str,
 }
 
@@ -67,7 +63,6 @@ const CONNTRACK: Shared = Shared { name: "conntrack", text: include_str!("conntr
 const NAPT: Shared = Shared { name: "napt", text: include_str!("napt.sh") };
 const MAP_T_CE: Shared = Shared { name: "map-t-ce", text: include_str!("map-t-ce.sh") };
 const MAPPING_RULES: Shared = Shared { name: "mapping-rules", text: include_str!("mapping-rules.sh") };
-/// The end of every script.
 const FRAME: Shared = Shared { name: "frame", text: include_str!("frame.sh") };
 
 /// Functions that several scripts share.
@@ -193,7 +188,7 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Name of all software that natmeter configures on a box, its own functions, and those that it shares.
+/// Names and own functions of all software of boxes.
 pub fn texts() -> impl Iterator<Item = (&'static str, &'static str, &'static [Shared])> {
     SCRIPTS.iter().map(|script| (script.name, script.text, script.shared))
 }
@@ -205,33 +200,32 @@ pub struct Box<'a> {
     pub edge: Edge,
     /// Its interfaces, left and right.
     pub interfaces: [&'a str; 2],
-    /// Names this tester; hooks do not touch a box that another tester configured.
+    /// This tester; hooks do not touch a box of another one.
     pub owner: &'a str,
-    /// Ends the names of its files where several boxes share a file system.
+    /// Suffix of its files where boxes share a file system.
     pub apart: &'a str,
-    /// What sets its cores; none leaves them as they are.
+    /// What sets its cores, if anything.
     pub cores: Option<CoresBy>,
 }
 
 /// What sets the cores of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoresBy {
-    /// The first `{cores}` cores of the box are online, and its others offline.
+    /// The first `{cores}` cores of the box are online, the others offline.
     Hotplug,
-    /// Receive packet steering of its interfaces: the cores of `{core-mask}` forward packets. For a namespace, whose kernel is that of
-    /// the tester.
+    /// Receive packet steering to the cores of `{core-mask}`, for a namespace of the tester's kernel.
     Steering,
 }
 
-/// Returns the hooks of a software on a box. Placeholders stand for values of the point; `known` says which it has. The hook
-/// `prepare` leaves the script on the box for the others.
+/// Returns the hooks of a software on a box, with placeholders of values of the point, of which `known` says which
+/// exist. The hook `prepare` leaves the script on the box.
 pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<Hooks> {
     let script = SCRIPTS.iter().find(|script| script.name == software)?;
     let kept = script.kept(on);
     let file = quoted(&format!("{kept}.sh"));
     let [kept, owner] = [&kept, on.owner].map(|text| escaped(&quoted(text)));
     let mark = escaped(&quoted(&format!("# {}", on.owner)));
-    // The old values of another run must stay the old ones.
+    // Old values of another run must be kept.
     let prepare = format!(
         "(set -C; echo {mark} >{kept}) 2>/dev/null || {{{{ echo {kept}: another run has configured this box\\; end it, or run \
          natmeter clean there >&2; exit 1; }}}}\ncat >{file} <<'natmeter'\n{}natmeter\nsh {file} prepare",
@@ -242,7 +236,7 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
         prepare: Some(prepare),
         clear: keeps.then(|| format!("sh {file} clear")),
         count: keeps.then(|| format!("sh {file} count")),
-        // After a restart of the box there is nothing to restore.
+        // A restarted box has nothing to restore.
         memory: script.memory.filter(|_| keeps).map(|function| format!("sh {file} {function}")),
         cores: on.cores.map(|by| match by {
             CoresBy::Hotplug => format!("sh {file} cores {{cores}}"),
@@ -254,12 +248,10 @@ pub fn hooks(software: &str, on: &Box, known: &dyn Fn(&str) -> bool) -> Option<H
 }
 
 impl Script {
-    /// Where the box keeps what `restore` needs.
     fn kept(&self, on: &Box) -> String {
         format!("{}/natmeter-dut{}", self.run, on.apart)
     }
 
-    /// The text of the script with its frame, behind the values of the point.
     fn with_values(&self, on: &Box, known: &dyn Fn(&str) -> bool) -> String {
         let [left, right] = on.interfaces;
         let Edge { technology, part } = on.edge;
@@ -283,7 +275,6 @@ impl Script {
     }
 }
 
-/// Braces of the shell beside those of placeholders.
 fn escaped(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

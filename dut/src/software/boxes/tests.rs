@@ -73,7 +73,6 @@ fn ran_with(folder: &std::path::Path, line: &str, ip: &str) -> std::process::Out
     std::process::Command::new("sh").args(["-c", &text]).output().unwrap()
 }
 
-/// A folder with these files, and the folder of kept values.
 fn files(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, value) in files.iter().chain(&[("run/x", "")]) {
@@ -221,7 +220,6 @@ fn neighbours_of_pf_are_permanent_and_removed() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout).lines().collect::<Vec<_>>(), expected);
 }
 
-/// A shell takes each script as it is.
 #[test]
 fn scripts_are_shell() {
     for script in SCRIPTS {
