@@ -2,10 +2,11 @@
 //! is a veth pair, or a TAP whose queues one end holds.
 
 use crate::DutError;
-use crate::bed::{cpu_mask, prepared, quiet};
+use crate::bed::{BackEnd, cpu_mask, prepared, quiet};
 use crate::changes::Changes;
 use crate::host::{Host, Log, Namespace};
 use crate::lock::RunDir;
+use crate::null::{self, Done, Work};
 use crate::side::{LEFT, RIGHT};
 use crate::step::{Action, NETNS_OF_DUT, Sink, Step, Target};
 use crate::tool::{self, ETHTOOL, IP};
@@ -75,7 +76,8 @@ pub struct Links {
     boxes: Vec<Netns>,
     /// Interfaces of the tester, left and right; none where it holds queues.
     interfaces: [Option<String>; 2],
-    _changes: Vec<Changes>,
+    /// One for the link on the left of each box, in whose namespaces it works, and one for the last link.
+    changes: Vec<Changes>,
 }
 
 impl Links {
@@ -103,7 +105,7 @@ impl Links {
             changes.push(made);
         }
         let interfaces = ends.map(|end| if let End::Interface(name) = end { Some(name.to_owned()) } else { None });
-        Ok(Links { tester, boxes: namespaces, interfaces, _changes: changes })
+        Ok(Links { tester, boxes: namespaces, interfaces, changes })
     }
 
     /// The namespace of the tester's ends.
@@ -114,6 +116,20 @@ impl Links {
     /// The namespaces of the boxes, from left to right.
     pub fn boxes(&self) -> &[Netns] {
         &self.boxes
+    }
+
+    /// Puts the null device in place of each box, or restores the boxes.
+    ///
+    /// # Errors
+    /// When the command fails: the kernel may lack `nf_tables` at the ingress of an interface.
+    pub fn set_null(&mut self, back_end: BackEnd, on: bool) -> Result<(), DutError> {
+        let boxes = self.boxes.len();
+        self.changes[..boxes].iter_mut().try_for_each(|changes| null::set(changes, back_end, on))
+    }
+
+    /// Reads what these cores did, and how many frames passed the first box; none if the kernel does not say.
+    pub fn work(&mut self, of: &Work) -> Option<Done> {
+        of.read(&mut self.changes[0])
     }
 
     /// Opens the queues of a box: left, right.

@@ -1,9 +1,10 @@
 //! Notes on how a valid scenario will run on this machine, such as too few cores, printed before the run.
 
-use crate::rig::cores::{are_too_few, testers};
+use crate::rig::boxes;
+use crate::rig::cores::{are_too_few, listed, testers};
 use crate::rig::kernel::device_config;
 use record::plan::Plan;
-use scenario::{Dut, Loaded, Point, Scenario};
+use scenario::{Loaded, Point, Scenario, Setup};
 use std::collections::BTreeSet;
 
 /// Properties of a machine that the notes depend on.
@@ -31,6 +32,7 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
     let mut advice: Vec<String> = loaded.advice.clone();
     advice.extend(shared_cores(scenario, &points, machine));
     advice.extend(one_core(scenario, machine));
+    advice.extend(boxes_here(scenario, &points));
     if !machine.root {
         advice.extend(root(scenario, &points));
     }
@@ -39,12 +41,12 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
 
 /// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
-    let shares = |point: &&&Point| match &scenario.duts[point.dut] {
+    let shares = |point: &&&Point| match scenario.duts[point.dut].setup() {
         // The cores of a box are not this machine's. The self-test of RFC 8219 finds what client and server can do beside a
         // DNS64 server.
-        Dut::Simulated { .. } | Dut::External { .. } | Dut::Resolver => false,
+        Setup::Simulated(_) | Setup::Boxes | Setup::Dns64 => false,
         // Without cores as an axis, the kernel works on the sender's core.
-        Dut::Kernel { .. } if scenario.sweep.cores.is_default() => false,
+        Setup::Kernel { .. } if scenario.sweep.cores.is_default() => false,
         _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
     };
     let cores: BTreeSet<u32> = points.iter().filter(shares).map(|point| point.cores).collect();
@@ -67,6 +69,19 @@ fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Opt
     ))
 }
 
+/// Notes that the boxes of a bed are on this machine, and which cores they share with the tester.
+fn boxes_here(scenario: &Scenario, points: &[&Point]) -> Option<String> {
+    let bed = scenario.bed.as_ref()?;
+    let all = points.iter().filter_map(|point| boxes::on_this_machine(scenario, bed, point));
+    let shared: BTreeSet<usize> = all.flat_map(|cores| cores.shared()).collect();
+    let cores = listed(&shared.into_iter().collect::<Vec<_>>());
+    (!cores.is_empty()).then(|| {
+        format!(
+            "the box is on this machine, and works on cores of the tester (number {cores}): each rate is that of both together"
+        )
+    })
+}
+
 /// Notes that the tester has one worker, because one thread is tester and device.
 fn one_core(scenario: &Scenario, machine: Machine) -> Option<String> {
     let wanted = scenario.tester.workers as usize;
@@ -79,8 +94,7 @@ fn root(scenario: &Scenario, points: &[&Point]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for point in points {
         let scenario = &*point.of(scenario);
-        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
-        let config = device_config(scenario, software, nat44.as_ref(), point);
+        let Some(config) = device_config(scenario, point) else { continue };
         let note = dut::what_takes_root(&config).map(|refused| format!("needs root: {refused}"));
         all.extend(note.filter(|note| !all.contains(note)));
     }

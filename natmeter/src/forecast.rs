@@ -73,7 +73,7 @@ fn changing_is_cheap(scenario: &Scenario, plan: &Plan, searches: &[Nanos]) -> bo
         let scenario = &*m.point.of(scenario);
         let dut = &scenario.duts[m.point.dut];
         let change = set_up::change(dut, m.point.connections).0 + 2 * set_up::null(scenario, &m.point);
-        !matches!(dut, Dut::Simulated { .. }) && change < search.0 / CHANGE_PART
+        !scenario.is_simulated(m.point.dut) && change < search.0 / CHANGE_PART
     })
 }
 
@@ -120,7 +120,7 @@ pub const SLOWER: u64 = 100;
 /// Predicted time of a plan for boxes, whose rates are not known: if every box passes the first rate of each search, and if it is
 /// [`SLOWER`]. `None` for devices of this machine.
 pub fn of_boxes(scenario: &Scenario, plan: &Plan) -> Option<[Nanos; 2]> {
-    let is_box = |m: &&Measurement| matches!(scenario.duts[m.point.dut], Dut::External { .. });
+    let is_box = |m: &&Measurement| scenario.bed_of(&scenario.duts[m.point.dut]).is_some();
     plan.measurements.iter().find(is_box)?;
     let times = |rates: &dyn Fn(Guess) -> Guess| {
         let mut searches = Searches::new(scenario, |scenario, dut| rates(guess(scenario, dut)));

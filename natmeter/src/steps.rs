@@ -8,7 +8,7 @@ use dut::{DutError, Target};
 use record::plan::Plan;
 use scenario::axis::more_in_words;
 use scenario::bed::Bed;
-use scenario::{Dut, Point, Scenario, show_ends};
+use scenario::{Point, Scenario, show_ends};
 use std::fmt::Write;
 
 /// Lines of a command that are printed without [`Steps::Full`].
@@ -47,10 +47,9 @@ fn of_point(scenario: &Scenario, point: &Point, how: Steps) -> Result<String, Du
         let programs = programs.iter().map(|line| format!("{line:<60}  # in the folder of the bed: a program of it\n"));
         return Ok(head + &listed(&orders) + &programs.collect::<String>());
     }
-    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else {
+    let Some(config) = device_config(scenario, point) else {
         return Ok(format!("{head}# runs inside natmeter: no commands\n"));
     };
-    let config = device_config(scenario, software, nat44.as_ref(), point);
     let orders = dut::plan(&config)?;
     Ok(head + &listed(&orders))
 }

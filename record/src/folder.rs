@@ -115,6 +115,8 @@ pub const INVALID_TOO_LONG: &str = ": invalid trials took ";
 /// Name of the fact that [`Facts::build`] returns.
 pub const BUILD: &str = "build";
 
+/// Name of the fact of a device that works on cores of the tester: these cores.
+pub const SHARED_CORES: &str = "cores shared with the tester";
 /// Buckets of a kernel's connection tracking table.
 pub const HASH_TABLE_SIZE: &str = "hash table size";
 /// Maximum number of its entries.

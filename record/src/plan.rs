@@ -4,7 +4,7 @@
 use method::Nanos;
 use procedure::metric::LOCK_WAIT;
 use scenario::axis;
-use scenario::{Dut, Point, Scenario, Sequence};
+use scenario::{Point, Scenario, Sequence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +127,7 @@ impl Plan {
 
     fn add_point(&mut self, scenario: &Scenario, point: &Point) {
         let scenario = &*point.of(scenario);
-        let metrics = metrics_of(&scenario.duts[point.dut], &scenario.measure.metrics);
+        let metrics = metrics_of(scenario, point.dut);
         for metric in metrics.into_iter().filter(|metric| scenario.has(point, metric)) {
             // One profile of a point is enough: it is no figure that is compared.
             let repetitions = if metric == LOCK_WAIT.key { 1 } else { scenario.measure.repetitions.most };
@@ -143,13 +143,14 @@ impl Plan {
 
 /// Returns the metrics of a scenario that apply to one DUT, in order. The throughput of a device that only forwards is the
 /// baseline of the others; its key is the name that published tables use.
-pub fn metrics_of<'a>(dut: &Dut, metrics: &'a [String]) -> Vec<&'a str> {
+pub fn metrics_of(scenario: &Scenario, dut: usize) -> Vec<&str> {
     const BASELINE: &str = "ipv4_forwarding_throughput";
     let mut applicable: Vec<&str> = Vec::new();
+    let dut = &scenario.duts[dut];
     let is_other = dut.technology().is_some() || dut.forwarded_ipv6().is_some();
-    for metric in metrics {
+    for metric in &scenario.measure.metrics {
         let metric = match (dut.is_stateful(), metric.as_str()) {
-            (_, metric) if metric == LOCK_WAIT.key && !dut.can_be_profiled() => continue,
+            (_, metric) if metric == LOCK_WAIT.key && !dut.can_be_profiled(scenario) => continue,
             (true, BASELINE) => continue,
             (true, other) => other,
             (false, "throughput") if is_other => "throughput",
@@ -189,7 +190,7 @@ mod tests {
         {
             let (scenario, _) =
                 plan_of(&format!("name = \"x\"\n{device}[measure]\nmetrics = {ALL:?}\nrepetitions = 1\n"));
-            let found = metrics_of(&scenario.duts[0], &scenario.measure.metrics);
+            let found = metrics_of(&scenario, 0);
             assert_eq!(found, [&[first], &ALL[1..]].concat());
         }
     }

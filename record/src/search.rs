@@ -22,7 +22,7 @@ use procedure::{
     Procedure, capacity, capacity_known, churn, dns, establishment, frame_loss, is_of_phase1, of, overload, tcp,
     throughput, validation,
 };
-use scenario::{Dut, Point, Scenario, WarmStart};
+use scenario::{Point, Scenario, WarmStart};
 use std::collections::BTreeMap;
 
 /// Share of the calibrated ceiling up to which natmeter attributes a rate to the device (METHODOLOGY.md, the tester's own
@@ -478,13 +478,12 @@ fn throughput_of(outcomes: &[Outcome], point: &Point) -> Option<Rate> {
 fn upper_end(scenario: &Scenario, calibration: &Calibration, m: &Measurement) -> Result<Rate, TrialError> {
     let connections = m.point.connections;
     let unknown = || TrialError::Tester(format!("the tester was not calibrated at {connections} connections"));
-    let ceiling = match scenario.duts.get(m.point.dut) {
-        // A simulated device has no frames, so the tester is no limit.
-        Some(Dut::Simulated { .. }) => Rate(1_000_000_000),
-        _ => calibration
-            .at(&m.point.of(scenario), connections, &m.point.axes)
-            .and_then(|c| c.of_trials(&m.metric))
-            .ok_or_else(unknown)?,
+    let ceiling = if scenario.is_simulated(m.point.dut) {
+        // It has no frames, so the tester is no limit.
+        Rate(1_000_000_000)
+    } else {
+        let at_point = calibration.at(&m.point.of(scenario), connections, &m.point.axes);
+        at_point.and_then(|c| c.of_trials(&m.metric)).ok_or_else(unknown)?
     };
     Ok(Rate(scenario.max_rate().unwrap_or(u64::MAX).min(usable(ceiling).0).max(1)))
 }

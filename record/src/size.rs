@@ -8,7 +8,7 @@ pub mod demand;
 mod notes;
 mod point;
 
-use crate::report::{Report, technology};
+use crate::report::Report;
 use demand::Demand;
 use method::Count;
 use notes::notes;
@@ -193,7 +193,7 @@ fn of_report(demand: &Demand, report: &Report) -> Vec<Sized> {
             found.push(Sized {
                 run: report.run_name(),
                 device: first.name.clone(),
-                technology: technology(device).to_owned(),
+                technology: device.function().to_owned(),
                 notes: notes(demand, report, &of_size, options.first()),
                 axes,
                 frame_size,

@@ -2,7 +2,7 @@
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::bed::Bed;
-use crate::{Dut, Following, Scenario, foreground, frame_size};
+use crate::{Device, Dut, Following, Scenario, foreground, frame_size};
 use method::{Count, Direction};
 use std::borrow::Cow;
 use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, OF_TRAFFIC, TABLE};
@@ -26,73 +26,37 @@ pub fn more_in_words(values: &AxisValues) -> String {
     if values.is_empty() { String::new() } else { format!(", {}", in_words(values)) }
 }
 
-impl Dut {
+impl dyn Device + '_ {
     /// Whether, and up to which value, it has an axis.
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
         match axis {
-            FRAME_SIZE => return frame_size::fit(self),
-            DIRECTION if matches!(self, Dut::Resolver) => return Fit::Lacks,
-            DIRECTION => return Fit::UpTo(Count::MAX, "", ""),
-            FOREGROUND if foreground::has_none(self).is_some() => return Fit::Lacks,
-            FOREGROUND => return Fit::UpTo(100, "more than all frames", "write 100 at most"),
-            _ => {}
-        }
-        if let Some(size) = self.size_of(axis) {
-            return size;
-        }
-        if let Some((plays, technology)) = self.technology() {
-            return technology.fit(axis, plays, flows);
-        }
-        match (self, axis) {
-            (Dut::Kernel { nat44: Some(_), .. }, "inside-addresses") => {
-                Fit::UpTo(flows.inside.count.into(), "more than `inside` has", "widen `inside` in [traffic]")
-            }
-            (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => {
-                Fit::UpTo(nat44.pool.count.into(), "more than `pool` has", "widen `pool`")
-            }
-            _ => Fit::Lacks,
+            FRAME_SIZE => frame_size::fit(self),
+            DIRECTION if !self.gets_frames() => Fit::Lacks,
+            DIRECTION => Fit::UpTo(Count::MAX, "", ""),
+            FOREGROUND if self.no_foreground().is_some() => Fit::Lacks,
+            FOREGROUND => Fit::UpTo(100, "more than all frames", "write 100 at most"),
+            TABLE => self.fit_size(MOST_ENTRIES),
+            HASH_SIZE => self.fit_size(MOST_BUCKETS),
+            _ => self.fit_axis(axis, flows),
         }
     }
 
-    /// Whether it has the axis, if that is a size of its connection tracking table.
-    fn size_of(&self, axis: &str) -> Option<Fit> {
-        let most = match axis {
-            TABLE => MOST_ENTRIES,
-            HASH_SIZE => MOST_BUCKETS,
-            _ => return None,
-        };
-        let has = matches!(self, Dut::Kernel { nat44: Some(_), .. } | Dut::External { .. }) && self.is_stateful();
-        Some(if has { Fit::UpTo(most, "more than a kernel has", "write fewer") } else { Fit::Lacks })
-    }
-
-    /// Where it keeps a size of its connection tracking table.
-    fn size(&mut self, axis: &str) -> Option<&mut Option<Count>> {
-        match (self, axis) {
-            (Dut::Kernel { nat44: Some(nat44), .. }, TABLE) => Some(&mut nat44.table),
-            (Dut::Kernel { nat44: Some(nat44), .. }, HASH_SIZE) => Some(&mut nat44.hash_size),
-            (Dut::External { keys, .. }, TABLE) => Some(&mut keys.table),
-            (Dut::External { keys, .. }, HASH_SIZE) => Some(&mut keys.hash_size),
-            _ => None,
-        }
+    /// Whether it has a size of its connection tracking table as axis.
+    fn fit_size(&self, most: Count) -> Fit {
+        let has = self.table_sizes().is_some() && self.is_stateful();
+        if has { Fit::UpTo(most, "more than a kernel has", "write fewer") } else { Fit::Lacks }
     }
 
     fn set(&mut self, axis: &str, value: Count, flows: &mut Flows) {
-        // `Scenario::at` sets these.
-        if OF_TRAFFIC.contains(&axis) {
-            return;
-        }
-        if let Some(size) = self.size(axis) {
-            *size = Some(value);
-            return;
-        }
-        if let Some((_, technology)) = self.technology_mut() {
-            technology.set(axis, value, flows);
-            return;
-        }
-        match (self, axis) {
-            (Dut::Kernel { .. }, "inside-addresses") => flows.inside.count = value as u32,
-            (Dut::Kernel { nat44: Some(nat44), .. }, "outside-addresses") => nat44.pool.count = value as u32,
-            _ => {}
+        match axis {
+            // `Scenario::at` sets these.
+            _ if OF_TRAFFIC.contains(&axis) => {}
+            TABLE | HASH_SIZE => {
+                let mut sizes = self.table_sizes().unwrap_or_default();
+                *if axis == TABLE { &mut sizes.entries } else { &mut sizes.buckets } = Some(value);
+                self.set_table_sizes(sizes);
+            }
+            _ => self.set_axis(axis, value, flows),
         }
     }
 }
@@ -149,7 +113,7 @@ impl Scenario {
 
     /// The bed of a device, with its software and addresses.
     pub fn bed_of(&self, dut: &Dut) -> Option<Cow<'_, Bed>> {
-        self.bed.as_ref().map(|bed| bed.of(dut))
+        dut.boxes(self)
     }
 
     /// The flows of [`Scenario::at`].

@@ -10,7 +10,7 @@ pub use place::{GuestKind, On};
 pub use software::{Asked, Forwards, Software};
 pub use t0::{T0, read_t0, t0_file};
 
-use crate::Dut;
+use crate::cores::Cores;
 use crate::file::{ScenarioError, text_of};
 use crate::tables::NextHop;
 use key::kind::{
@@ -26,6 +26,7 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
+use tech::{Plays, Technology};
 use wire::{AddrRange, Mac};
 
 /// A test bed as its file describes it.
@@ -414,20 +415,21 @@ impl Bed {
         self.boxes.iter().any(|(_, keys)| keys.is_made())
     }
 
-    /// Returns the bed for one device: each box has the software, and each port the gateway address, of the device's technology.
-    pub fn of(&self, dut: &Dut) -> Cow<'_, Bed> {
+    /// Returns the bed for one technology: each box has its software, and each port its gateway address; `None` is plain
+    /// forwarding.
+    pub fn of(&self, technology: Option<(Plays, &dyn Technology)>) -> Cow<'_, Bed> {
         let has_choice = self.boxes.iter().any(|(_, keys)| keys.software_of.is_some());
         let has_addresses = self.ports().iter().any(|(_, port)| port.gateway_ipv6.is_some());
-        if !matches!(dut, Dut::External { .. }) || !(has_choice || has_addresses) {
+        if !(has_choice || has_addresses) {
             return Cow::Borrowed(self);
         }
         let mut bed = self.clone();
         for (role, keys) in &mut bed.boxes {
-            let asked = Asked::of(dut, role);
-            let own = keys.software_of.iter().flatten().find(|(technology, _)| technology == asked.technology);
+            let asked = Asked::of(technology, role);
+            let own = keys.software_of.iter().flatten().find(|(of, _)| of == asked.technology);
             keys.software = own.map(|(_, software)| *software).or(keys.software);
         }
-        let (left, right) = dut.technology().map_or((4, 4), |(plays, technology)| technology.versions(plays));
+        let (left, right) = technology.map_or((4, 4), |(plays, technology)| technology.versions(plays));
         for (port, version) in [(&mut bed.left, left), (&mut bed.right, right)] {
             if version == 6 {
                 port.gateway = port.gateway_ipv6.map(IpAddr::V6).or(port.gateway);
@@ -550,6 +552,11 @@ impl BoxKeys {
             // The cores of this machine are those of the tester, too.
             _ => None,
         }
+    }
+
+    /// Whether this machine steers its packets to the cores of a point.
+    pub fn is_steered(&self, role: &str, cores: &Cores) -> bool {
+        self.cores_by() == Some(CoresBy::Steering) && cores.sets(role)
     }
 
     /// Whether this machine's kernel forwards its packets, in a namespace.

@@ -4,74 +4,10 @@
 
 use crate::quantity::{show_duration, show_share};
 use crate::rules::sends_data;
-use crate::{Dut, Scenario, WarmStart};
+use crate::{Scenario, TestBed, WarmStart};
 use method::search::mlr::Goal;
 use method::{Direction, Nanos, ResponderTable};
 use procedure::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
-use serde::Serialize;
-
-/// Where a device is, seen from the tester. Only the first is the test bed of RFC 2544, section 6: a tester with two ports, and
-/// two cables to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestBed {
-    /// Between two ports of the tester.
-    Ports,
-    /// Another program or the kernel of the tester's machine.
-    SameMachine,
-    /// A part of the tester's process.
-    SameProcess,
-    /// Nowhere: numbers stand for the device.
-    Simulated,
-}
-
-impl TestBed {
-    /// Test bed of a device.
-    pub fn of(dut: &Dut) -> TestBed {
-        match dut {
-            Dut::Kernel { .. } | Dut::Resolver => TestBed::SameMachine,
-            Dut::External { .. } => TestBed::Ports,
-            Dut::Gateway { .. } => TestBed::SameProcess,
-            Dut::Simulated(_) => TestBed::Simulated,
-        }
-    }
-
-    /// The test beds of a scenario's devices, each once.
-    pub fn all(scenario: &Scenario) -> Vec<TestBed> {
-        let mut all: Vec<TestBed> = Vec::new();
-        // Between DNS client and server, the gateway is another process.
-        let of = |dut: &Dut| match TestBed::of(dut) {
-            TestBed::SameProcess if scenario.sends_queries() => TestBed::SameMachine,
-            bed => bed,
-        };
-        for bed in scenario.duts.iter().map(of) {
-            if !all.contains(&bed) {
-                all.push(bed);
-            }
-        }
-        all
-    }
-
-    /// Returns how it differs from two ports and two cables, in words.
-    pub fn differs(self) -> &'static str {
-        match self {
-            TestBed::Ports => "the device is between two ports of the tester",
-            TestBed::SameMachine => "tester and device are on one machine",
-            TestBed::SameProcess => "tester and device are in one process",
-            TestBed::Simulated => "the device is simulated",
-        }
-    }
-
-    /// Returns its name in labels and tables.
-    pub fn words(self) -> &'static str {
-        match self {
-            TestBed::Ports => "two ports",
-            TestBed::SameMachine => "same machine",
-            TestBed::SameProcess => "same process",
-            TestBed::Simulated => "simulated device",
-        }
-    }
-}
 
 /// The label of a run with so many departures of its procedure: procedure and test bed in a few words.
 pub fn label(scenario: &Scenario, departures: usize) -> String {
@@ -93,7 +29,7 @@ fn procedure(scenario: &Scenario, departures: usize) -> String {
 pub fn conformance(scenario: &Scenario) -> Vec<String> {
     let measure = &scenario.measure;
     let mut departures = Vec::new();
-    if scenario.duts.iter().any(|dut| TestBed::of(dut) == TestBed::Simulated) {
+    if TestBed::all(scenario).contains(&TestBed::Simulated) {
         departures.push("the device is simulated: no frame is sent".to_owned());
     }
     if scenario.duts.iter().any(|dut| dut.injected().is_some()) {
@@ -213,7 +149,7 @@ fn required_by(metric: &str) -> &'static str {
 /// Departures of a scenario whose devices keep connections.
 fn of_connections(scenario: &Scenario) -> Vec<String> {
     let mut departures = Vec::new();
-    if !scenario.duts.iter().any(Dut::is_stateful) {
+    if !scenario.is_stateful() {
         return departures;
     }
     if let Some(words) = scenario.subsets_in_words() {

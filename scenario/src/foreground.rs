@@ -3,7 +3,7 @@
 
 use crate::axis_values::Swept;
 use crate::quantity::show_share;
-use crate::{Dut, Scenario, Traffic};
+use crate::{Scenario, Traffic};
 use method::Count;
 use tech::FOREGROUND;
 use wire::Prefix6;
@@ -13,19 +13,6 @@ const ALL: u32 = 1_000_000;
 /// Percent in parts per million.
 pub(crate) fn ppm(percent: Count) -> u32 {
     percent as u32 * (ALL / 100)
-}
-
-/// Why a device does not forward native IPv6 beside other frames.
-pub(crate) fn has_none(dut: &Dut) -> Option<&'static str> {
-    let forwards_ipv6 = dut.forwarded_ipv6().is_some();
-    match dut {
-        Dut::Simulated(_) => Some("its frames are numbers"),
-        Dut::Resolver => Some("it answers queries"),
-        _ if forwards_ipv6 || dut.technology().is_some_and(|(plays, t)| t.versions(plays) == (6, 6)) => {
-            Some("all its frames are IPv6 on both sides")
-        }
-        _ => None,
-    }
 }
 
 impl Traffic {

@@ -1,7 +1,7 @@
 //! Frame sizes: one for the scenario, or those that it sweeps; and how long frames a link carries.
 
 use crate::axis_values::Swept;
-use crate::{Dut, Scenario};
+use crate::{Device, Scenario};
 use tech::{FRAME_SIZE, Fit};
 
 /// Largest frame of an in-process link (RFC 8219, section 5.1.1), …
@@ -10,14 +10,9 @@ pub(crate) const LARGEST: u64 = 9216;
 pub(crate) const LARGEST_WITHOUT_JUMBO: u64 = 1518;
 
 /// How long frames a device can have.
-pub(crate) fn fit(dut: &Dut) -> Fit {
-    match dut {
-        Dut::Simulated(_) => Fit::Lacks,
-        Dut::Gateway { .. } => Fit::UpTo(LARGEST, "larger than the link carries", "use smaller frames"),
-        Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } => {
-            Fit::UpTo(LARGEST_WITHOUT_JUMBO, "larger than the link carries", "measure only devices in this process")
-        }
-    }
+pub(crate) fn fit(dut: &dyn Device) -> Fit {
+    let way_out = |most| if most == LARGEST { "use smaller frames" } else { "measure only devices in this process" };
+    dut.longest_frame().map_or(Fit::Lacks, |most| Fit::UpTo(most, "larger than the link carries", way_out(most)))
 }
 
 impl Scenario {
@@ -37,11 +32,14 @@ impl Scenario {
         }
     }
 
+    /// The longest frames that every device's link carries, in octets with FCS.
+    pub(crate) fn longest_frame(&self) -> u64 {
+        self.duts.iter().filter_map(|dut| dut.longest_frame()).min().unwrap_or(LARGEST)
+    }
+
     /// Keeps those of the preset's frame sizes that every device's link carries.
     pub(crate) fn keep_carried_frame_sizes(&mut self) {
-        let most =
-            self.duts.iter().filter_map(|dut| if let Fit::UpTo(most, ..) = fit(dut) { Some(most) } else { None });
-        let most = most.min().unwrap_or(LARGEST);
+        let most = self.longest_frame();
         self.axes
             .iter_mut()
             .filter(|swept| swept.axis == FRAME_SIZE)

@@ -14,6 +14,7 @@ pub mod bed;
 mod cell;
 mod conformance;
 mod cores;
+pub mod device;
 pub mod exclude;
 mod file;
 mod foreground;
@@ -44,20 +45,20 @@ mod uncleared;
 mod words;
 
 pub use cell::Cell;
-pub use conformance::{TestBed, conformance, label};
+pub use conformance::{conformance, label};
 pub use cores::{BoxCores, Cores};
+pub use device::{Device, Dut, KernelNat44, Null, Setup, TestBed};
 pub use file::{LONGEST_FILE, ScenarioError};
 pub use impair::Impair;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
-pub use nat::KernelNat44;
 pub use point::Point;
 pub use procedures::{
     BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
     OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
 };
 pub use ranges::{DefaultRanges, Following};
-pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, read};
+pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, parse_with, read};
 pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;
@@ -128,45 +129,6 @@ pub struct Scenario {
     pub cell: Option<Cell>,
 }
 
-/// A device under test.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Dut {
-    /// The embedded gateway: same process, own threads.
-    Gateway {
-        /// The name under which its results are filed.
-        name: &'static str,
-        /// Which part of the technology it plays.
-        plays: Plays,
-        /// The technology.
-        technology: Box<dyn Technology>,
-        /// Faults and limits that are injected around a NAT44.
-        truth: Option<Box<KnownTruth>>,
-    },
-    /// This machine's kernel, in a network namespace that natmeter creates.
-    Kernel {
-        /// Name of the software as `natmeter list` shows it: linux-forwarding,
-        /// linux-ipv6-forwarding, nftables, iptables-legacy, iptables-nft.
-        software: &'static str,
-        /// NAT44 parameters; `None` for plain forwarding.
-        nat44: Option<KernelNat44>,
-    },
-    /// Unbound as a DNS64 server on this machine, in a network namespace that natmeter creates.
-    Resolver,
-    /// A box between two ports of the tester.
-    External {
-        /// The name under which its results are filed.
-        name: &'static str,
-        /// Which part of the technology it plays.
-        plays: Plays,
-        /// The technology; `None` for plain forwarding.
-        technology: Option<Box<dyn Technology>>,
-        /// What hooks may want to know beside the technology's parameters.
-        keys: tables::External,
-    },
-    /// A simulated device with known truth, for tests of the tool itself.
-    Simulated(Box<Simulated>),
-}
-
 /// How tester and DUT are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -188,99 +150,6 @@ pub enum Link {
 
 /// Octets of a frame beside its packet: header and FCS.
 const ETHERNET: usize = 18;
-
-impl Dut {
-    /// Octets by which its frames are longer than as IPv4, where they are longest.
-    pub fn overhead(&self) -> usize {
-        let of_kernel = self.forwarded_ipv6().map_or(0, |technology| technology.overhead());
-        self.technology().map_or(of_kernel, |(_, technology)| technology.overhead())
-    }
-
-    /// The name under which its results are filed: that of its table, or of the part of the technology that it plays.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Dut::Gateway { name, .. } | Dut::External { name, .. } => name,
-            Dut::Kernel { software, .. } => software,
-            Dut::Resolver => tables::RESOLVER,
-            Dut::Simulated { .. } => "simulated",
-        }
-    }
-
-    /// The name of its table below `[dut]`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Dut::Gateway { truth: Some(_), .. } => truth::KNOWN_TRUTH,
-            Dut::Gateway { .. } => "embedded",
-            Dut::External { .. } => "external",
-            Dut::Kernel { software, .. } => software,
-            Dut::Resolver => tables::RESOLVER,
-            Dut::Simulated { .. } => "simulated",
-        }
-    }
-
-    /// Sessions that its table holds at most, where the scenario decides that; a kernel's table is known when it stands.
-    pub fn table_size(&self) -> Option<Count> {
-        let (_, technology) = self.technology().filter(|_| self.is_stateful())?;
-        technology.state().map(tech::State::sessions)
-    }
-
-    /// Whether it keeps connections.
-    pub fn is_stateful(&self) -> bool {
-        match self {
-            Dut::Kernel { nat44, .. } => nat44.is_some(),
-            Dut::Gateway { plays, technology, .. } => technology.is_stateful(*plays),
-            Dut::External { plays, technology, .. } => technology.as_ref().is_some_and(|t| t.is_stateful(*plays)),
-            Dut::Resolver => false,
-            Dut::Simulated { .. } => true,
-        }
-    }
-
-    /// Whether the call stacks of its cores can be sampled; those of a box if it is in a namespace of this machine.
-    pub fn can_be_profiled(&self) -> bool {
-        matches!(self, Dut::Kernel { .. } | Dut::Simulated { .. } | Dut::External { .. })
-    }
-
-    /// The faults and limits that are injected into it, if it forwards frames.
-    pub fn injected(&self) -> Option<&KnownTruth> {
-        if let Dut::Gateway { truth, .. } = self { truth.as_deref() } else { None }
-    }
-
-    /// Whether it lives in this process.
-    pub fn is_in_process(&self) -> bool {
-        !matches!(self, Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. })
-    }
-
-    /// The technology of an embedded gateway or of a box, and the part that it plays.
-    pub fn technology(&self) -> Option<(Plays, &dyn Technology)> {
-        match self {
-            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
-                Some((*plays, technology.as_ref()))
-            }
-            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => None,
-        }
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
-        match self {
-            Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
-                Some((*plays, technology.as_mut()))
-            }
-            Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => None,
-        }
-    }
-
-    /// Whether it forwards IPv4 and translates nothing.
-    pub fn is_forwarding(&self) -> bool {
-        self.forwarded_ipv6().is_none()
-            && matches!(self, Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. })
-    }
-
-    /// Plain IPv6 forwarding, if that is what this machine's kernel does.
-    pub fn forwarded_ipv6(&self) -> Option<Box<dyn Technology>> {
-        matches!(self, Dut::Kernel { software: tables::IPV6_FORWARDING, .. }).then(tech::ipv6_forwarding)
-    }
-}
 
 impl Scenario {
     /// Octets with FCS of a test frame where it is longest: a line carries no more than these. Of a mix, the mean.

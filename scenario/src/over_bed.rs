@@ -2,7 +2,6 @@
 //! device does.
 
 use crate::bed::Bed;
-use crate::tables::{IPV6_FORWARDING, KERNEL_NATS};
 use crate::truth::KNOWN_TRUTH;
 use key::{Entry, Fault, Node, SourceSpan, Tree, TreeTable, Value, override_value};
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,15 +33,15 @@ pub(crate) fn replace(tree: &mut Tree, bed: &Bed, faults: &mut Vec<Fault>) -> Ve
         }
     }
     let gateway = ["external", "embedded"].into_iter().find_map(|name| devices.get(name));
-    let nat = KERNEL_NATS.into_iter().find_map(|name| devices.get(name));
-    let plain = ["linux-forwarding", IPV6_FORWARDING].into_iter().find_map(|name| devices.get(name));
+    let nat = ["nftables", "iptables-legacy", "iptables-nft"].into_iter().find_map(|name| devices.get(name));
+    let plain = ["linux-forwarding", "linux-ipv6-forwarding"].into_iter().find_map(|name| devices.get(name));
     let kept = gateway.or(nat).or(plain);
     let mut external = TreeTable::default();
     if let (None, Some(nat)) = (gateway, nat) {
         external = nat44(tree, nat);
     } else if let Some(Entry { node: Node { value: Value::Table(gateway), .. }, .. }) = gateway {
         external = gateway.clone();
-    } else if let Some(plain) = plain.filter(|entry| entry.name == IPV6_FORWARDING) {
+    } else if let Some(plain) = plain.filter(|entry| entry.name == "linux-ipv6-forwarding") {
         let empty = Node { place: plain.key, value: Value::Table(TreeTable::default()) };
         tree.insert("technology.ipv6-forwarding", plain.key, empty);
     }

@@ -55,7 +55,7 @@ struct Room {
 
 impl Room {
     fn of(duts: &[Dut]) -> Room {
-        let nats: Vec<Nat> = duts.iter().filter_map(Nat::of).collect();
+        let nats: Vec<Nat> = duts.iter().filter_map(|dut| dut.nat()).collect();
         let ranges = || {
             nats.iter().filter(|nat| nat.state.is_some()).filter_map(|nat| match &nat.outside.ports {
                 Ports::Range(range, _) => Some((*range, nat.addresses())),

@@ -4,9 +4,9 @@
 
 use crate::axis_values::Swept;
 use crate::bed::{self, Bed, BedText};
+use crate::device::{Given, KINDS, Kinds};
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
-use crate::nat::KernelNat44;
 use crate::over_bed;
 use crate::overrides;
 use crate::procedures::{self, Procedures};
@@ -15,11 +15,11 @@ use crate::rules;
 use crate::scale;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, Embedded, External, FullConnections, IPV6_FORWARDING, InProcess, KERNEL_NATS, Measure, RESOLVER,
-    Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
+    ALIASED, Capture, FullConnections, InProcess, Measure, Sweep, Tester, TimeLimit, Top, Traffic, Veth, book_with,
+    several,
 };
-use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
-use crate::{Cell, Dut, Link, Scenario, Technologies, book};
+use crate::truth::KNOWN_TRUTH;
+use crate::{Cell, Dut, Link, Scenario, Technologies};
 use key::quantity::unitless_share_ppm;
 use key::{
     At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use tech::{AXES, FRAME_SIZE, Plays, RFC_8219, Technology};
+use tech::{AXES, FRAME_SIZE, RFC_8219, Technology};
 
 /// What the command line says about a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +122,21 @@ fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
-    loaded(DefaultRanges::default(), name, text, options, technologies, |_, _| ())
+    parse_with(name, text, options, technologies, KINDS)
+}
+
+/// The same with these kinds of devices.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_with(
+    name: &str,
+    text: &str,
+    options: &Options,
+    technologies: Technologies,
+    kinds: Kinds,
+) -> Result<Loaded, Complaints> {
+    loaded(DefaultRanges::default(), name, text, options, (technologies, kinds), |_, _| ())
 }
 
 /// The defaults with which the scenario of a run folder was made.
@@ -146,7 +160,7 @@ pub fn parse_recorded(
     options: &Options,
     technologies: Technologies,
 ) -> Result<Loaded, Complaints> {
-    loaded(defaults.ranges, name, text, options, technologies, |tree, book| {
+    loaded(defaults.ranges, name, text, options, (technologies, KINDS), |tree, book| {
         give_units_to_shares(tree, book);
         if defaults.inside_is_port {
             let bed = options.bed.as_ref().and_then(|bed| bed::parse(bed).ok());
@@ -189,7 +203,7 @@ fn loaded(
     name: &str,
     text: &str,
     options: &Options,
-    technologies: Technologies,
+    (technologies, kinds): (Technologies, Kinds),
     update: impl FnOnce(&mut Tree, &Book),
 ) -> Result<Loaded, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
@@ -203,7 +217,7 @@ fn loaded(
         let spans = Spans::of(&tree);
         return Err(Complaints::new(tree.sources, &spans, vec![*fault], Vec::new()));
     }
-    let book = book(technologies);
+    let book = book_with(technologies, kinds);
     for set in &options.set {
         tree.sources.push(Source { name: "--set".to_owned(), text: set.clone() });
         faults.extend(overrides::apply(&mut tree, &book, options.full).err().map(|fault| *fault));
@@ -217,7 +231,7 @@ fn loaded(
     inherit(&mut tree, &book);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let read = Reading { sections: &mut sections, technologies, is_alias, ranges, bed }.scenarios();
+    let read = Reading { sections: &mut sections, technologies, kinds, is_alias, ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -262,7 +276,8 @@ fn too_many_cells(scenario: &Scenario, cell: Cell) -> Option<Fault> {
 fn admit_customers(scenario: &mut Scenario, spans: &Spans) {
     let customers = scenario.traffic.flows.inside;
     for dut in &mut scenario.duts {
-        if let Dut::Gateway { technology, .. } = dut
+        if dut.has_workers()
+            && let Some((_, technology)) = dut.technology_mut()
             && !spans.has(&format!("technology.{}.inside", technology.name()))
         {
             technology.admit(customers);
@@ -365,6 +380,7 @@ fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<
 struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
     technologies: Technologies,
+    kinds: Kinds,
     is_alias: bool,
     ranges: DefaultRanges,
     bed: Option<Bed>,
@@ -474,49 +490,30 @@ impl Reading<'_, '_> {
         found.into_iter().map(read).collect()
     }
 
-    /// The devices in the order of the reference page and not of the file.
-    fn duts(&mut self, mut technologies: Vec<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
-        let mut duts = Vec::new();
+    /// The devices in the order of the reference page and not of the file, gateways first.
+    fn duts(&mut self, technologies: Vec<Option<Box<dyn Technology>>>) -> Option<Vec<Dut>> {
         self.one_gateway();
-        if self.sections.has("dut.external") {
-            duts.extend(self.external(technologies));
-        } else if self.sections.has("dut.embedded") {
-            let plays = self.sections.table::<Embedded>("dut.embedded").map(|embedded| embedded.plays);
-            duts.extend(technologies.into_iter().map(|technology| self.embedded(plays, technology)));
-        } else if self.sections.has(&format!("dut.{KNOWN_TRUTH}")) {
-            duts.push(self.known_truth(technologies.pop()));
-        } else if !technologies.is_empty() {
-            let fault = Fault::new("a technology needs the embedded gateway");
-            let fault = fault.at(At::key("technology"), "no device uses it");
-            self.sections.faults.push(fault.instead("add [dut.embedded], or remove the technology"));
-        }
-        if self.sections.has("dut.linux-forwarding") {
-            duts.push(Some(Dut::Kernel { software: "linux-forwarding", nat44: None }));
-        }
-        if self.sections.has(&format!("dut.{IPV6_FORWARDING}")) {
-            duts.push(Some(Dut::Kernel { software: IPV6_FORWARDING, nat44: None }));
-        }
-        if self.sections.has(&format!("dut.{RESOLVER}")) {
-            duts.push(Some(Dut::Resolver));
-        }
-        for software in KERNEL_NATS {
-            let path = format!("dut.{software}");
-            if self.sections.has(&path) {
-                let nat44 = self.sections.table::<KernelNat44>(&path);
-                duts.push(nat44.map(|nat44| Dut::Kernel { software, nat44: Some(nat44) }));
+        let (is_alias, has_bed) = (self.is_alias, self.bed.is_some());
+        let mut given = Given { sections: self.sections, technologies, is_alias, has_bed };
+        let mut duts = Vec::new();
+        for kind in self.kinds {
+            if given.sections.has(&kind.path()) {
+                duts.extend((kind.read)(&mut given));
             }
         }
-        if self.sections.has("dut.simulated") {
-            let keys = self.sections.table::<Simulated>("dut.simulated");
-            duts.push(keys.map(|keys| Dut::Simulated(Box::new(keys))));
+        if !given.technologies.is_empty() {
+            let fault = Fault::new("a technology needs the embedded gateway");
+            let fault = fault.at(At::key("technology"), "no device uses it");
+            given.sections.faults.push(fault.instead("add [dut.embedded], or remove the technology"));
         }
-        if duts.is_empty() && !self.sections.has("dut") {
+        if duts.is_empty() && !given.sections.has("dut") {
             let fault = Fault::new("the scenario has no device under test");
-            self.sections
-                .faults
-                .push(fault.instead("add a table for one, for example [dut.embedded] or [dut.nftables]"));
+            let way_out = "add a table for one, for example [dut.embedded] or [dut.nftables]";
+            given.sections.faults.push(fault.instead(way_out));
         }
-        duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())
+        let mut duts = duts.into_iter().collect::<Option<Vec<Dut>>>().filter(|duts| !duts.is_empty())?;
+        duts.sort_by_key(|dut| !dut.has_workers());
+        Some(duts)
     }
 
     /// A device of known truth stands beside no other gateway.
@@ -528,49 +525,6 @@ impl Reading<'_, '_> {
             let fault = fault.at(At::key(known), "the second").at(At::key(other), "the first");
             self.sections.faults.push(fault.instead("keep one of the tables"));
         }
-    }
-
-    /// The embedded gateway of one technology.
-    fn embedded(&self, plays: Option<Plays>, technology: Option<Box<dyn Technology>>) -> Option<Dut> {
-        let (plays, technology) = (plays?, technology?);
-        let name = if self.is_alias { "embedded" } else { technology.names().name(plays) };
-        Some(Dut::Gateway { name, plays, technology, truth: None })
-    }
-
-    /// A NAT44 with known faults and limits. It is the only gateway of its scenario.
-    fn known_truth(&mut self, technology: Option<Option<Box<dyn Technology>>>) -> Option<Dut> {
-        let truth = self.sections.table::<KnownTruth>(&format!("dut.{KNOWN_TRUTH}"))?;
-        let technology = technology??;
-        if technology.name() != "nat44" {
-            let fault = Fault::new("a device of known truth is a NAT44");
-            let fault = fault.at(At::key(format!("technology.{}", technology.name())), "another technology");
-            let fault = fault.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
-            self.sections.faults.push(fault);
-            return None;
-        }
-        Some(Dut::Gateway { name: KNOWN_TRUTH, plays: Plays::Dual, technology, truth: Some(Box::new(truth)) })
-    }
-
-    /// The box, once for each technology.
-    fn external(&mut self, technologies: Vec<Option<Box<dyn Technology>>>) -> Vec<Option<Dut>> {
-        let keys = self.sections.table::<External>("dut.external");
-        if self.bed.is_none() {
-            let fault =
-                Fault::new("this scenario needs a test bed").at(At::key("dut.external"), "a box between two ports");
-            self.sections
-                .faults
-                .push(fault.instead("name the file of the bed: --bed bed.toml; `natmeter bed init` writes one"));
-        }
-        let several = technologies.len() > 1;
-        let dut = |technology: Option<Box<dyn Technology>>| {
-            let keys = keys.clone()?;
-            let own = technology.as_ref().filter(|_| several).map(|technology| technology.names().name(keys.plays));
-            Some(Dut::External { name: own.unwrap_or("external"), plays: keys.plays, technology, keys })
-        };
-        if technologies.is_empty() {
-            return vec![dut(None)];
-        }
-        technologies.into_iter().map(|technology| dut(Some(technology?))).collect()
     }
 
     fn link(&mut self, duts: &[Dut], usual_depth: usize) -> Option<Link> {

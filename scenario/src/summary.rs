@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
-use tech::Flows;
+use tech::{Flows, Outside, Ports};
 use wire::AddrRange;
 
 /// A scenario in words.
@@ -236,8 +236,10 @@ fn sources(scenario: &Scenario) -> String {
 fn pools(scenario: &Scenario) -> Vec<String> {
     let mut pools: Vec<(String, Vec<&str>)> = Vec::new();
     for dut in &scenario.duts {
-        if let Dut::Kernel { nat44: Some(nat44), .. } = dut {
-            let words = format!("{} ports {}", show_range(nat44.pool), nat44.pool_ports);
+        let nat = dut.nat().filter(|_| dut.technology().is_none()).map(|nat| nat.outside);
+        if let Some(Outside { pool, ports: Ports::Range(ports, _), .. }) = nat {
+            let pool: Vec<String> = pool.into_iter().map(|(_, range)| show_range(range)).collect();
+            let words = format!("{} ports {ports}", pool.join(", "));
             match pools.iter_mut().find(|(known, _)| *known == words) {
                 Some((_, names)) => names.push(dut.name()),
                 None => pools.push((words, vec![dut.name()])),

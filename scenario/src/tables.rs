@@ -3,17 +3,16 @@
 
 use crate::Technologies;
 use crate::cores::{Cores, CoresOf};
+use crate::device::{self, Kinds};
 use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
 use crate::impair::Impair;
-use crate::nat::KernelNat44;
 use crate::procedures::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
 use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
-use crate::truth::{KNOWN_TRUTH, KnownTruth, Simulated};
 use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate, series,
@@ -388,45 +387,34 @@ fn next_hop() -> impl Kind<Out = NextHop> {
     own(parse, "IP or Ethernet address", || json!({ "type": "string" }))
 }
 
-/// The software of this kernel that a scenario can measure: tables below `[dut]`.
-pub(crate) const KERNEL_NATS: [&str; 3] = ["nftables", "iptables-legacy", "iptables-nft"];
-
-/// The DNS64 server, as a table below `[dut]`.
-pub(crate) const RESOLVER: &str = "unbound";
-
-/// Plain IPv6 forwarding of this kernel, as a table below `[dut]`.
-pub(crate) const IPV6_FORWARDING: &str = "linux-ipv6-forwarding";
-
 /// Keys of `[technology.nat44]` that may stand in `[dut.embedded]` where there is no technology.
 pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
 
 /// All tables of scenarios and of gateways' files.
 pub fn book(technologies: Technologies) -> Book {
+    book_with(technologies, device::KINDS)
+}
+
+/// The same with these kinds of devices.
+pub(crate) fn book_with(technologies: Technologies, kinds: Kinds) -> Book {
     let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
     let technologies: Vec<Chapter> = technologies.iter().flat_map(technology).collect();
-    let mut embedded = Chapter::of::<Embedded>("dut.embedded").lenient();
+    let mut devices: Vec<Chapter> = kinds.iter().map(|kind| (kind.keys)(kind.path())).collect();
     let nat44 = technologies.iter().find(|chapter| chapter.path == "technology.nat44");
     let aliased = nat44.into_iter().flat_map(|nat44| &nat44.keys).filter(|key| ALIASED.contains(&key.name));
-    embedded.keys.extend(aliased);
+    devices
+        .iter_mut()
+        .filter(|chapter| chapter.path == "dut.embedded")
+        .for_each(|embedded| embedded.keys.extend(aliased.clone()));
     let mut sweep = Chapter::of::<Sweep>("sweep");
     sweep.keys.extend(AXES.iter().map(|axis| &axis.key));
     let mut measure = Chapter::of::<Measure>("measure");
     measure.keys.extend(TimeLimit::keys());
     let mut full = Chapter::with("full", FULL, FullConnections::keys());
     full.keys.extend(Measure::keys());
-    let kernel = |software: &&str| Chapter::of::<KernelNat44>(format!("dut.{software}"));
-    let mut chapters = vec![
-        Chapter::of::<Top>("").lenient(),
-        embedded,
-        Chapter::of::<Forwarding>("dut.linux-forwarding"),
-        Chapter::of::<Ipv6Forwarding>(format!("dut.{IPV6_FORWARDING}")),
-        Chapter::of::<Resolver>(format!("dut.{RESOLVER}")),
-    ];
-    chapters.extend(KERNEL_NATS.iter().map(kernel));
+    let mut chapters = vec![Chapter::of::<Top>("").lenient()];
+    chapters.extend(devices);
     chapters.extend([
-        Chapter::of::<External>("dut.external"),
-        Chapter::of::<Simulated>("dut.simulated"),
-        Chapter::of::<KnownTruth>(format!("dut.{KNOWN_TRUTH}")),
         Chapter::of::<InProcess>("link.in-process"),
         Chapter::of::<Tap>("link.tap"),
         Chapter::of::<Veth>("link.veth"),

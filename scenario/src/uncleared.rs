@@ -3,7 +3,7 @@
 
 use crate::bed::Asked;
 use crate::words::WithoutClear;
-use crate::{Dut, Scenario};
+use crate::{Device, Dut, Scenario};
 use method::{Count, Nanos};
 use tech::{Flows, Plays};
 use wire::PortRange;
@@ -11,7 +11,7 @@ use wire::PortRange;
 /// Number of parts of the source ports in a scenario without port ranges.
 pub(crate) const PARTS: Count = 16;
 
-impl Dut {
+impl dyn Device + '_ {
     /// How long the box keeps an idle connection, according to the scenario.
     pub fn timeout_of_box(&self) -> Nanos {
         let state = self.technology().and_then(|(_, technology)| technology.state());
@@ -35,8 +35,11 @@ impl Scenario {
     /// timed out: 1.1 times its time-out, plus 1 s. `None` for a device whose table is cleared, and for one without
     /// state.
     pub fn keeps(&self, dut: &Dut) -> Option<Nanos> {
-        let bed = self.bed_of(dut).filter(|_| matches!(dut, Dut::External { .. }) && dut.is_stateful())?;
-        let clears = bed.boxes.iter().all(|(role, keys)| keys.clears(Asked::of(dut, role)) || !dut.has_state_in(role));
+        let bed = self.bed_of(dut).filter(|_| dut.is_stateful())?;
+        let clears = bed
+            .boxes
+            .iter()
+            .all(|(role, keys)| keys.clears(Asked::of(dut.technology(), role)) || !dut.has_state_in(role));
         let timeout = dut.timeout_of_box().0;
         (!clears).then(|| Nanos(timeout + timeout / 10 + Nanos::SECOND.0))
     }
@@ -48,12 +51,8 @@ impl Scenario {
 
     /// How many of these parts of the source ports fit into the table of a box, according to the scenario.
     pub fn parts_in_table(&self, dut: &Dut, connections: Count) -> usize {
-        match dut {
-            Dut::External { keys, .. } => {
-                keys.table.map_or(usize::MAX, |table| (table / connections.max(1)).try_into().unwrap_or(usize::MAX))
-            }
-            _ => usize::MAX,
-        }
+        let entries = dut.table_sizes().and_then(|sizes| sizes.entries);
+        entries.map_or(usize::MAX, |entries| (entries / connections.max(1)).try_into().unwrap_or(usize::MAX))
     }
 
     /// Parts of the source ports of these flows, for a plan.

@@ -34,7 +34,7 @@ use crate::run::RunError;
 use crate::term::err;
 use dut::{DutError, RunDir};
 use record::plan::Plan;
-use scenario::{Dut, Scenario};
+use scenario::{Scenario, TestBed};
 use std::fmt::Display;
 use turn::MyTurn;
 
@@ -79,7 +79,7 @@ fn run_command(cli: Cli) -> Result<Exit, Exit> {
 /// Prepares kernel devices. Refuses if another run uses the test bed, before the self-test could disturb that run, or waits until
 /// the test bed is free. Without root, enters a user namespace, before the first thread starts.
 fn privilege(scenario: &Scenario, plan: &Plan, turn: &mut MyTurn) -> Result<(), Exit> {
-    let needs_namespace = scenario.duts.iter().any(|d| matches!(d, Dut::Kernel { .. } | Dut::Resolver));
+    let needs_namespace = scenario.bed.is_none() && TestBed::all(scenario).contains(&TestBed::SameMachine);
     if !needs_namespace {
         return Ok(());
     }

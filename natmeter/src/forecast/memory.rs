@@ -39,7 +39,7 @@ pub fn beyond(scenario: &Scenario, plan: &Plan, memory: u64) -> Option<String> {
 /// numbers that tell a duplicate (a bit a frame) or the times of queries (4 B each), time stamps (16 B a frame), and the frame pools.
 pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) -> u64 {
     let scenario = &*point.of(scenario);
-    if matches!(scenario.duts[point.dut], Dut::Simulated(_)) {
+    if scenario.is_simulated(point.dut) {
         return 0;
     }
     let subscribers = u64::from(scenario.traffic.flows.subscribers);
@@ -56,7 +56,7 @@ pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) ->
 pub(super) fn of_device(scenario: &Scenario, point: &Point) -> u64 {
     let scenario = &*point.of(scenario);
     let dut = &scenario.duts[point.dut];
-    of_tables(dut, point.connections) + of_programs(scenario, dut)
+    of_tables(scenario, dut, point.connections) + of_programs(scenario, dut)
 }
 
 /// Bytes of the frame pools, one for each worker of this process, and of the rings by which workers return frames to each
@@ -80,25 +80,27 @@ fn pools(scenario: &Scenario, point: &Point) -> u64 {
 
 /// Bytes of the DUT's tables with `connections` in them. A session of the embedded gateway takes 64 B in total. An entry of
 /// the kernel takes 385 B, and a bucket 8 B, as measured; the default is one bucket for each entry.
-fn of_tables(dut: &Dut, connections: Count) -> u64 {
-    match dut {
-        Dut::Gateway { plays, technology, .. } => {
+fn of_tables(scenario: &Scenario, dut: &Dut, connections: Count) -> u64 {
+    match (dut.technology(), dut.table_sizes()) {
+        (Some((plays, technology)), _) if dut.has_workers() => {
             let each = if technology.overhead() > 0 { 96 } else { 64 };
-            let loaded = if *plays == Plays::Ce { 0 } else { technology.table_octets() };
+            let loaded = if plays == Plays::Ce { 0 } else { technology.table_octets() };
             each * dut.table_size().unwrap_or(0) + loaded
         }
-        Dut::Kernel { nat44: Some(nat44), .. } => 385 * connections + 8 * nat44.hash_size.unwrap_or(connections),
-        // The memory of a box is not this machine's.
-        Dut::Kernel { nat44: None, .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated { .. } => 0,
+        (_, Some(sizes)) if dut.is_stateful() && dut.is_kernel_of_tester(scenario) => {
+            385 * connections + 8 * sizes.buckets.unwrap_or(connections)
+        }
+        // The memory of other boxes is not this machine's.
+        _ => 0,
     }
 }
 
 /// Bytes of the programs of a bed: a name of the zone takes about 200 bytes, in the server and in the cache of a DNS64 server.
 fn of_programs(scenario: &Scenario, dut: &Dut) -> u64 {
     let names = u64::from(scenario.procedures.dns.names);
-    match dut {
-        Dut::Resolver => 500 * names,
-        Dut::Kernel { .. } | Dut::External { .. } if scenario.sends_queries() => 250 * names,
+    match scenario.sends_queries() {
+        _ if !dut.gets_frames() => 500 * names,
+        true if !dut.is_in_process() => 250 * names,
         _ => 0,
     }
 }

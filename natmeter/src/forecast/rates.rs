@@ -1,7 +1,7 @@
 //! Assumed rates of devices, for one small core of a current processor.
 
 use method::Rate;
-use scenario::{Dut, Link, Scenario, VethIo};
+use scenario::{Dut, Link, Scenario, Setup, Simulated, VethIo};
 
 /// Assumed rates of a DUT on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +21,27 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         forward: Rate(forward * 1_000),
         top: Rate(top * 1_000),
     };
-    let guess = match (dut, &scenario.link) {
-        (Dut::Simulated(device), _) => {
-            let [set_up, forward] =
-                [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
-            Guess { set_up, forward, top: Rate(900_000_000) }
-        }
-        // Queries per second.
-        (Dut::Resolver, _) => thousands(0, 5, 40),
-        (Dut::Kernel { .. } | Dut::External { .. }, _) if scenario.sends_queries() => thousands(0, 60, 80),
-        (Dut::External { .. }, _) => of_ports(scenario),
-        (Dut::Gateway { technology, .. }, _) if technology.overhead() > 0 => thousands(1_500, 4_000, 12_000),
-        (Dut::Gateway { .. }, _) | (_, Link::InProcess { .. } | Link::Ports) => thousands(2_200, 4_000, 15_000),
-        (Dut::Kernel { nat44: None, .. }, Link::Tap) => thousands(0, 250, 600),
-        (Dut::Kernel { nat44: None, .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(0, 170, 600),
-        (Dut::Kernel { nat44: None, .. }, Link::Veth { .. }) => thousands(0, 220, 800),
-        (Dut::Kernel { .. }, Link::Tap) => thousands(200, 170, 600),
-        (Dut::Kernel { .. }, Link::Veth { io: VethIo::AfPacket }) => thousands(150, 120, 600),
-        (Dut::Kernel { .. }, Link::Veth { .. }) => thousands(180, 150, 800),
+    let veth = |io: VethIo, copied: Guess, mapped: Guess| if io == VethIo::AfPacket { copied } else { mapped };
+    let simulated = if let Setup::Simulated(device) = dut.setup() { Some(device) } else { None };
+    let of_keys = |device: &Simulated| {
+        let [set_up, forward] =
+            [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
+        Guess { set_up, forward, top: Rate(900_000_000) }
     };
+    let guess = simulated.map(of_keys).unwrap_or_else(|| match (&scenario.link, dut.is_stateful()) {
+        // Queries per second.
+        _ if !dut.gets_frames() => thousands(0, 5, 40),
+        _ if scenario.sends_queries() && !dut.has_workers() => thousands(0, 60, 80),
+        _ if scenario.bed.is_some() => of_ports(scenario),
+        (Link::InProcess { .. } | Link::Ports, _) if dut.overhead() > 0 => thousands(1_500, 4_000, 12_000),
+        (Link::InProcess { .. } | Link::Ports, _) => thousands(2_200, 4_000, 15_000),
+        (Link::Tap, false) => thousands(0, 250, 600),
+        (Link::Tap, true) => thousands(200, 170, 600),
+        (Link::Veth { io }, false) => veth(*io, thousands(0, 170, 600), thousands(0, 220, 800)),
+        (Link::Veth { io }, true) => veth(*io, thousands(150, 120, 600), thousands(180, 150, 800)),
+    });
     // The tester ceiling grows with the tester's workers; the rates of the device and of a link do not.
-    let workers = if matches!(dut, Dut::External { .. } | Dut::Simulated(_)) { 1 } else { scenario.tester.workers };
+    let workers = if scenario.bed.is_some() || simulated.is_some() { 1 } else { scenario.tester.workers };
     let top = Rate(guess.top.0 * u64::from(workers));
     let most = scenario.max_rate().map_or(top, |most| top.min(Rate(most)));
     Guess { set_up: guess.set_up.min(most), forward: guess.forward.min(most), top: most }

@@ -9,7 +9,7 @@ use procedure::metric::{Unit, by_key};
 use record::folder::{Calibration, Ceiling, Outcome};
 use record::plan::Measurement;
 use record::search::{Search, known_before};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Dut, Point, Scenario, Setup};
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum prediction of one month, so that sums over a plan cannot overflow.
@@ -148,7 +148,7 @@ const JITTER: Ratio = Ratio::from_ppm(10_000);
 /// The simulated device: that of the scenario, or one with these rates.
 fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
     let dut = &here.duts[m.point.dut];
-    if let Dut::Simulated(keys) = dut {
+    if let Setup::Simulated(keys) = dut.setup() {
         return simulated::device(keys, here.widest_frame());
     }
     let n = m.point.connections;
@@ -166,9 +166,5 @@ fn device(here: &Scenario, m: &Measurement, guess: &Guess) -> SimulatedDut {
 
 /// The size of the table, where the scenario says it.
 fn entries(dut: &Dut) -> Option<Count> {
-    match dut {
-        Dut::External { keys, .. } => keys.table,
-        Dut::Kernel { nat44, .. } => nat44.as_ref().and_then(|nat44| nat44.table),
-        _ => dut.table_size(),
-    }
+    dut.table_sizes().map_or_else(|| dut.table_size(), |sizes| sizes.entries)
 }

@@ -4,15 +4,12 @@ use super::rates::guess;
 use crate::rig::null;
 use method::{Count, Nanos, Rate};
 use record::plan::Plan;
-use scenario::{Dut, Link, Point, Scenario};
+use scenario::{Dut, Null, Point, Scenario};
 
 /// Assumed time to set a device up at a point, without the null device: threads and tables of the embedded gateway; namespaces, rules and cables of a
 /// kernel device.
 pub(super) fn change(dut: &Dut, connections: Count) -> Nanos {
-    match dut {
-        Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } => Nanos::from_secs(2),
-        Dut::Gateway { .. } | Dut::Simulated { .. } => Nanos(50_000_000 + 200 * connections),
-    }
+    if dut.is_in_process() { Nanos(50_000_000 + 200 * connections) } else { Nanos::from_secs(2) }
 }
 
 /// Threads start, drain and pause around each window.
@@ -23,13 +20,13 @@ const CABLE: u64 = 700_000_000;
 /// One measurement of the null device.
 pub(super) fn null(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
-    match (dut, &scenario.link) {
-        _ if scenario.sends_queries() || !null::is_plain(scenario) => 0,
-        (Dut::Gateway { .. }, Link::InProcess { .. }) => {
+    match dut.null_device(scenario) {
+        Null::InPlace if !null::is_plain(scenario) => 0,
+        Null::InPlace if dut.has_workers() => {
             null::WINDOWS as u64 * window + null::FILLS as u64 * fill(point, guess(scenario, dut).top)
         }
-        (Dut::Kernel { .. }, Link::Veth { .. }) => CABLE,
-        _ => 0,
+        Null::InPlace => CABLE,
+        Null::T0 | Null::Nothing(_) => 0,
     }
 }
 
@@ -41,12 +38,10 @@ pub(super) fn has_null_device(scenario: &Scenario, plan: &Plan) -> bool {
 /// The windows that find the cost of a frame: pairs of device and null device, then the device on the tester's thread.
 pub(super) fn cost(scenario: &Scenario, point: &Point) -> u64 {
     let (dut, window) = (&scenario.duts[point.dut], null::WINDOW.0 + AROUND_WINDOW);
-    match (dut, &scenario.link) {
-        (Dut::Gateway { .. }, Link::InProcess { .. }) if null::is_plain(scenario) => {
-            (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
-        }
-        _ => 0,
+    if !dut.has_workers() || scenario.sends_queries() || !null::is_plain(scenario) {
+        return 0;
     }
+    (2 * null::PAIRS + null::ALONE) as u64 * window + 2 * fill(point, guess(scenario, dut).set_up.scaled(8, 10))
 }
 
 /// A phase 1 without the waits of a trial.

@@ -5,23 +5,26 @@ mod cores;
 mod profile;
 mod spread;
 
+use super::cores::CoresHere;
 use super::cpu::OfCores;
 use super::files::{open, ssh_config};
 use super::place::{Place, named};
 use super::uncleared::Uncleared;
 use super::{Process, RigError, failed, guest, ports};
-use cores::{core_mask, cores_here, cores_of_boxes, shares_core, steered};
-use dut::RunDir;
+use cores::{core_mask, cores_here, cores_of_boxes, steered};
+
+pub use cores::on_this_machine;
 use dut::external::{self, External, ExternalConfig, Hooks, On, timed};
 use dut::software::boxes::{self, Edge};
-use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
+use dut::{PacketThreads, RunDir};
+use engine::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
 use method::trial::{Disruption, Profiler};
 use method::{Nanos, TrialError};
 use procedure::metric::LOCK_WAIT;
 use record::folder::FactTable;
 use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
-use scenario::{Dut, Point, Scenario, show_range};
+use scenario::{Point, Scenario, show_range};
 use spread::Received;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -44,8 +47,8 @@ pub struct Boxes {
     own_cores: Vec<usize>,
     /// Which boxes have their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
-    /// Whether packets of such a box are steered to the core of the tester, too.
-    pub shares_core: bool,
+    /// The cores of this machine on which they work, if they are here.
+    pub on_this_machine: Option<CoresHere>,
 }
 
 /// Runs the hooks that bring the boxes into the state of a point.
@@ -59,10 +62,11 @@ pub fn prepare(
     place: &Place,
     process: &Process,
 ) -> Result<Boxes, RigError> {
-    let (cores, shares_core) = (cores_here(scenario, bed, point), shares_core(scenario, bed, point));
+    let (cores, on_this_machine) = (cores_here(scenario, bed, point), on_this_machine(scenario, bed, point));
     let here: Vec<bool> = bed.boxes.iter().map(|(_, keys)| keys.on == bed::On::Namespace).collect();
     let is_steered = steered(scenario, bed).count() == here.iter().filter(|here| **here).count();
-    let own_cores = if is_steered && !shares_core { cores.clone() } else { Vec::new() };
+    let is_apart = on_this_machine.as_ref().is_some_and(|cores| cores.shared().is_empty());
+    let own_cores = if is_steered && is_apart { cores.clone() } else { Vec::new() };
     let mut boxes = Boxes {
         running: Vec::new(),
         facts: FactTable::new(),
@@ -72,7 +76,7 @@ pub fn prepare(
         here,
         own_cores,
         profiled: Vec::new(),
-        shares_core,
+        on_this_machine,
     };
     for (at, (role, keys)) in bed.boxes.iter().enumerate() {
         let config = config_of(bed, (role, keys), place.device(at), of_point(scenario, role, point)?);
@@ -194,7 +198,7 @@ pub struct OfPoint {
 /// # Errors
 /// If a file of the technology cannot be used.
 pub fn of_point(scenario: &Scenario, role: &str, point: &Point) -> Result<OfPoint, RigError> {
-    let asked = Asked::of(&scenario.duts[point.dut], role);
+    let asked = Asked::of(scenario.duts[point.dut].technology(), role);
     let mut values = values(scenario, role, point);
     values.push(("technology".to_owned(), asked.technology.to_owned()));
     values.push(("part".to_owned(), asked.part.name().to_owned()));
@@ -273,9 +277,9 @@ pub fn values(scenario: &Scenario, role: &str, point: &Point) -> Vec<(String, St
             set("pool-ports".to_owned(), ports.to_string());
         }
     }
-    if let Dut::External { keys, .. } = &scenario.duts[point.dut] {
-        set("table".to_owned(), keys.table.map(|n| n.to_string()).unwrap_or_default());
-        set("hash-size".to_owned(), keys.hash_size.map(|n| n.to_string()).unwrap_or_default());
+    if let Some(sizes) = scenario.duts[point.dut].table_sizes() {
+        set("table".to_owned(), sizes.entries.map(|n| n.to_string()).unwrap_or_default());
+        set("hash-size".to_owned(), sizes.buckets.map(|n| n.to_string()).unwrap_or_default());
     }
     set("udp-timeout".to_owned(), Duration::from(scenario.duts[point.dut].timeout_of_box()).as_secs().to_string());
     values
@@ -286,7 +290,16 @@ type Teardown = Box<dyn FnOnce() -> Vec<String>>;
 impl Boxes {
     /// What a report says about the boxes.
     pub fn facts(&self) -> FactTable {
-        self.facts.clone()
+        let mut facts = self.facts.clone();
+        if let Some(cores) = &self.on_this_machine {
+            cores.note_in(&mut facts);
+        }
+        facts
+    }
+
+    /// Cores of this machine that only forward packets of boxes; none if the tester uses them, too.
+    pub fn own_cores(&self) -> &[usize] {
+        &self.own_cores
     }
 
     /// Doubts about results on them.
@@ -306,7 +319,8 @@ impl Boxes {
             all.iter_mut().zip(before).flat_map(|(running, before)| before.lopsided(running)).collect()
         };
         let Boxes { cores, here, own_cores, profiled, .. } = self;
-        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores, profiled };
+        let threads = PacketThreads::of(&own_cores);
+        let device = Between { all: Arc::clone(&all), uncleared, cores, here, own_cores, threads, profiled };
         let teardown = move || {
             let all = std::mem::take(&mut *all.lock().expect("no panic while held"));
             all.into_iter().rev().flat_map(|running| running.teardown().left).collect()
@@ -325,11 +339,18 @@ struct Between {
     here: Vec<bool>,
     /// Cores of this machine that only forward packets of these; none if the tester uses them, too.
     own_cores: Vec<usize>,
+    /// The packet threads of these cores.
+    threads: PacketThreads,
     /// Which boxes have their own Linux kernel, which perf on the box profiles.
     profiled: Vec<bool>,
 }
 
 impl Device for Between {
+    /// The kernel's threads do not report single stalls.
+    fn away(&mut self) -> Result<Away, TrialError> {
+        Ok(Away { run_delay: self.threads.run_delay().map(Nanos), ..Away::default() })
+    }
+
     fn clear(&mut self) -> Result<(), TrialError> {
         // Earlier points and runs may have left connections, too.
         self.uncleared.as_mut().map_or(Ok(()), Uncleared::before_phase1)?;

@@ -5,24 +5,20 @@ use super::{RigError, dns};
 use dut::DeviceConfig;
 use dut::dns::Between;
 use procedure::metric::LOCK_WAIT;
-use scenario::{Dut, Point, Scenario};
+use scenario::{Point, Scenario};
 
 /// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.
 ///
 /// # Errors
 /// The missing programs.
 pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError> {
-    let config = |p: &Point| match &scenario.duts[p.dut] {
-        Dut::Kernel { software, nat44 } => Some(device_config(scenario, software, nat44.as_ref(), p)),
-        _ => None,
-    };
     if scenario.sends_queries() && scenario.bed.is_some() {
         dut::dns::see_that_tools_are_there(&Between::Nothing)?;
     }
     let beds = points.iter().filter_map(|point| dns::between(scenario, point));
     beds.into_iter().try_for_each(|between| dut::dns::see_that_tools_are_there(&between))?;
     let of_frames = points.iter().filter(|point| dns::between(scenario, point).is_none());
-    let configs: Vec<DeviceConfig> = of_frames.filter_map(config).collect();
+    let configs: Vec<DeviceConfig> = of_frames.filter_map(|point| device_config(scenario, point)).collect();
     Ok(dut::see_that_tools_are_there(&configs)?)
 }
 
@@ -32,7 +28,7 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 /// # Errors
 /// The first unsupported device, and the remedy.
 pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
-    if scenario.measures(LOCK_WAIT.key) && is_profiled_here(scenario) {
+    if scenario.measures(LOCK_WAIT.key) && scenario.duts.iter().any(|dut| dut.is_profiled_here(scenario)) {
         dut::perf::see_that_it_works(root)?;
     }
     for point in points {
@@ -40,26 +36,13 @@ pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Resul
         if let Some(between) = dns::between(scenario, point) {
             dut::dns::plan(&between)?;
         }
-        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { continue };
-        let config = device_config(scenario, software, nat44.as_ref(), point);
+        let Some(config) = device_config(scenario, point) else { continue };
         if let Some(refused) = dut::what_takes_root(&config).filter(|_| !root) {
             return Err(refused.into());
         }
         dut::plan(&config)?;
     }
     Ok(())
-}
-
-/// Whether a device runs in the kernel of this machine, so that this machine's perf profiles it. On a box over ssh,
-/// natmeter checks for perf before the trials.
-fn is_profiled_here(scenario: &Scenario) -> bool {
-    let boxes = |dut: &Dut| {
-        scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.has_kernel_of_tester()))
-    };
-    scenario.duts.iter().any(|dut| match dut {
-        Dut::External { .. } => boxes(dut),
-        other => other.can_be_profiled(),
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Cores of this machine: those of the tester's threads, and those of the device.
 
+use record::folder::{FactTable, SHARED_CORES};
 use scenario::{Point, Scenario};
 
 /// The cores of the threads of a rig.
@@ -100,4 +101,41 @@ pub fn shared_out(of_tester: usize, of_device: usize) -> [Vec<usize>; 2] {
     let cores = port::host::cores();
     let (tester, others) = cores.split_at(of_tester.min(cores.len()));
     [tester.to_vec(), others.iter().chain(tester).copied().take(of_device).collect()]
+}
+
+/// The cores of this machine on which a device works beside the tester.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoresHere {
+    /// Cores of the tester's threads.
+    pub tester: Vec<usize>,
+    /// Cores that forward the device's packets.
+    pub device: Vec<usize>,
+}
+
+impl CoresHere {
+    /// Those of this machine's kernel with these cores; without any, it works on the core of the sender.
+    pub(super) fn of_kernel(dut_cores: &[usize]) -> CoresHere {
+        let tester: Vec<usize> = port::host::cores().into_iter().take(1).collect();
+        let device = if dut_cores.is_empty() { tester.clone() } else { dut_cores.to_vec() };
+        CoresHere { tester, device }
+    }
+
+    /// Cores that both use.
+    pub fn shared(&self) -> Vec<usize> {
+        self.tester.iter().copied().filter(|core| self.device.contains(core)).collect()
+    }
+
+    /// Adds them to the facts of the device.
+    pub(super) fn note_in(&self, facts: &mut FactTable) {
+        facts.insert("cores".to_owned(), format!("tester {}; device {}", listed(&self.tester), listed(&self.device)));
+        let shared = self.shared();
+        if !shared.is_empty() {
+            facts.insert(SHARED_CORES.to_owned(), listed(&shared));
+        }
+    }
+}
+
+/// Numbers of cores in words.
+pub fn listed(cores: &[usize]) -> String {
+    cores.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -15,7 +15,7 @@ use method::{Count, Nanos, Rate, TrialError};
 use procedure::metric::DNS64_RESOLUTION_RATE;
 use record::folder::{FactTable, Figures};
 use scenario::quantity::show_duration;
-use scenario::{Dut, Plays, Point, Scenario, Technology};
+use scenario::{Plays, Point, Scenario, Setup, Technology};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 use wire::Mac;
@@ -32,15 +32,11 @@ const TRUE_SIZE: u64 = 768;
 
 /// Returns what is between client and server at a point; `None` for a device that gets test frames.
 pub fn between(scenario: &Scenario, point: &Point) -> Option<Between> {
-    match &scenario.duts[point.dut] {
-        Dut::Resolver => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
-        Dut::Kernel { software, nat44 } if scenario.sends_queries() => {
-            Some(Between::Kernel(Box::new(kernel::device_config(scenario, software, nat44.as_ref(), point))))
-        }
-        Dut::Gateway { technology, .. } if scenario.sends_queries() => {
-            Some(Between::Program(gateway(scenario, technology.as_ref())))
-        }
-        _ => None,
+    match scenario.duts[point.dut].setup() {
+        Setup::Dns64 => Some(Between::Dns64 { threads: point.cores, prefix: PREFIX }),
+        _ if !scenario.sends_queries() => None,
+        Setup::Gateway { technology, .. } => Some(Between::Program(gateway(scenario, technology))),
+        _ => kernel::device_config(scenario, point).map(|config| Between::Kernel(Box::new(config))),
     }
 }
 

@@ -2,21 +2,25 @@
 //! asks for them; `boxes` runs the hooks, the user's or natmeter's own.
 
 use super::cores::tester_cores;
+use super::here;
+use super::null::NullPath;
 use super::place::Place;
 use super::ports::open;
 use super::uncleared::Uncleared;
 use super::wires::Wires;
 use super::{
-    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, flow_space, settings, with_traffic,
+    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings, with_traffic,
 };
 use super::{boxes, loops, silence, technology};
+use dut::links::Links;
+use dut::{BackEnd, DutError};
 use engine::{Device, Engine};
-use method::Loop;
+use method::TrialError;
 use plane::{Hop, view};
 use record::folder::Figures;
 use scenario::bed::Bed;
-use scenario::{Dut, Point, Scenario};
-use std::sync::Arc;
+use scenario::{Null, Point, Scenario};
+use std::sync::{Arc, Mutex};
 use wire::View;
 
 /// Builds the rig.
@@ -48,32 +52,45 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     if !bed.keys.allow_addresses.is_empty() {
         facts.insert("addresses of an isolated bed".to_owned(), bed.keys.allow_addresses.join(", "));
     }
-    let uncleared = Uncleared::of(scenario, &scenario.duts[point.dut], &view, opened.hops[0].next, process)?;
-    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).chain(place.doubts()).collect();
+    let dut = &scenario.duts[point.dut];
+    let (path, is_kernel) = (opened.path(), dut.is_kernel_of_tester(scenario));
+    let figures = if is_kernel && dut.is_stateful() { here::table_sizes(&mut facts) } else { Figures::new() };
+    let uncleared = Uncleared::of(scenario, dut, &view, opened.hops[0].next, process)?;
+    let doubts = wires.doubts().into_iter().chain(boxes.doubts(uncleared.as_ref())).chain(place.doubts());
+    let has_null = dut.null_device(scenario) == Null::InPlace;
+    let doubts = doubts.chain(here::no_null().filter(|_| has_null)).collect();
     let (lanes, mutes) = opened.lanes(&mut wires, &tester_cores(scenario));
-    let shares_core = boxes.shares_core;
+    let shares_core = boxes.on_this_machine.as_ref().is_some_and(|cores| !cores.shared().is_empty());
+    let place = Arc::new(Mutex::new(Some(place)));
+    let price_of = Arc::clone(&place);
+    let own_cores = if is_kernel { boxes.own_cores() } else { &[] };
+    let price = here::price(own_cores, move |work| with(&price_of, |links| Ok(links.work(work))).ok()?);
+    let null = (has_null && dut::null::is_available()).then(|| null_path(&place, path.is_generic));
     let (device, restore, afterwards) = boxes.running(uncleared);
     let engine = Engine::new(
         process.clock,
         lanes,
         view,
         device as Box<dyn Device>,
-        settings(scenario, Loop::Open),
+        settings(scenario, path.dut_loop),
         Arc::clone(&process.interrupted),
     )?;
     Ok(Rig {
         bed: TestBed::Engine(Box::new(engine)),
-        null: None,
-        buffered: 0,
+        null,
+        // natmeter knows the queues of this machine's kernel only.
+        buffered: if is_kernel { path.buffered } else { 0 },
         facts,
-        figures: Figures::new(),
+        figures,
         doubts,
         shares_core,
-        price: None,
+        price,
         afterwards: Some(afterwards),
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
-            let ended = place.ended().map(|ended| format!("the program that was started as the device {ended}"));
+            let mut place = place.lock().expect("no panic while held").take();
+            let ended = place.as_mut().and_then(Place::ended);
+            let ended = ended.map(|ended| format!("the program that was started as the device {ended}"));
             let left: Vec<String> = restore().into_iter().chain(ended).collect();
             drop((mutes, place));
             left
@@ -81,13 +98,28 @@ pub(super) fn build(scenario: &Scenario, bed: &Bed, point: &Point, process: &Pro
     })
 }
 
+/// What natmeter made, until it is torn down.
+type Standing = Arc<Mutex<Option<Place>>>;
+
+/// Does something with the links.
+fn with<T>(standing: &Standing, work: impl FnOnce(&mut Links) -> Result<T, DutError>) -> Result<T, TrialError> {
+    let mut place = standing.lock().expect("no panic while held");
+    let links = place.as_mut().and_then(Place::links);
+    let links = links.ok_or_else(|| TrialError::Device("the links of the box are gone".to_owned()))?;
+    work(links).map_err(|error| failed(&error))
+}
+
+/// The null device in place of the boxes.
+fn null_path(standing: &Standing, is_generic: bool) -> NullPath {
+    let back_end = if is_generic { BackEnd::AfXdpGeneric } else { BackEnd::AfPacket };
+    let standing = Arc::clone(standing);
+    NullPath::new(move |on| with(&standing, |links| links.set_null(back_end, on)))
+}
+
 /// The view: what both sides send and expect.
 fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
-    let Dut::External { plays, technology, .. } = &scenario.duts[point.dut] else {
-        unreachable!("over a bed, the device is external")
-    };
-    let view = if let Some(technology) = technology {
-        technology::view_between(hops, scenario, *plays, technology.as_ref(), point)?
+    let view = if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
+        technology::view_between(hops, scenario, plays, technology, point)?
     } else {
         let flows = flow_space(scenario)?;
         view::forwarding(&view::Bed {

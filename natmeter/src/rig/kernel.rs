@@ -1,30 +1,28 @@
 //! The kernel of this machine as device, in a namespace that natmeter creates. The crate `dut` sets the device up and
 //! tears it down; this module connects its ports to the engine.
 
-use super::cores::shared_out;
+use super::cores::{CoresHere, shared_out};
 use super::cpu::OfCores;
+use super::here::{self, Path};
 use super::null::NullPath;
 use super::wires::Wires;
 use super::{
-    Bed as TestBed, Price, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings,
-    technology, with_traffic,
+    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings, technology,
+    with_traffic,
 };
-use dut::null::{Done, Work};
 use dut::side::{LEFT, RIGHT};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
 use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, Profiling};
 use method::trial::{Buckets, Profiler};
-use method::{Loop, Nanos, TrialError};
+use method::{Nanos, TrialError};
 use plane::Hop;
 use plane::view::{self, Bed};
 use port::{Pool, Port};
-use record::folder::{CONNTRACK_TABLE_SIZE, FactTable, Figures, HASH_TABLE_SIZE};
-use scenario::{Dut, KernelNat44, Link, Point, Scenario, VethIo};
-use std::cell::Cell;
+use record::folder::{FactTable, Figures};
+use scenario::{Link, Point, Scenario, Setup, VethIo};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
-use tech::Plays;
+use tech::{Plays, Ports};
 use wire::{Mac, OuterRange, View};
 
 /// MTU of the interfaces of the test bed.
@@ -39,9 +37,10 @@ const _: () = assert!(
         && scenario::MOST_BUCKETS == conntrack::MOST_BUCKETS
 );
 
-/// Returns the configuration of a device at a point of a scenario, for `dut`.
-pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat44>, point: &Point) -> DeviceConfig {
-    let config = match nat {
+/// Returns the configuration of the kernel at a point of a scenario, for `dut`; `None` for another device.
+pub fn device_config(scenario: &Scenario, point: &Point) -> Option<DeviceConfig> {
+    let Setup::Kernel { software, nat44 } = scenario.duts[point.dut].setup() else { return None };
+    let config = match nat44 {
         Some(nat) => software::Config {
             // A search for the capacity fills a table that is too small for all connections.
             connections: match nat.table.filter(|_| scenario.fills_tables()) {
@@ -75,17 +74,13 @@ pub fn device_config(scenario: &Scenario, software: &str, nat: Option<&KernelNat
         tester_cores,
         backlog: None,
     };
-    DeviceConfig { software: software.to_owned(), config, bed }
+    Some(DeviceConfig { software: software.to_owned(), config, bed })
 }
 
 /// Returns the test bed of a kernel device at a point, if it uses cables: the tester can be calibrated over a cable of the same
 /// kind, without the device.
 pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> {
-    let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { return None };
-    if scenario.sends_queries() {
-        return None;
-    }
-    let bed = device_config(scenario, software, nat44.as_ref(), point).bed;
+    let bed = device_config(scenario, point).filter(|_| !scenario.sends_queries())?.bed;
     bed.back_end.has_cables().then_some(bed)
 }
 
@@ -93,42 +88,34 @@ pub fn bed_with_cables(scenario: &Scenario, point: &Point) -> Option<BedConfig> 
 ///
 /// # Errors
 /// If the kernel or the machine lacks something; everything set up until then is restored.
-pub fn build(
-    scenario: &Scenario,
-    software: &str,
-    nat: Option<&KernelNat44>,
-    point: &Point,
-    process: &Process,
-) -> Result<Rig, RigError> {
-    let config = device_config(scenario, software, nat, point);
-    let device =
-        dut::Device::prepare(&config, &RunDir::of_this_user(), &process.commands.sink(software), process.clock)?;
-    let view = Arc::new(with_traffic(view(scenario, nat, point)?, hops(), scenario)?);
+pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Rig, RigError> {
+    let config = device_config(scenario, point).expect("the device is the kernel");
+    let sink = process.commands.sink(&config.software);
+    let device = dut::Device::prepare(&config, &RunDir::of_this_user(), &sink, process.clock)?;
+    let view = Arc::new(with_traffic(view(scenario, point)?, hops(), scenario)?);
     check_frames_fit(&view, MTU)?;
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;
-    let inline = left.facts().inline;
-    let dut_loop = match inline {
-        // The write of a frame into a TAP also forwards it; with veth, the kernel's packet threads may forward it.
-        true if left.facts().backend == "tap" => Loop::Inline,
-        true => Loop::Closed,
-        false => Loop::Open,
-    };
-    let buffered = left.facts().dut_queue.max(right.facts().dut_queue) as u64;
+    let path = Path::behind(&left.facts(), &right.facts());
     let mut facts: FactTable = device.facts().iter().map(|f| (f.name.clone(), f.value.clone())).collect();
-    let figure = |fact: &str| facts.get(fact).and_then(|value| value.parse().ok());
-    let sizes = [(HASH_TABLE_SIZE, "nf_conntrack_buckets"), (CONNTRACK_TABLE_SIZE, "nf_conntrack_max")];
-    let figures: Figures =
-        sizes.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), figure(fact)?))).collect();
+    let is_stateful = scenario.duts[point.dut].is_stateful();
+    let figures = if is_stateful { here::table_sizes(&mut facts) } else { Figures::new() };
     for (side, port) in [("left", left.facts()), ("right", right.facts())] {
         facts.insert(format!("{side} port"), format!("{} {} {}", port.backend, port.name, port.mode).trim().to_owned());
     }
     // The facts of the tester, which runs on the same machine, have these doubts.
     let of_tester = |fact: &&dut::Fact| ["governor", "simultaneous multithreading"].contains(&fact.name.as_str());
     let of_device = device.facts().iter().filter(|fact| !of_tester(fact)).filter_map(|fact| fact.doubt.clone());
-    let doubts = wires.doubts().into_iter().chain(of_device).chain(no_null(&config.bed)).collect();
-    let shares_core = inline || config.bed.dut_cores.contains(&port::host::cores()[0]);
+    let doubts = wires
+        .doubts()
+        .into_iter()
+        .chain(of_device)
+        .chain(here::no_null().filter(|_| config.bed.back_end.has_cables()))
+        .collect();
+    let own_cores = isolated(&config.bed);
+    let cores = CoresHere::of_kernel(&config.bed.dut_cores);
+    cores.note_in(&mut facts);
     let lane = Lane {
         core: port::host::cores().first().copied(),
         pool,
@@ -138,23 +125,23 @@ pub fn build(
         service: None,
     };
     let running = Arc::new(Mutex::new(Some(device)));
-    let settings = settings(scenario, dut_loop);
-    let handle = Box::new(Kernel {
-        running: Arc::clone(&running),
-        threads: packet_threads(&config.bed),
-        cores: isolated(&config.bed),
+    let settings = settings(scenario, path.dut_loop);
+    let price_of = Arc::clone(&running);
+    let price = here::price(if own_cores == config.bed.dut_cores { &own_cores } else { &[] }, move |work| {
+        price_of.lock().expect("no panic while held").as_mut()?.work(work)
     });
+    let threads = PacketThreads::of(&own_cores);
+    let handle = Box::new(Kernel { running: Arc::clone(&running), threads, cores: own_cores });
     let engine = Engine::new(process.clock, vec![lane], view, handle, settings, Arc::clone(&process.interrupted))?;
     Ok(Rig {
         bed: TestBed::Engine(Box::new(engine)),
         null: null(&config.bed, &running),
-        // Inline, no frame is queued: each is forwarded when the call returns.
-        buffered: if inline { 0 } else { buffered },
+        buffered: path.buffered,
         facts,
         figures,
         doubts,
-        shares_core,
-        price: price(&config.bed, &running),
+        shares_core: !cores.shared().is_empty(),
+        price,
         afterwards: None,
         captures: wires.into_captures(),
         teardown: Some(Box::new(move || {
@@ -169,7 +156,7 @@ fn hops() -> [Hop; 2] {
     [LEFT, RIGHT].map(|side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) })
 }
 
-fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result<View, RigError> {
+fn view(scenario: &Scenario, point: &Point) -> Result<View, RigError> {
     let [left, right] = hops();
     if let Some(ipv6) = scenario.duts[point.dut].forwarded_ipv6() {
         return technology::view_between([left, right], scenario, Plays::Dual, &*ipv6, point);
@@ -184,9 +171,10 @@ fn view(scenario: &Scenario, nat: Option<&KernelNat44>, point: &Point) -> Result
         flows,
         seed: scenario.traffic.seed,
     };
-    Ok(match nat {
-        Some(nat) => view::nat44(&bed, OuterRange { addrs: nat.pool, ports: nat.pool_ports }),
-        None => view::forwarding(&bed),
+    let nat = scenario.duts[point.dut].nat().map(|nat| nat.outside);
+    Ok(match nat.as_ref().map(|nat| (&nat.pool[..], &nat.ports)) {
+        Some((&[(_, addrs)], &Ports::Range(ports, _))) => view::nat44(&bed, OuterRange { addrs, ports }),
+        _ => view::forwarding(&bed),
     })
 }
 
@@ -210,33 +198,6 @@ fn null(bed: &BedConfig, running: &Running) -> Option<NullPath> {
     (bed.back_end.has_cables() && dut::null::is_available()).then(|| NullPath::new(set))
 }
 
-/// Returns the doubt about a device that lacks its null device.
-fn no_null(bed: &BedConfig) -> Option<String> {
-    (bed.back_end.has_cables() && !dut::null::is_available()).then(|| {
-        "No null device was measured, because the program nft is missing (package nftables): whether device or host was the \
-         limit is not known."
-            .to_owned()
-    })
-}
-
-/// The kernel reports idle time in ticks of 10 ms, so a shorter window would be off by more than 2 %.
-const PRICE_WINDOW: Nanos = Nanos::from_millis(500);
-
-/// Returns the cost of a frame on the cores of the device: the time for which they were not idle. `None` if the tester
-/// uses one of them.
-fn price(bed: &BedConfig, running: &Running) -> Option<Price> {
-    let work = Work::of(&bed.dut_cores).filter(|_| isolated(bed) == bed.dut_cores)?;
-    let (running, last) = (Arc::clone(running), Cell::new((Instant::now(), Done::default())));
-    let read = move || {
-        let device = &mut *running.lock().expect("no panic while held");
-        let (now, done) = (Instant::now(), device.as_mut()?.work(&work)?);
-        let (then, before) = last.replace((now, done));
-        let passed = now.duration_since(then).as_nanos() as u64 * work.cores() as u64;
-        Some((passed.saturating_sub(done.idle - before.idle), done.frames - before.frames))
-    };
-    Some(Price { read: Box::new(read), window: PRICE_WINDOW })
-}
-
 /// The engine's handle of the device.
 struct Kernel {
     running: Running,
@@ -245,12 +206,8 @@ struct Kernel {
     cores: Vec<usize>,
 }
 
-/// The packet threads on isolated cores of the device. On the tester's core they wait for the tester, which is not noise.
-fn packet_threads(bed: &BedConfig) -> PacketThreads {
-    PacketThreads::of(&isolated(bed))
-}
-
-/// The device's cores that the tester does not use.
+/// The device's cores that the tester does not use. Their packet threads are judged; on the tester's core they wait for the
+/// tester, which is not noise.
 fn isolated(bed: &BedConfig) -> Vec<usize> {
     bed.dut_cores.iter().copied().filter(|core| !bed.tester_cores.contains(core)).collect()
 }

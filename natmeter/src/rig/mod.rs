@@ -13,6 +13,7 @@ pub mod embedded;
 mod external;
 pub mod files;
 pub mod guest;
+mod here;
 pub mod kernel;
 mod known_truth;
 pub mod loops;
@@ -41,7 +42,7 @@ use plane::Hop;
 use plane::view::size;
 use port::Clock;
 use record::folder::{FactTable, Figures};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Point, Scenario, Setup};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tech::{Flows, Plays, Setting};
@@ -236,20 +237,18 @@ impl Rig {
         if let Some(between) = dns::between(scenario, point) {
             return dns::build(scenario, between, point, process);
         }
-        match &scenario.duts[point.dut] {
-            Dut::Gateway { plays, technology, .. } => {
-                technology::build(scenario, *plays, technology.as_ref(), point, process)
-            }
-            Dut::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
-            Dut::External { .. } => {
+        match scenario.duts[point.dut].setup() {
+            Setup::Gateway { plays, technology } => technology::build(scenario, plays, technology, point, process),
+            Setup::Simulated(device) => Ok(Rig::simulated(simulated::device(device, scenario.widest_frame()))),
+            Setup::Boxes => {
                 let bed = scenario.bed.as_ref().expect("an external device has a bed");
                 if scenario.sends_queries() {
                     return dns::build_over(scenario, bed, point, process);
                 }
                 external::build(scenario, bed, point, process)
             }
-            Dut::Kernel { software, nat44 } => kernel::build(scenario, software, nat44.as_ref(), point, process),
-            Dut::Resolver => unreachable!("it answers queries only"),
+            Setup::Kernel { .. } => kernel::build(scenario, point, process),
+            Setup::Dns64 => unreachable!("it answers queries only"),
         }
     }
 

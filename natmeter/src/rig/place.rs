@@ -80,7 +80,7 @@ impl Place {
     /// If no guest is built, one does not boot, or a step in it fails.
     pub fn boot(&mut self, scenario: &Scenario, bed: &Bed, point: &Point, process: &Process) -> Result<(), RigError> {
         let Some(links) = &self.links else { return Ok(()) };
-        if self.backlog.is_none() && bed.boxes.iter().any(|(role, keys)| is_steered(scenario, role, keys)) {
+        if self.backlog.is_none() && bed.boxes.iter().any(|(role, keys)| keys.is_steered(role, &scenario.sweep.cores)) {
             self.backlog = Some(Backlog::raised(&process.commands.sink("machine"))?);
         }
         // The old guests end first.
@@ -164,6 +164,11 @@ impl Place {
         Ok(())
     }
 
+    /// The links that natmeter made.
+    pub(super) fn links(&mut self) -> Option<&mut Links> {
+        self.links.as_mut()
+    }
+
     /// How a program ended by itself; `None` if all run.
     pub fn ended(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(Started::ended)
@@ -178,18 +183,13 @@ pub(super) fn named(role: &str, name: &str) -> String {
 /// Steps at the tester's interfaces, if cores of this machine forward the packets of a box: these cores must not
 /// deliver the packets to the tester, too.
 fn delivery(scenario: &Scenario, bed: &Bed, (role, keys): (&str, &BoxKeys)) -> Vec<Step> {
-    if !is_steered(scenario, role, keys) {
+    if !keys.is_steered(role, &scenario.sweep.cores) {
         return Vec::new();
     }
     let interfaces = bed.ports().into_iter().filter(|(_, port)| port.io != PortIo::Tap);
     let interfaces: Vec<&str> = interfaces.map(|(_, port)| port.interface.as_str()).collect();
     let [tester, _] = shared_out(bed.lanes() as usize, 0);
     links::delivery(&interfaces, bed.lanes(), &tester)
-}
-
-/// Whether this machine steers packets of a box to cores.
-fn is_steered(scenario: &Scenario, role: &str, keys: &BoxKeys) -> bool {
-    keys.cores_by() == Some(CoresBy::Steering) && scenario.sweep.cores.sets(role)
 }
 
 /// How a box is connected to natmeter's links.

@@ -1,5 +1,6 @@
 //! Opens the two ports of a test bed for the tester, and resolves the Ethernet addresses of the box between them.
 
+use super::here::Path;
 use super::place::Place;
 use super::wires::Wires;
 use super::{Process, RigError};
@@ -59,13 +60,14 @@ pub fn open(scenario: &Scenario, bed: &Bed, place: &Place, process: &Process) ->
     let mutes = interfaces.into_iter().map(|name| Mute::attach(&here, name, true)).collect::<Result<_, _>>()?;
     let mut facts = FactTable::new();
     let flows = &scenario.traffic.flows;
+    let is_steered = !scenario.duts.iter().any(|dut| dut.is_run_by_sender(scenario));
     let mut side = |name: &str, keys: &PortKeys, tested: AddrRange| -> Result<Side, RigError> {
         let (namespace, interface) = place.interface(name, keys);
         let mac = match keys.io {
             PortIo::Tap => Mac(links::tester_macs()[usize::from(name == "right")]),
             _ => Mac(here.run_in(|| Interfaces::here()?.get(interface))??.mac),
         };
-        let ports = ports((namespace, interface), keys, process.clock, &mut pools)?;
+        let ports = ports((namespace, interface), keys, is_steered, process.clock, &mut pools)?;
         let stamps = if ports[0].facts().stamped_by_kernel { "kernel" } else { "tester, from the queue" };
         facts.insert(format!("{name} receive time stamps"), stamps.to_owned());
         let first = ports[0].facts();
@@ -156,10 +158,11 @@ fn link_facts(side: &str, facts: &LinkFacts) -> FactTable {
     known.map(|(name, words)| (format!("{side} link, {name}"), words)).collect()
 }
 
-/// The queues of one port.
+/// The queues of one port. With `steered`, other threads than the sender's forward the frames.
 fn ports(
     (here, interface): (&Netns, &str),
     keys: &PortKeys,
+    steered: bool,
     clock: Clock,
     pools: &mut [Pool],
 ) -> Result<Vec<Box<dyn Port>>, RigError> {
@@ -171,18 +174,18 @@ fn ports(
             ZeroCopy::Never => Copying::Always,
         };
         let named = AfXdpConfig::named(interface, Select::everything());
-        let config = AfXdpConfig { queues: keys.queues, mode, copying, steered: true, ..named };
+        let config = AfXdpConfig { queues: keys.queues, mode, copying, steered, ..named };
         AfXdpPort::open(here, &config, clock, &mut pools[..queues])
     };
     let boxed = |ports: Vec<AfXdpPort>| ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect();
     let ports: Vec<Box<dyn Port>> = match keys.io {
         PortIo::AfPacket => {
-            let config = AfPacketConfig { queue: RING, steered: true, ..AfPacketConfig::named(interface) };
+            let config = AfPacketConfig { queue: RING, steered, ..AfPacketConfig::named(interface) };
             let ports = AfPacketPort::open_many(here, &config, queues, clock)?;
             ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
         }
         PortIo::Tap => {
-            let config = TapConfig { existing: true, ..TapConfig::named(interface) };
+            let config = TapConfig { existing: true, steered, ..TapConfig::named(interface) };
             vec![Box::new(TapPort::open(here, &config, clock)?)]
         }
         PortIo::AfXdpGeneric => boxed(xdp(XdpMode::Generic, pools)?),
@@ -279,6 +282,11 @@ impl Opened {
             self.facts.insert(format!("{side} neighbour"), next.to_string());
         }
         refuse_own(bed, self.hops)
+    }
+
+    /// The path from the tester to the box and back.
+    pub(super) fn path(&self) -> Path {
+        Path::behind(&self.left[0].facts(), &self.right[0].facts())
     }
 
     /// What the ports are: name and words of each.

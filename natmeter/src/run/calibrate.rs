@@ -11,7 +11,7 @@ use plane::Hop;
 use plane::view::{self, Bed};
 use port::Pool;
 use record::folder::{Calibration, Ceiling, Over};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Point, Scenario};
 use std::sync::Arc;
 use wire::{AddrRange, FlowError, FlowSpace, OuterRange, View};
 
@@ -32,9 +32,7 @@ pub fn calibrate(
     process: &Process,
 ) -> Result<Option<Ceiling>, RunError> {
     let scenario = &*point.of(scenario);
-    if known.at(scenario, point.connections, &point.axes).is_some()
-        || matches!(scenario.duts[point.dut], Dut::Simulated { .. })
-    {
+    if known.at(scenario, point.connections, &point.axes).is_some() || scenario.is_simulated(point.dut) {
         return Ok(None);
     }
     let ceiling = measured(known, scenario, point, process)?;

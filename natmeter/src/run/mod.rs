@@ -32,7 +32,7 @@ use record::store::{CALIBRATION, FACTS, RunFolder, SELF_TEST, StoreError};
 use record::visit::standing;
 use repeat::Round;
 use scenario::quantity::show_time;
-use scenario::{Dut, Point, Scenario};
+use scenario::{Point, Scenario};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::slice;
@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
 
     /// Whether the run sends frames; simulated devices get none.
     pub fn sends_frames(&self) -> bool {
-        self.scenario.duts.iter().any(|dut| !matches!(dut, Dut::Simulated { .. }))
+        (0..self.scenario.duts.len()).any(|dut| !self.scenario.is_simulated(dut))
     }
 
     /// Whether the folder has a verdict of a self-test on this machine, by this version.

@@ -13,7 +13,7 @@ use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdic
 use record::folder::{Cost, NullDevice, Outcome, Spread};
 use record::visit::standing;
 use scenario::bed::Bed;
-use scenario::{Dut, Point, Scenario};
+use scenario::{Null, Point, Scenario, Setup};
 
 impl Run<'_> {
     /// Measures the null device at a point and records it. A failure is a doubt, because the trials do not need it.
@@ -108,14 +108,17 @@ fn failed(error: TrialError) -> RunError {
 }
 
 fn null_device(scenario: &Scenario, point: &Point, rig: &mut Rig) -> Result<Option<NullRates>, RunError> {
-    if !is_plain(scenario) || scenario.sends_queries() {
+    if !is_plain(scenario) {
         return Ok(None);
     }
-    if let Some(bed) = &scenario.bed {
-        return t0(scenario, bed, point, rig);
+    match (scenario.duts[point.dut].null_device(scenario), &scenario.bed) {
+        (Null::T0, Some(bed)) => t0(scenario, bed, point, rig),
+        (Null::InPlace, _) => {
+            let cable = offered(scenario, point, point.connections > 0)?;
+            rig.measure_null(&cable, (WINDOWS, FILLS), WINDOW).map_err(failed)
+        }
+        _ => Ok(None),
     }
-    let cable = offered(scenario, point, point.connections > 0)?;
-    rig.measure_null(&cable, (WINDOWS, FILLS), WINDOW).map_err(failed)
 }
 
 /// A second at half the rate of a result, with the connections of its trials.
@@ -163,9 +166,9 @@ fn cost(
         nanos = rig.measure_price(&cable, phase1_rate, LONG, WINDOW).map_err(failed)?;
     }
     let mut one_thread = None;
-    if let Dut::Gateway { plays, technology, .. } = &scenario.duts[point.dut] {
+    if let Setup::Gateway { plays, technology } = scenario.duts[point.dut].setup() {
         let cores = Cores::one_thread(point.cores as usize);
-        let mut alone = technology::build_on(scenario, *plays, technology.as_ref(), point, process, &cores)?;
+        let mut alone = technology::build_on(scenario, plays, technology, point, process, &cores)?;
         one_thread = spread(&alone.measure_price(&cable, phase1_rate, ALONE, WINDOW).map_err(failed)?);
     }
     Ok(Some(Cost {

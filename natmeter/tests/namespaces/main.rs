@@ -22,6 +22,7 @@ mod profile;
 mod program;
 mod queues;
 mod routers;
+mod same_machine;
 mod software;
 mod traffic;
 mod tun;

@@ -8,7 +8,7 @@ use natmeter::rig::Process;
 use natmeter::run::Run;
 use record::folder::{Facts, Header, Outcome};
 use record::store::{RESULTS, TRIALS};
-use scenario::Dut;
+use scenario::{Setup, Simulated};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -28,8 +28,9 @@ fn keep(path: &Path, trial: impl Fn(&TrialRecord) -> bool, result: impl Fn(&str)
 
 /// A device that has become slower since the run began, so that a further repetition would lower the rate of phase 1.
 fn slower(mut header: Header) -> Header {
-    let Dut::Simulated(device) = &mut header.scenario.duts[0] else { panic!("not simulated") };
-    device.set_up_rate = scenario::quantity::WrittenRate::Frames(650_000);
+    let Setup::Simulated(device) = header.scenario.duts[0].setup() else { panic!("not simulated") };
+    let set_up_rate = scenario::quantity::WrittenRate::Frames(650_000);
+    header.scenario.duts[0] = Simulated { set_up_rate, ..device.clone() }.into();
     header
 }
 

@@ -5,7 +5,7 @@ use method::Nanos;
 use natmeter::forecast::{self, text};
 use record::plan::Plan;
 use scenario::bed::software::{self, Seen};
-use scenario::{Dut, Link, Loaded, Options, SearchError, conformance, parse, read};
+use scenario::{Link, Loaded, Options, SearchError, conformance, parse, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn all_conform_with_full() {
         assert_eq!(of_settings(&full), Vec::<String>::new(), "{}", path.display());
         let with_data = ["throughput", "latency", "frame_loss_rate"];
         let has_phase2 = full.measure.metrics.iter().any(|metric| with_data.contains(&metric.as_str()));
-        let phase2 = has_phase2 && full.duts.iter().any(Dut::is_stateful);
+        let phase2 = has_phase2 && full.is_stateful();
         assert_eq!(conformance(&full).len(), usize::from(phase2), "{}", path.display());
         assert!(!conformance(&load(&path, false).scenario).is_empty(), "{}", path.display());
     }
@@ -443,8 +443,7 @@ fn the_kernels_table_is_sized_as_the_scenario_says() {
             .scenario;
         let plan = Plan::new(&scenario);
         let point = plan.measurements.iter().map(|m| &m.point).find(|p| p.dut_name == "nftables").unwrap();
-        let Dut::Kernel { software, nat44 } = &scenario.duts[point.dut] else { panic!("a kernel") };
-        natmeter::rig::kernel::device_config(&scenario, software, nat44.as_ref(), point).config
+        natmeter::rig::kernel::device_config(&scenario, point).expect("a kernel").config
     };
     let usual = config(&[]);
     assert_eq!((usual.table_size, usual.hash_size), (None, None));

@@ -4,7 +4,7 @@
 use method::Nanos;
 use natmeter::forecast;
 use record::published;
-use scenario::{Dut, Options, Scenario, bed, read};
+use scenario::{Options, Scenario, bed, read};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ fn each_laptop_form_takes_less_than_five_minutes() {
     for name in names() {
         let laptop = load(&name, &laptop()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(laptop.bed.is_none() && !laptop.compare.is_empty(), "{name}");
-        let is_simulated = laptop.duts.iter().all(|dut| matches!(dut, Dut::Simulated(_)));
+        let is_simulated = laptop.is_simulated(0);
         let predicted = forecast::plan(&laptop).predicted();
         assert!(is_simulated || predicted < Nanos::from_secs(300), "{name}: {} s", predicted.as_secs_f64());
     }

@@ -19,7 +19,7 @@ pub(crate) struct RunResult<'a> {
 impl RunResult<'_> {
     /// Whether the device is simulated, so that no host can slow it down.
     pub(crate) fn is_simulated(&self) -> bool {
-        matches!(dut(self.run, self.result), Some(Dut::Simulated { .. }))
+        self.run.report.header.scenario.is_simulated(self.result.dut)
     }
 }
 
@@ -29,12 +29,7 @@ fn dut<'a>(run: &'a Run, result: &PointResult) -> Option<&'a Dut> {
 
 /// The technology of a result's device, in words.
 pub(crate) fn technology_of(run: &Run, result: &PointResult) -> &'static str {
-    dut(run, result).map_or("", technology_of_dut)
-}
-
-/// The technology of a device, in words.
-pub(crate) fn technology_of_dut(dut: &Dut) -> &'static str {
-    crate::report::technology(dut)
+    dut(run, result).map_or("", |dut| dut.function())
 }
 
 /// Returns the results of all runs in groups of one metric and point, each run at most once in a group.

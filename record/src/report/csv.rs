@@ -1,7 +1,7 @@
 //! The report as CSV, one value a line, for spreadsheets and scripts: the columns of `published/all.csv`, then what
 //! only a measured value has.
 
-use super::facts::{ceiling, technology};
+use super::facts::ceiling;
 use super::result::{PHASE1_RATE, PointResult, Repetition};
 use super::{Format, Report, number};
 use crate::audit::Basis;
@@ -162,12 +162,12 @@ impl Line<'_> {
         };
         let dut = scenario.duts.get(result.dut);
         let software = report.facts.duts.get(&result.dut_name).and_then(|facts| facts.get("software"));
-        let table_size = dut.and_then(Dut::table_size);
+        let table_size = dut.and_then(|dut| dut.table_size());
         let fields: [Field; 26] = [
             report.run_name().into(),
             format!("natmeter {}", report.header.version).into(),
             result.dut_name.clone().into(),
-            dut.map_or("", technology).into(),
+            dut.map_or("", |dut| dut.function()).into(),
             software.cloned().unwrap_or_default().into(),
             setup(dut).into(),
             result.metric.clone().into(),
@@ -282,7 +282,7 @@ fn exact(value: f64) -> String {
 
 /// Single or dual DUT set-up, in the words of the published tables.
 fn setup(dut: Option<&Dut>) -> &'static str {
-    match dut.and_then(Dut::technology) {
+    match dut.and_then(|dut| dut.technology()) {
         Some((Plays::Dual, technology)) if technology.names().has_edges() => "dual DUT",
         _ => "single DUT",
     }

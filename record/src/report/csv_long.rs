@@ -2,7 +2,6 @@
 //! same for every run, so that the files of many runs can be joined.
 
 use super::csv::{head, swept, unit, verdicts};
-use super::facts::technology;
 use super::result::{PointResult, Repetition};
 use super::{Format, Report};
 use document::csv::{self, Field};
@@ -51,7 +50,7 @@ fn place(report: &Report, result: &PointResult) -> Vec<Field> {
         report.conformance.label.as_str().into(),
         verdicts(report).into(),
         result.dut_name.as_str().into(),
-        header.scenario.duts.get(result.dut).map_or("", technology).into(),
+        header.scenario.duts.get(result.dut).map_or("", |dut| dut.function()).into(),
         result.metric.as_str().into(),
         Field::optional(result.known_cores),
         Field::number(result.connections),

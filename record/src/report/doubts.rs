@@ -5,9 +5,11 @@ use super::number::{self, grouped};
 use super::result::PointResult;
 use super::{Report, evidence};
 use crate::audit::Basis;
+use crate::folder::SHARED_CORES;
 use crate::store::{RESULTS, TRIALS, Torn};
 use method::trial::Fault;
 use method::{Count, ResultKind};
+use std::collections::BTreeSet;
 
 /// All doubts: those recorded with the facts, and those that follow from the results.
 pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'static str]) -> Vec<String> {
@@ -29,7 +31,8 @@ pub(super) fn of(report: &Report, torn: &[(&'static str, Torn)], missing: &[&'st
         let at = if everywhere { String::new() } else { format!(" in {shared} of {} results", report.results.len()) };
         let there = if everywhere { "" } else { " there" };
         doubts.push(format!(
-            "Tester and device share a core{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result. Use a machine with more cores."
+            "Tester and device share a core{}{at}: each rate{there} is that of tester and device together, and S_CPU{there} is not a scaling result. Use a machine with more cores.",
+            shared_cores(report)
         ));
     }
     doubts.extend(evidence::doubt(report));
@@ -109,6 +112,14 @@ fn rules_of_another_version(report: &Report) -> Option<String> {
     };
     let natmeter = &header.version;
     Some(format!("{rules}: verdicts and results are as natmeter {natmeter} recorded them, not derived again."))
+}
+
+/// The cores that tester and devices share, where the facts of the devices name them.
+fn shared_cores(report: &Report) -> String {
+    let shared = report.facts.duts.values().filter_map(|facts| facts.get(SHARED_CORES));
+    let cores: BTreeSet<&str> = shared.flat_map(|cores| cores.split(", ")).collect();
+    let cores: Vec<&str> = cores.into_iter().collect();
+    if cores.is_empty() { String::new() } else { format!(" (number {})", cores.join(", ")) }
 }
 
 fn searches(all: usize, one: &str, many: &str, n: usize) -> String {

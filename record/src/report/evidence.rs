@@ -10,7 +10,7 @@ use crate::visit::{CHANGE, largest_factor};
 use document::Bound;
 use method::ResultKind;
 use method::stats::{self, Interval};
-use scenario::{Dut, Link};
+use scenario::Null;
 
 /// Spread of the repetitions, as a share of their median, from which the device does not count as the limit.
 const SPREAD: f64 = 0.2;
@@ -133,10 +133,11 @@ pub(super) fn sentences(report: &Report, results: &[&PointResult], all: &[&Point
     }
     let without = with(|limit| *limit == Limit::NoNull);
     if !without.is_empty() {
-        let why = match report.header.scenario.link {
-            Link::Tap => " (a TAP has none)",
-            Link::Ports => " (this bed has no T0 of these frames: `natmeter bed t0`)",
-            Link::InProcess { .. } | Link::Veth { .. } => "",
+        let scenario = &report.header.scenario;
+        let why = match scenario.duts.first().map(|dut| dut.null_device(scenario)) {
+            Some(Null::Nothing(why)) => format!(" ({why})"),
+            Some(Null::T0) => " (this bed has no T0 of these frames: `natmeter bed t0`)".to_owned(),
+            Some(Null::InPlace) | None => String::new(),
         };
         sentences.push(format!(
             "No null device was measured{why}{}: each rate is that of device, host and tester together.",
@@ -187,7 +188,7 @@ fn limit(report: &Report, result: &PointResult) -> Limit {
 }
 
 pub(super) fn is_simulated(report: &Report, result: &PointResult) -> bool {
-    matches!(report.header.scenario.duts.get(result.dut), Some(Dut::Simulated { .. }))
+    report.header.scenario.is_simulated(result.dut)
 }
 
 /// Lowest rate of the null device divided by the highest repetition.

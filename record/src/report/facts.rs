@@ -12,7 +12,7 @@ use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
 use procedure::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use scenario::axis::{in_words, more_in_words};
-use scenario::{Dut, Link, Scenario, VethIo};
+use scenario::{Link, Scenario, VethIo};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -225,11 +225,11 @@ pub(super) fn conditions(report: &Report) -> Pairs {
     if let Some(words) = scenario.shortened_in_words() {
         conditions.push(("Searches", words));
     }
-    if t.responder_order != Order::Random && scenario.duts.iter().any(Dut::is_stateful) {
+    if t.responder_order != Order::Random && scenario.is_stateful() {
         let words = "reads its state table round robin; RFC 9693, section 4.10, recommends pseudo-random order";
         conditions.push(("Responder", words.to_owned()));
     }
-    if t.responder_table == ResponderTable::Update && scenario.duts.iter().any(Dut::is_stateful) {
+    if t.responder_table == ResponderTable::Update && scenario.is_stateful() {
         let words = "updates its state table in phase 2 (RFC 9693, section 4.7)";
         conditions.push(("State table", words.to_owned()));
     }
@@ -264,20 +264,6 @@ fn link(scenario: &Scenario) -> String {
     match &scenario.impair {
         Some(impair) => format!("{link}; IMPAIRED ON PURPOSE: {}", impair.in_words()),
         None => link,
-    }
-}
-
-/// What a device is, in a few words.
-pub(crate) fn technology(dut: &Dut) -> &'static str {
-    match dut {
-        Dut::Gateway { plays, technology, .. } | Dut::External { plays, technology: Some(technology), .. } => {
-            technology.names().words(*plays)
-        }
-        Dut::Kernel { nat44: Some(_), .. } => "stateful NAT44",
-        Dut::Kernel { .. } if dut.forwarded_ipv6().is_some() => "IPv6 forwarding",
-        Dut::Kernel { nat44: None, .. } | Dut::External { technology: None, .. } => "IPv4 forwarding",
-        Dut::Resolver => "DNS64 server",
-        Dut::Simulated { .. } => "simulated device",
     }
 }
 

@@ -43,7 +43,7 @@ use crate::visit;
 pub use conformance::Conformance;
 pub use document::number;
 pub use facts::fault_name;
-pub(crate) use facts::{place, technology};
+pub(crate) use facts::place;
 use published::Beside;
 use result::PointResult;
 use scenario::Technologies;

@@ -114,7 +114,7 @@ fn unit_of(unit: Unit) -> (&'static str, f64) {
 
 /// The labels of a result.
 fn point(report: &Report, result: &PointResult) -> Vec<(&'static str, String)> {
-    let technology = report.header.scenario.duts.get(result.dut).map_or("", super::technology);
+    let technology = report.header.scenario.duts.get(result.dut).map_or("", |dut| dut.function());
     let mut labels = vec![
         ("run", report.run_name()),
         ("device", result.dut_name.clone()),

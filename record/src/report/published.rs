@@ -10,7 +10,7 @@ use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
 use procedure::metric::{self, Unit};
 use scenario::axis;
-use scenario::{Dut, Imix, Mapping, Plays, Scenario, TestBed};
+use scenario::{Dut, Imix, Mapping, Plays, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::LazyLock;
@@ -59,21 +59,13 @@ static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(medians);
 
 /// The published median of this metric whose conditions are nearest, for this technology.
 pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
-    let forwarding = metric == metric::IPV4_FORWARDING_THROUGHPUT.key;
-    let plain = dut.is_forwarding();
+    // Published tables of DNS queries are of pairs of edges.
+    if metric::is_of_queries(metric) {
+        return None;
+    }
     // A stateless DUT's throughput is what the tables call forwarding throughput.
-    let metric = if plain { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
-    let wanted = match dut {
-        // Published tables of DNS queries are of pairs of edges.
-        _ if metric::is_of_queries(metric) => return None,
-        Dut::Simulated { .. } | Dut::Resolver => return None,
-        Dut::Gateway { technology, .. } | Dut::External { technology: Some(technology), .. } => {
-            technology.names().published?
-        }
-        Dut::Kernel { nat44: Some(_), .. } if !forwarding => "stateful NAT44",
-        Dut::Kernel { .. } if dut.forwarded_ipv6().is_some() => "IPv6 forwarding",
-        Dut::Kernel { .. } | Dut::External { .. } => "IPv4 forwarding",
-    };
+    let metric = if dut.is_forwarding() { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
+    let wanted = dut.published()?;
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
         .iter()
@@ -202,13 +194,8 @@ pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: 
             differences.push("frames in both directions (here in one)".to_owned());
         }
     }
-    let bed = match TestBed::of(dut) {
-        TestBed::Ports => return differences,
-        TestBed::SameProcess => "in one process",
-        TestBed::SameMachine => "on one machine",
-        TestBed::Simulated => "simulated",
-    };
-    differences.push(format!("tester and device on machines of their own (here {bed})"));
+    let here = dut.place(scenario).beside_tester();
+    differences.extend(here.map(|here| format!("tester and device on machines of their own (here {here})")));
     differences
 }
 

@@ -18,7 +18,7 @@ use method::{
     Strict, TrialRecord, Verdict,
 };
 use scenario::axis::{AxisValues, in_order};
-use scenario::{Dut, Point, Scenario};
+use scenario::{Point, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -385,7 +385,7 @@ pub fn group(
             results.push(empty(m));
         }
     }
-    let is_box = |result: &PointResult| matches!(scenario.duts.get(result.dut), Some(Dut::External { .. }));
+    let is_box = |result: &PointResult| scenario.duts.get(result.dut).is_some_and(|dut| dut.boxes(scenario).is_some());
     if scenario.sweep.cores.is_default() {
         for result in results.iter_mut().filter(|result| is_box(result)) {
             result.known_cores = None;

@@ -1,7 +1,6 @@
 //! The tables of a report, in the form of RFC 9693, section 6: columns are numbers of connections, cores or values of a further
 //! axis; rows are parameters, then statistics. All formats print the same tables.
 
-use super::facts::technology;
 use super::number::{self, grouped};
 use super::remarks::remarks;
 use super::result::{PHASE1_RATE, PointResult};
@@ -249,7 +248,7 @@ pub(super) fn of_each_direction(results: &[Option<&PointResult>]) -> Vec<Row> {
 /// A device in words.
 pub(super) fn title(report: &Report, result: &PointResult) -> String {
     match report.header.scenario.duts.get(result.dut) {
-        Some(dut) => format!("{} · {}", result.dut_name, technology(dut)),
+        Some(dut) => format!("{} · {}", result.dut_name, dut.function()),
         None => result.dut_name.clone(),
     }
 }

@@ -63,10 +63,7 @@ impl DeviceJob {
 
 /// The boxes between the ports, each of which is sampled in a trial of its own.
 fn boxes(dut: &Dut, scenario: &Scenario) -> u32 {
-    match (dut, &scenario.bed) {
-        (Dut::External { .. }, Some(bed)) => bed.boxes.len() as u32,
-        _ => 1,
-    }
+    scenario.bed_of(dut).map_or(1, |bed| bed.boxes.len() as u32)
 }
 
 fn churned(m: &Measurement, scenario: &Scenario) -> Option<Churned> {

@@ -9,7 +9,6 @@ use method::Count;
 use procedure::metric::{
     CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT,
 };
-use scenario::Dut;
 use scenario::axis::{AXES, AxisValues};
 
 // Remarks on results of a point.
@@ -83,7 +82,7 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
             Measured { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
         }),
         remarks: remarks.into_iter().filter(|(_, applies)| *applies).map(|(remark, _)| remark).collect(),
-        simulated: matches!(report.header.scenario.duts.get(first.dut), Some(Dut::Simulated { .. })),
+        simulated: report.header.scenario.is_simulated(first.dut),
     }
 }
 

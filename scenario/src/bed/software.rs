@@ -1,8 +1,7 @@
 //! The software of a box that natmeter configures: which technologies and parts of them it does, and where that was seen working.
 
-use crate::Dut;
 use key::kind::Choice;
-use tech::{Names, Plays};
+use tech::{Names, Plays, Technology};
 
 /// The part of a technology that a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,9 +244,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What the box with this role of a device is asked to be.
-    pub fn of(dut: &Dut, role: &str) -> Asked {
-        let Some((plays, technology)) = dut.technology() else {
+    /// What the box with this role is asked to be for a technology; `None` is plain forwarding.
+    pub fn of(technology: Option<(Plays, &dyn Technology)>, role: &str) -> Asked {
+        let Some((plays, technology)) = technology else {
             return Asked { technology: "forwarding", part: Part::Whole };
         };
         let part = match (technology.names().has_edges(), role, plays) {

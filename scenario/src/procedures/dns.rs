@@ -1,6 +1,6 @@
 //! Parameters of trials of DNS queries (RFC 8219, section 9; DNS load).
 
-use crate::{Dut, Scenario};
+use crate::Scenario;
 use key::kind::{duration, maybe, number, share_or_none};
 use key::quantity::show_duration;
 use key::{computed, or};
@@ -77,7 +77,7 @@ impl Scenario {
     /// The highest rate at which the zone has a name for each query of a trial; `None` if names may be asked for again.
     pub(crate) fn rate_of_names(&self) -> Option<Count> {
         let resolves = self.measure.metrics.iter().any(|key| key == DNS64_RESOLUTION_RATE.key);
-        if !resolves || !self.duts.iter().any(|dut| matches!(dut, Dut::Resolver)) {
+        if !resolves || self.duts.iter().all(|dut| dut.gets_frames()) {
             return None;
         }
         let rate = u128::from(self.procedures.dns.queries_at_most()) * u128::from(Nanos::SECOND.0)
@@ -88,7 +88,7 @@ impl Scenario {
     /// The highest rate at which no source port uses an ID again before the query that had it timed out; `None` without queries.
     pub(crate) fn rate_of_ids(&self) -> Option<Count> {
         let dns = &self.procedures.dns;
-        let keeps = self.duts.iter().any(Dut::is_stateful);
+        let keeps = self.is_stateful();
         let least = self.sweep.connections.iter().copied().min().filter(|_| keeps).unwrap_or(0);
         let ids = u128::from(dns.ports(least)) * u128::from(dns.threads) * (1 << u16::BITS);
         let rate = ids * u128::from(Nanos::SECOND.0) / u128::from(dns.timeout.0.max(1));

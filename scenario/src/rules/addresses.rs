@@ -1,7 +1,6 @@
 //! Rules about addresses: only laboratory addresses (RFC 6815), in three disjoint networks.
 
 use super::Check;
-use crate::Dut;
 use crate::nat::{Nat, technology_path};
 use crate::summary::show_range;
 use key::Fault;
@@ -21,7 +20,7 @@ impl Check<'_> {
         };
         let [inside, remote] = flows.ends();
         let ends = named(inside, remote);
-        let nats: Vec<Nat> = self.scenario.duts.iter().filter_map(Nat::of).collect();
+        let nats: Vec<Nat> = self.scenario.duts.iter().filter_map(|dut| dut.nat()).collect();
         let pool = |nat: &Nat| {
             let (key, beside) = (nat.outside.key, nat.outside.beside_inside);
             nat.outside.pool.iter().map(move |(path, range)| ((path.clone(), key, *range), beside)).collect::<Vec<_>>()
@@ -83,7 +82,7 @@ impl Check<'_> {
         // The embedded gateway forwards as the RFCs have it: all these packets would be lost, whatever `allow-addresses` says.
         let blocks = [([169, 254, 0, 0], 1 << 16), ([240, 0, 0, 0], 1 << 28)];
         let mut blocks = blocks.into_iter().map(|(first, count)| AddrRange { first: first.into(), count });
-        let embedded = self.scenario.duts.iter().any(|dut| matches!(dut, Dut::Gateway { .. }));
+        let embedded = self.scenario.duts.iter().any(|dut| dut.has_workers());
         if embedded && blocks.any(|block| overlap(block, *range)) {
             self.fault(
                 Fault::new(format!("the embedded gateway does not forward packets with these addresses of `{name}`"))

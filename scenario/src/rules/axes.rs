@@ -3,7 +3,6 @@
 
 use super::{Check, quoted};
 use crate::axis_values::Swept;
-use crate::nat::outside_ports;
 use crate::quantity::{show_count, show_grouped};
 use crate::{Dut, Scenario};
 use key::Fault;
@@ -115,7 +114,7 @@ impl Check<'_> {
         let flows = scenario.most_sources();
         let sources = flows.hosts() * u64::from(flows.source_ports.count());
         let clients = sources.min(scenario.most_connections());
-        let each = scenario.duts.iter().filter_map(outside_ports).min().unwrap_or(u64::MAX);
+        let each = scenario.duts.iter().filter_map(|dut| dut.outside_ports()).min().unwrap_or(u64::MAX);
         for (at, &n) in swept.values.iter().enumerate() {
             if clients > n.saturating_mul(each) {
                 let [clients_shown, outside] = [clients, n * each].map(show_grouped);

@@ -1,10 +1,10 @@
 //! The link, the tester and the frames fit the devices.
 
 use super::{Check, dut_at};
-use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
+use crate::frame_size::LARGEST;
 use crate::nat::technology_path;
 use crate::quantity::show_time;
-use crate::{Dut, Impair, Link};
+use crate::{Impair, Link};
 use key::{At, Fault};
 
 impl Check<'_> {
@@ -23,14 +23,14 @@ impl Check<'_> {
             return;
         }
         let size = self.scenario.traffic.frame_size;
-        let jumbo = self.scenario.duts.iter().all(Dut::is_in_process);
-        let most = if jumbo { LARGEST } else { LARGEST_WITHOUT_JUMBO } as usize;
+        let most = self.scenario.longest_frame() as usize;
         if (64..=most).contains(&size) {
             return;
         }
         let label = if size < 64 { "too small for headers and tag" } else { "larger than the link carries" };
         let sizes = "RFC 2544 uses 64, 128, 256, 512, 1024, 1280 and 1518";
-        let further = if jumbo { ", RFC 8219 also 768, 1522, 2048, 4096, 8192 and 9216" } else { "" };
+        let further =
+            if most == LARGEST as usize { ", RFC 8219 also 768, 1522, 2048, 4096, 8192 and 9216" } else { "" };
         self.fault(
             Fault::new(format!("frames of {size} octets cannot be sent"))
                 .at("traffic.frame-size", label)
@@ -76,7 +76,7 @@ impl Check<'_> {
 
     /// Only frames can be impaired or captured, and a frame that is held comes before the trial is over.
     fn beside_the_link(&mut self) {
-        let simulated = self.scenario.duts.iter().find(|dut| matches!(dut, Dut::Simulated { .. }));
+        let simulated = self.scenario.duts.iter().find(|dut| dut.longest_frame().is_none());
         for path in ["link.impair", "link.capture"].into_iter().filter(|path| self.spans.has(path)) {
             if let Some(dut) = simulated {
                 self.faults.push(
@@ -117,7 +117,11 @@ impl Check<'_> {
         }
         let many = |what: &str| Fault::new(what).at("tester.workers", format!("{workers} workers of the tester"));
         for dut in self.scenario.duts.iter().filter(|dut| dut.technology().is_none()) {
-            let label = if dut.is_in_process() { "has no frames, only numbers" } else { "has one queue on each side" };
+            let label = if dut.longest_frame().is_none() {
+                "has no frames, only numbers"
+            } else {
+                "has one queue on each side"
+            };
             self.faults.push(
                 many(&format!("`{}` is measured by one worker of the tester", dut.name()))
                     .at(dut_at(dut), label)

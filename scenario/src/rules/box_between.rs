@@ -14,13 +14,19 @@ use std::net::IpAddr;
 /// Longest time-out of connections that natmeter waits for before each trial.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(300);
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    /// The devices that are boxes of the bed.
+    fn of_boxes(&self) -> impl Iterator<Item = &'a Dut> + use<'a> {
+        let scenario = self.scenario;
+        scenario.duts.iter().filter(|dut| dut.boxes(scenario).is_some())
+    }
+
     pub(super) fn box_between(&mut self) {
         let Some(bed) = &self.scenario.bed else { return self.cores_without_boxes() };
         self.software_of_boxes(bed);
         self.one_box_for_all(bed);
-        let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
-        let of_devices: Vec<(Option<&Dut>, Cow<'_, Bed>)> = external.map(|dut| (Some(dut), bed.of(dut))).collect();
+        let of_device = |dut: &'a Dut| Some((Some(dut), dut.boxes(self.scenario)?));
+        let of_devices: Vec<(Option<&Dut>, Cow<'_, Bed>)> = self.scenario.duts.iter().filter_map(of_device).collect();
         let all = if of_devices.is_empty() { vec![(None, Cow::Borrowed(bed))] } else { of_devices };
         let before = self.faults.len();
         for (dut, bed) in &all {
@@ -38,13 +44,13 @@ impl Check<'_> {
 
     /// A box is configured for each of several technologies.
     fn one_box_for_all(&mut self, bed: &Bed) {
-        let external: Vec<&Dut> = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. })).collect();
+        let external: Vec<&Dut> = self.of_boxes().collect();
         let by_hook = |keys: &BoxKeys| {
             [&keys.prepare, &keys.start].into_iter().flatten().any(|line| line.contains("{technology}"))
         };
         for (at, (role, _)) in bed.boxes.iter().enumerate().filter(|_| external.len() > 1) {
             let is_left = |dut: &&&Dut| {
-                let of_dut = &bed.of(dut).boxes[at].1;
+                let of_dut = &bed.of(dut.technology()).boxes[at].1;
                 of_dut.software.is_none() && !by_hook(of_dut)
             };
             let Some(dut) = external.iter().find(is_left) else { continue };
@@ -78,11 +84,13 @@ impl Check<'_> {
 
     /// The software that natmeter configures does what the scenario asks of its box.
     fn software_of_boxes(&mut self, bed: &Bed) {
-        let external = self.scenario.duts.iter().filter(|dut| matches!(dut, Dut::External { .. }));
-        let several = external.clone().count() > 1;
-        let of_dut = |dut| bed.of(dut).into_owned().boxes.into_iter().map(move |(role, keys)| (dut, role, keys));
-        for (dut, role, keys) in external.flat_map(of_dut) {
-            let asked = Asked::of(dut, role);
+        let several = self.of_boxes().count() > 1;
+        let of_dut = |dut: &'a Dut| {
+            let boxes = bed.of(dut.technology()).into_owned().boxes;
+            boxes.into_iter().map(move |(role, keys)| (dut, role, keys))
+        };
+        for (dut, role, keys) in self.of_boxes().flat_map(of_dut).collect::<Vec<_>>() {
+            let asked = Asked::of(dut.technology(), role);
             let Some(software) = keys.software.filter(|software| software.doing(asked).is_none()) else { continue };
             let able: Vec<&str> =
                 software::KNOWN.iter().filter(|known| known.doing(asked).is_some()).map(|known| known.name).collect();

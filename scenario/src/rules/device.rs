@@ -2,9 +2,10 @@
 
 use super::Check;
 use crate::Dut;
-use crate::bed::{Asked, Bed, BoxKeys};
+use crate::bed::Asked;
 use key::{At, Fault};
 use method::Nanos;
+use method::trial::Disruption;
 use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
 
 impl Check<'_> {
@@ -13,8 +14,8 @@ impl Check<'_> {
         let (reset, failover) = ((of.reset.at, of.reset.duration), (of.failover.at, of.failover.duration));
         self.begins_in_time(RESET.key, reset);
         self.begins_in_time(FAILOVER.key, failover);
-        self.hook(RESET.key, "reset", |keys| keys.reset.is_some());
-        self.hook(FAILOVER.key, "failover", |keys| keys.failover.is_some());
+        self.disruption(Disruption::Reset);
+        self.disruption(Disruption::Failover);
         self.memory();
         self.cpu_in_trials();
         self.known_truth();
@@ -39,50 +40,30 @@ impl Check<'_> {
         self.fault(fault.instead("write a smaller `at`, or a longer duration"));
     }
 
-    /// A device has the hook of a disruption.
-    fn hook(&mut self, metric: &str, hook: &str, has: fn(&BoxKeys) -> bool) {
-        let Some(at) = self.metric_at(metric) else { return };
-        let has_hook = |bed: &Bed| bed.boxes.iter().any(|(_, keys)| has(keys));
-        for dut in &self.scenario.duts {
-            let is_able = match dut {
-                Dut::Simulated(_) => true,
-                Dut::External { .. } => self.scenario.bed.as_ref().is_some_and(has_hook),
-                Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::Resolver => false,
-            };
-            if is_able {
-                continue;
-            }
-            let fault = Fault::new(format!("`{}` has no hook for `{metric}`", dut.name()));
-            let fault = fault.at(at.clone(), format!("needs the hook `{hook}`"));
-            self.faults.push(match dut {
-                Dut::External { .. } => fault.instead(format!("write {hook} = \"COMMAND\" in [dut] of the bed file")),
-                _ => fault
+    /// natmeter can cause a disruption of each device.
+    fn disruption(&mut self, what: Disruption) {
+        let name = what.name();
+        let Some(at) = self.metric_at(name) else { return };
+        for dut in self.scenario.duts.iter().filter(|dut| !dut.has_disruption(what, self.scenario)) {
+            let fault = Fault::new(format!("`{}` has no hook for `{name}`", dut.name()));
+            let fault = fault.at(at.clone(), format!("needs the hook `{name}`"));
+            self.faults.push(if self.scenario.bed_of(dut).is_some() {
+                fault.instead(format!("write {name} = \"COMMAND\" in [dut] of the bed file"))
+            } else {
+                fault
                     .instead("use a box between two ports (--bed FILE), whose bed file has that hook")
-                    .instead(format!("or remove \"{metric}\"")),
+                    .instead(format!("or remove \"{name}\""))
             });
         }
     }
 
-    /// A device tells the memory of its table. The embedded gateway reserves all of it before the run.
+    /// A device tells the memory of its table.
     fn memory(&mut self) {
         let Some(at) = self.metric_at(MEMORY_PER_CONNTRACK_ENTRY.key) else { return };
-        let has_hook =
-            |bed: &Bed, dut: &Dut| bed.boxes.iter().any(|(role, keys)| keys.tells_memory(Asked::of(dut, role)));
         for dut in &self.scenario.duts {
+            let Some((label, way_out)) = dut.no_memory(self.scenario) else { continue };
             let fault = Fault::new(format!("the memory of a connection of `{}` is not known", dut.name()));
-            match dut {
-                Dut::External { .. } if !self.scenario.bed_of(dut).is_some_and(|bed| has_hook(&bed, dut)) => {
-                    let fault = fault.at(at.clone(), "needs the hook `memory`");
-                    self.faults.push(fault.instead(
-                        "write memory = \"COMMAND\" in [dut] of the bed file: it prints the octets in use at its end",
-                    ));
-                }
-                Dut::Gateway { .. } => {
-                    let fault = fault.at(at.clone(), "the embedded gateway reserves its table before the run");
-                    self.faults.push(fault.instead("remove it, or measure a device of the kernel or a box"));
-                }
-                Dut::Kernel { .. } | Dut::Resolver | Dut::External { .. } | Dut::Simulated(_) => {}
-            }
+            self.faults.push(fault.at(at.clone(), label).instead(way_out));
         }
     }
 
@@ -105,7 +86,7 @@ impl Check<'_> {
     fn known_truth(&mut self) {
         let scenario = self.scenario;
         let Some(dut) = scenario.duts.iter().find(|dut| dut.injected().is_some()) else { return };
-        let at_dut = At::key(format!("dut.{}", dut.kind()));
+        let at_dut = At::key(format!("dut.{}", dut.table()));
         if let Some(at) = scenario.sweep.cores.values.iter().position(|cores| *cores != 1) {
             let fault = Fault::new("a device of known truth has one core").at(format!("sweep.cores[{at}]"), "more");
             self.fault(fault.at(at_dut.clone(), "the tester's thread runs it").instead("write cores = 1"));
@@ -127,7 +108,10 @@ impl Check<'_> {
     fn something_empties_the_table(&mut self) {
         let Some(at) = self.metric_at(CONN_TEAR_DOWN_RATE.key) else { return };
         let Some(bed) = &self.scenario.bed else { return };
-        let clears = |dut: &Dut| bed.of(dut).boxes.iter().any(|(role, keys)| keys.clears(Asked::of(dut, role)));
+        let clears = |dut: &Dut| {
+            let asked = |role| Asked::of(dut.technology(), role);
+            bed.of(dut.technology()).boxes.iter().any(|(role, keys)| keys.clears(asked(role)))
+        };
         if self.scenario.duts.iter().any(clears) {
             return;
         }

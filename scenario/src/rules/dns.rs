@@ -1,39 +1,19 @@
 //! DNS: queries need a device that answers or forwards them, and are not mixed with test frames.
 
 use super::{Check, dut_at};
+use crate::Scenario;
 use crate::bed::PortIo;
 use crate::procedures::MOST_QUERY_PORTS;
 use crate::quantity::show_grouped;
-use crate::tables::IPV6_FORWARDING;
-use crate::{Dut, Scenario};
 use key::Fault;
-use procedure::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, is_of_queries};
-use tech::Plays;
-
-/// The metric of a device's DNS queries; `None` for a device that has none.
-fn metric_of(dut: &Dut) -> Option<&'static str> {
-    match dut {
-        Dut::Resolver => Some(DNS64_RESOLUTION_RATE.key),
-        Dut::Kernel { software, .. } if *software != IPV6_FORWARDING => Some(DNS_QUERIES_RESOLVED.key),
-        Dut::Gateway { plays: Plays::Dual, technology, truth: None, .. } => {
-            let ipv4 = technology.versions(Plays::Dual) == (4, 4) && technology.is_stateful(Plays::Dual);
-            ipv4.then_some(DNS_QUERIES_RESOLVED.key)
-        }
-        Dut::External { plays, technology, .. } => {
-            // Plain forwarding is that of both versions.
-            let ipv4 = technology.as_ref().is_none_or(|technology| technology.versions(*plays) == (4, 4));
-            ipv4.then_some(DNS_QUERIES_RESOLVED.key)
-        }
-        Dut::Kernel { .. } | Dut::Gateway { .. } | Dut::Simulated(_) => None,
-    }
-}
+use procedure::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
 
 impl Check<'_> {
     /// Whether the scenario sends DNS queries; then the rules of metrics of test frames do not apply.
     pub(super) fn dns(&mut self) -> bool {
         let scenario = self.scenario;
         if !scenario.sends_queries() {
-            let resolvers = scenario.duts.iter().filter(|dut| matches!(dut, Dut::Resolver));
+            let resolvers = scenario.duts.iter().filter(|dut| !dut.gets_frames());
             for dut in resolvers {
                 let fault = Fault::new("a DNS64 server receives no test frames").at(dut_at(dut), "answers DNS queries");
                 let fault = fault.at(self.measure("metrics"), "metrics of test frames");
@@ -54,14 +34,13 @@ impl Check<'_> {
     /// All metrics are of DNS queries, and each has a device.
     fn dns_metrics(&mut self) {
         let (path, Scenario { measure, duts, .. }) = (self.measure("metrics"), self.scenario);
-        let simulated = duts.iter().any(|dut| matches!(dut, Dut::Simulated(_)));
         for (at, key) in measure.metrics.iter().enumerate() {
             let path = format!("{path}[{at}]");
             if !is_of_queries(key) {
                 let fault = Fault::new("DNS queries and test frames need different links");
                 let fault = fault.at(path, "no metric of DNS");
                 self.faults.push(fault.instead("measure it in another scenario, or remove it"));
-            } else if !simulated && !duts.iter().any(|dut| metric_of(dut) == Some(key.as_str())) {
+            } else if !duts.iter().any(|dut| dut.dns_metrics().contains(&key.as_str())) {
                 let device = if key == DNS64_RESOLUTION_RATE.key { "[dut.unbound]" } else { "[dut.nftables]" };
                 let fault = Fault::new(format!("`{key}` has no device")).at(path, "does not apply to the devices");
                 self.faults.push(fault.instead(format!("add {device}, or remove the metric")));
@@ -72,13 +51,12 @@ impl Check<'_> {
     /// Each device has a metric.
     fn dns_devices(&mut self) {
         for dut in &self.scenario.duts {
-            let measured = |key: &str| self.scenario.measure.metrics.iter().any(|metric| metric == key);
-            if matches!(dut, Dut::Simulated(_)) || metric_of(dut).is_some_and(measured) {
+            if dut.dns_metrics().iter().any(|metric| self.scenario.measures(metric)) {
                 continue;
             }
             let fault = Fault::new(format!("nothing is measured on `{}`", dut.name()));
             let fault = fault.at(dut_at(dut), "not with these metrics").at(self.measure("metrics"), "DNS queries only");
-            self.faults.push(fault.instead(match metric_of(dut) {
+            self.faults.push(fault.instead(match dut.dns_metrics().first() {
                 Some(metric) => format!("add \"{metric}\" to the metrics, or remove the device"),
                 None => "natmeter sends DNS queries to unbound, and through linux-forwarding, nftables, iptables-legacy, \
                          iptables-nft, embedded gateways that keep connections and have IPv4 on both sides, and boxes with IPv4 on \
@@ -91,7 +69,7 @@ impl Check<'_> {
     /// The gateway has one worker on packet sockets.
     fn dns_workers(&mut self) {
         let scenario = self.scenario;
-        let Some(dut) = scenario.duts.iter().find(|dut| matches!(dut, Dut::Gateway { .. })) else { return };
+        let Some(dut) = scenario.duts.iter().find(|dut| dut.has_workers()) else { return };
         if let Some(at) = scenario.sweep.cores.values.iter().position(|cores| *cores != 1) {
             let fault = Fault::new("the gateway has one worker between DNS client and server");
             let fault = fault.at(format!("sweep.cores[{at}]"), "more").at(dut_at(dut), "runs on packet sockets");
@@ -103,7 +81,7 @@ impl Check<'_> {
     fn dns_ports(&mut self) {
         let dns = &self.scenario.procedures.dns;
         let [threads, ports] = ["threads", "ports"].map(|key| self.measure(&format!("dns.{key}")));
-        let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && metric_of(dut).is_some());
+        let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && !dut.dns_metrics().is_empty());
         let connections = if stateful { &self.scenario.sweep.connections[..] } else { &[0] };
         for (at, &n) in connections.iter().enumerate() {
             let all = u64::from(dns.threads) * u64::from(dns.ports(n));

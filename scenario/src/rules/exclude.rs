@@ -1,9 +1,9 @@
 //! `exclude` of `[sweep]`: each condition names something that the scenario measures, and something is left to measure.
 
 use super::Check;
+use crate::Scenario;
 use crate::axis::AxisValues;
 use crate::exclude::{CONNECTIONS, CORES, Exclusion};
-use crate::{Dut, Scenario};
 use key::{Fault, did_you_mean};
 use method::Count;
 use tech::Axis;
@@ -42,7 +42,7 @@ impl Check<'_> {
 /// What is wrong with an item.
 fn faults(scenario: &Scenario, at: usize, exclusion: &Exclusion) -> Vec<Fault> {
     let path = |name: &str, value: usize| format!("sweep.exclude[{at}].{name}[{value}]");
-    let devices: Vec<&str> = scenario.duts.iter().map(Dut::name).collect();
+    let devices: Vec<&str> = scenario.duts.iter().map(|dut| dut.name()).collect();
     let metrics: Vec<&str> = scenario.measure.metrics.iter().map(String::as_str).collect();
     let mut faults = Vec::new();
     for (name, of, known) in [("device", &exclusion.devices, &devices), ("metric", &exclusion.metrics, &metrics)] {

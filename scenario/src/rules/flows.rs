@@ -1,15 +1,15 @@
 //! Connections: every number of them exists in the flow space, fits the tables and is more than a buffer.
 
 use super::{Check, quoted, shares};
+use crate::Link;
 use crate::quantity::{show_count, show_grouped};
-use crate::{Dut, Link};
 use key::Fault;
 use method::Count;
 use tech::{Axis, Flows};
 
 impl Check<'_> {
     pub(super) fn flows(&mut self) {
-        let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
+        let stateful = self.scenario.is_stateful();
         let (path, all) = (self.connections(), &self.scenario.sweep.connections);
         if all.is_empty() {
             if stateful {

@@ -1,7 +1,6 @@
 //! Rules about native frames beside those that the device translates or tunnels.
 
 use super::{Check, dut_at, sends_data};
-use crate::foreground;
 use crate::quantity::show_share;
 use key::Fault;
 use procedure::metric::{FRAME_LOSS_RATE, THROUGHPUT};
@@ -18,7 +17,7 @@ impl Check<'_> {
         let key = if self.spans.has(AXIS) { AXIS } else { KEY };
         let words = format!("{} of the frames", show_share(self.scenario.traffic.foreground_ppm));
         for dut in &self.scenario.duts {
-            let Some(why) = foreground::has_none(dut) else { continue };
+            let Some(why) = dut.no_foreground() else { continue };
             let fault = Fault::new(format!("{} has no native frames beside others", dut.name())).at(key, words.clone());
             self.faults.push(fault.at(dut_at(dut), why).instead("remove `foreground`, or measure another device"));
         }

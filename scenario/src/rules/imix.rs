@@ -1,8 +1,6 @@
 //! Rules about mixes of frame sizes.
 
 use super::Check;
-use crate::Dut;
-use crate::frame_size::{LARGEST, LARGEST_WITHOUT_JUMBO};
 use crate::procedures::is_of_tcp;
 use key::Fault;
 use procedure::metric::is_of_queries;
@@ -13,8 +11,7 @@ impl Check<'_> {
     pub(super) fn imix(&mut self) {
         let Some(imix) = &self.scenario.traffic.frame_sizes else { return };
         let (largest, smallest, words) = (imix.largest(), imix.smallest(), imix.to_string());
-        let jumbo = self.scenario.duts.iter().all(Dut::is_in_process);
-        let most = if jumbo { LARGEST } else { LARGEST_WITHOUT_JUMBO } as usize;
+        let most = self.scenario.longest_frame() as usize;
         for (is_wrong, size, label) in [
             (smallest < 64, smallest, "one is too small for headers and tag"),
             (largest > most, largest, "one is larger than the link carries"),

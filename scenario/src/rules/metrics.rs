@@ -2,7 +2,6 @@
 //! connections or sequence numbers do.
 
 use super::{Check, dut_at};
-use crate::nat::NatState;
 use crate::procedures::is_of_tcp;
 use crate::quantity::{show_grouped, show_time};
 use crate::search::show;
@@ -25,7 +24,7 @@ impl Check<'_> {
             self.precision();
             return;
         }
-        let stateful = self.scenario.duts.iter().any(Dut::is_stateful);
+        let stateful = self.scenario.is_stateful();
         let throughput = metrics.iter().any(|key| key == "throughput");
         let stateless = |dut: &Dut| dut.is_forwarding() || throughput && !dut.is_stateful();
         let stateless = self.scenario.duts.iter().any(stateless);
@@ -91,13 +90,7 @@ impl Check<'_> {
 
     /// Whether a device is one whose call stacks can be sampled.
     fn is_profiled(&self) -> bool {
-        let boxes = |dut: &Dut| {
-            self.scenario.bed_of(dut).is_some_and(|bed| bed.boxes.iter().any(|(_, keys)| keys.can_be_profiled()))
-        };
-        self.scenario.duts.iter().any(|dut| match dut {
-            Dut::External { .. } => boxes(dut),
-            other => other.can_be_profiled(),
-        })
+        self.scenario.duts.iter().any(|dut| dut.can_be_profiled(self.scenario))
     }
 
     /// Some connections are held, some are new, and the Initiator sends.
@@ -122,9 +115,8 @@ impl Check<'_> {
     /// A metric other than throughputs, establishment rates and capacities: it comes after what it needs.
     fn further(&mut self, of: &Procedure, at: usize, path: &str, established: bool) {
         let metrics = &self.scenario.measure.metrics;
-        let needs_phase1_rate = self.scenario.duts.iter().any(Dut::is_stateful)
-            && !established
-            && self.scenario.measure.phase1_rate.is_none();
+        let needs_phase1_rate =
+            self.scenario.is_stateful() && !established && self.scenario.measure.phase1_rate.is_none();
         let given = self.scenario.procedures.rate(of.key).is_some();
         let after_throughput = metrics[..at].iter().any(|key| metric::is_throughput(key));
         let fault = if of.at_throughput && !given && !after_throughput {
@@ -187,7 +179,7 @@ impl Check<'_> {
         }
         let fault = Fault::new("the Responder never updates its state table in phase 2");
         let fault = fault.at("traffic.responder-table", "not used");
-        if !self.scenario.duts.iter().any(Dut::is_stateful) {
+        if !self.scenario.is_stateful() {
             let fault = fault.instead("remove `responder-table`: no device of this scenario keeps connections");
             self.fault(fault);
         } else if let [Direction::Reverse] = self.scenario.directions()[..] {
@@ -219,7 +211,7 @@ impl Check<'_> {
         let stays = |key: &String| key != CHURN_RATE.key && !is_of_tcp(key) && !procedure::is_of_phase1(key);
         let phase2 = if measure.metrics.iter().any(stays) { self.longest() } else { Nanos(0) };
         let needed = Nanos(FASTEST.time_for(self.scenario.most_connections()).0 + waits + phase2.0);
-        let states = self.scenario.duts.iter().filter_map(NatState::of);
+        let states = self.scenario.duts.iter().filter_map(|dut| dut.nat_state());
         for state in states.filter(|state| state.udp_timeout <= needed) {
             let fault = Fault::new("connections would time out within a trial")
                 .at(state.path("udp-timeout"), format!("a trial lasts at least {}", show_time(needed)))

@@ -105,7 +105,11 @@ impl Check<'_> {
 
     /// Whether the keys of every technology fit each other.
     fn technologies_are_sound(&self) -> bool {
-        self.scenario.duts.iter().filter_map(Dut::technology).all(|(_, technology)| technology.faults().is_empty())
+        self.scenario
+            .duts
+            .iter()
+            .filter_map(|dut| dut.technology())
+            .all(|(_, technology)| technology.faults().is_empty())
     }
 
     /// Returns where the first direction that `meets` the condition is written: in `[traffic]`, or in `[sweep]`.
@@ -149,7 +153,7 @@ pub(crate) fn sends_data(metric: &str) -> bool {
 
 /// Where the table of a device stands.
 fn dut_at(dut: &Dut) -> At {
-    At::key(format!("dut.{}", dut.kind()))
+    At::key(format!("dut.{}", dut.table()))
 }
 
 /// A count as it is written.

@@ -17,7 +17,7 @@ impl Check<'_> {
         }
         self.one_host_each();
         for dut in &self.scenario.duts {
-            if !is_router(dut) {
+            if !dut.is_router() {
                 self.faults.push(
                     Fault::new(format!("`{}` is no router: it has one network on each side", dut.name()))
                         .at(KEY, format!("{networks} networks"))
@@ -73,10 +73,4 @@ impl Check<'_> {
             );
         }
     }
-}
-
-/// Whether a device only forwards.
-fn is_router(dut: &Dut) -> bool {
-    let of_ipv6 = dut.technology().is_some_and(|(_, technology)| technology.networks().is_some());
-    dut.is_forwarding() || dut.forwarded_ipv6().is_some() || of_ipv6
 }

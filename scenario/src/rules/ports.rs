@@ -26,7 +26,7 @@ fn why(mapping: Mapping) -> &'static str {
 impl Check<'_> {
     pub(super) fn nats(&mut self) {
         for dut in &self.scenario.duts {
-            let Some(nat) = Nat::of(dut) else { continue };
+            let Some(nat) = dut.nat() else { continue };
             match &nat.outside.ports {
                 Ports::Range(range, path) => {
                     self.kept_ports(dut, *range, path);
@@ -151,7 +151,7 @@ impl Check<'_> {
 /// and longer then, and the trial measures that search.
 pub(super) fn advice(scenario: &Scenario) -> Vec<String> {
     let full = |dut: &Dut| {
-        let nat = Nat::of(dut)?;
+        let nat = dut.nat()?;
         let (Ports::Set(set, _), Some(_)) = (&nat.outside.ports, &nat.state) else { return None };
         let outside = nat.addresses() * usable(*set);
         let flows = scenario.most_sources();

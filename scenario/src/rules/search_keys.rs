@@ -1,7 +1,7 @@
 //! Keys by which searches save time are there for a search that can use them, and what they need is measured before.
 
 use super::{Check, sends_data};
-use crate::{Dut, Method, WarmStart};
+use crate::{Method, WarmStart};
 use key::Fault;
 
 impl Check<'_> {
@@ -11,7 +11,7 @@ impl Check<'_> {
         let has = |key: &str| measure.metrics.iter().any(|metric| metric == key);
         let (throughput, capacity) =
             (measure.metrics.iter().any(|m| m.ends_with("throughput")), has("conn_table_capacity"));
-        let phase2 = has("throughput") && self.scenario.duts.iter().any(Dut::is_stateful);
+        let phase2 = has("throughput") && self.scenario.is_stateful();
         let data = measure.metrics.iter().any(|metric| sends_data(metric));
         let (is_mlr, is_verified) = (search == Method::Mlr, search == Method::BinaryVerify);
         let checks = [

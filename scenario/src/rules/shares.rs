@@ -3,7 +3,7 @@
 //! connections.
 
 use super::{Check, dut_at};
-use crate::nat::{NatState, technology_path};
+use crate::nat::technology_path;
 use crate::quantity::{show_count, show_grouped};
 use crate::settle::{SLACK, fullest};
 use crate::{Dut, Plays, Scenario, Technology};
@@ -39,11 +39,11 @@ fn swept(scenario: &Scenario, axis: &str, value: u64) -> At {
 
 /// The table of a device has room for so many connections, and so has the part of it that the fullest worker has.
 pub(super) fn table(scenario: &Scenario, dut: &Dut, connections: &str, n: Count) -> Option<Fault> {
-    let state = NatState::of(dut)?;
+    let state = dut.nat_state()?;
     let (size, table) = (state.sessions?, state.path("table"));
     let title = format!("{} connections do not fit into the table of `{}`", show_count(n), dut.name());
     let leave = "or remove `table`: it is then as large as needed";
-    if !dut.is_in_process() {
+    if !dut.has_workers() {
         let needed = n + SLACK;
         let besides = format!("{} more entries are needed for packets in flight", show_grouped(SLACK));
         let fault = Fault::new(title).at(connections, besides).at(table, "the table");
@@ -115,7 +115,7 @@ impl Device<'_> {
 
     /// Workers that share the pool out. The cores of a box are not workers of this gateway.
     fn workers(&self) -> u64 {
-        if self.dut.is_in_process() { self.scenario.most_workers().max(1) } else { 1 }
+        if self.dut.has_workers() { self.scenario.most_workers().max(1) } else { 1 }
     }
 
     fn key(&self, key: &str) -> String {

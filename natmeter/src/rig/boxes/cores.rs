@@ -2,24 +2,38 @@
 //! about all.
 
 use crate::rig::RigError;
-use crate::rig::cores::shared_out;
+use crate::rig::cores::{CoresHere, shared_out};
 use crate::rig::place::named;
 use record::folder::FactTable;
 use scenario::bed::{self, Bed, BoxKeys};
 use scenario::{Point, Scenario};
+use std::collections::BTreeSet;
 
 /// The boxes whose packets this machine steers to their cores.
 pub(super) fn steered<'a>(scenario: &'a Scenario, bed: &'a Bed) -> impl Iterator<Item = &'a str> {
-    let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| {
-        keys.cores_by() == Some(bed::CoresBy::Steering) && scenario.sweep.cores.sets(role)
-    };
+    let is_steered = |(role, keys): &&'a (&'static str, BoxKeys)| keys.is_steered(role, &scenario.sweep.cores);
     bed.boxes.iter().filter(is_steered).map(|(role, _)| *role)
 }
 
-pub(super) fn shares_core(scenario: &Scenario, bed: &Bed, point: &Point) -> bool {
-    let cores = steered(scenario, bed).map(|role| scenario.sweep.cores.of_box(role, point.cores) as usize).max();
-    let [tester, device] = shared_out(bed.lanes() as usize, cores.unwrap_or(0));
-    tester.iter().any(|core| device.contains(core))
+/// The cores of this machine on which the boxes work; `None` for boxes that are elsewhere.
+pub fn on_this_machine(scenario: &Scenario, bed: &Bed, point: &Point) -> Option<CoresHere> {
+    if !bed.makes_links() {
+        return None;
+    }
+    let (all, lanes) = (port::host::cores(), bed.lanes() as usize);
+    let tester: Vec<usize> = all.iter().copied().take(lanes).collect();
+    let of_box = |(role, keys): &(&'static str, BoxKeys)| match keys {
+        _ if keys.is_steered(role, &scenario.sweep.cores) => {
+            let [_, device] = shared_out(lanes, scenario.sweep.cores.of_box(role, point.cores) as usize);
+            device
+        }
+        // The thread that sends a frame forwards it.
+        _ if keys.has_kernel_of_tester() && keys.start.is_none() => tester.clone(),
+        // The scheduler keeps programs, and natmeter keeps guests, off the cores of the tester's threads, if there are others.
+        _ => Some(&all[tester.len()..]).filter(|free| !free.is_empty()).unwrap_or(&all).to_vec(),
+    };
+    let device: BTreeSet<usize> = bed.boxes.iter().flat_map(of_box).collect();
+    Some(CoresHere { tester, device: device.into_iter().collect() })
 }
 
 /// The cores of this machine that forward packets of boxes in namespaces: those of the scenario that the tester does not use, or

@@ -60,7 +60,7 @@ fn metrics(report: &Report) -> Option<String> {
 }
 
 fn devices(report: &Report) -> Option<String> {
-    let names: Vec<&str> = report.header.scenario.duts.iter().map(scenario::Dut::name).collect();
+    let names: Vec<&str> = report.header.scenario.duts.iter().map(|dut| dut.name()).collect();
     (!names.is_empty()).then(|| format!("{}: {}", if names.len() > 1 { "devices" } else { "device" }, names.join(", ")))
 }
 

@@ -5,7 +5,7 @@ use document::Bound;
 use method::stats::Interval;
 use method::{ResultKind, scaling};
 use procedure::metric::{REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
-use scenario::{Dut, Scenario};
+use scenario::Scenario;
 
 /// Fills in the ratios between results.
 pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
@@ -88,7 +88,7 @@ impl Compared {
         if !own.has_interval() || !other.has_interval() {
             return Compared { too_few: true, ..Compared::default() };
         }
-        let simulated = matches!(scenario.duts.get(own.dut), Some(Dut::Simulated { .. }));
+        let simulated = scenario.is_simulated(own.dut);
         let drift = if simulated { Some(0.0) } else { drift(own, other) };
         let interval = own.interval.zip(other.interval).and_then(|(own, other)| own.over(other));
         Compared {
@@ -121,7 +121,7 @@ pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
 
 /// Plain forwarding by this kernel.
 fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
-    scenario.duts.get(result.dut).is_some_and(Dut::is_forwarding)
+    scenario.duts.get(result.dut).is_some_and(|dut| dut.is_forwarding())
         && [procedure::metric::IPV4_FORWARDING_THROUGHPUT.key, procedure::metric::THROUGHPUT.key]
             .contains(&result.metric.as_str())
 }
@@ -132,5 +132,5 @@ fn bed_of<'a>(result: &'a PointResult, scenario: &Scenario) -> Option<&'a str> {
 }
 
 fn is_kernel_nat(result: &PointResult, scenario: &Scenario) -> bool {
-    matches!(scenario.duts.get(result.dut), Some(Dut::Kernel { nat44: Some(_), .. }))
+    scenario.duts.get(result.dut).is_some_and(|dut| dut.is_stateful() && !dut.is_in_process())
 }

@@ -11,7 +11,7 @@ use document::scale::Axis;
 use document::svg::{Plot, Point, Series};
 use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, row};
 use procedure::metric;
-use scenario::Dut;
+use scenario::{Dut, Plays};
 use std::collections::BTreeSet;
 
 /// The section of all tables that the scenario names, and of imported results.
@@ -92,13 +92,18 @@ impl<'a> Reference<'a> {
     }
 
     /// The metrics that natmeter has and that suit a device, in order. What a table calls forwarding throughput is the throughput of a
-    /// device that forwards and translates nothing. Imported results suit every device: their files do not state what the device did.
-    fn metrics(&self, is_forwarding: bool) -> Vec<&'a str> {
+    /// device that forwards and translates nothing. DNS queries through a pair of edges suit such a pair only. Imported results suit
+    /// every device: their files do not state what the device did.
+    fn metrics(&self, device: Option<&Dut>) -> Vec<&'a str> {
+        let is_forwarding = device.is_some_and(|dut| dut.is_router());
+        let plays = device.and_then(|dut| dut.technology()).map(|(plays, _)| plays);
+        let is_pair = |of: &str| plays == Some(Plays::Dual) && device.and_then(|dut| dut.published()) == Some(of);
         let mut metrics: Vec<&str> = Vec::new();
         let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
         for value in self.values.iter().filter(|value| is_median(value)) {
             let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
-            let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding;
+            let is_comparable = !metric::is_of_queries(&value.metric) || is_pair(&value.under.technology);
+            let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding && is_comparable;
             let is_known = metric::by_key(own(&value.metric)).is_some();
             if suits && is_known && !metrics.contains(&value.metric.as_str()) {
                 metrics.push(&value.metric);
@@ -165,12 +170,6 @@ impl Pair {
     }
 }
 
-/// Whether a device forwards IPv4 or IPv6 and translates nothing.
-fn forwards_only(dut: &Dut) -> bool {
-    let is_ipv6 = dut.technology().is_some_and(|(_, technology)| technology.name() == "ipv6-forwarding");
-    is_ipv6 || dut.is_forwarding() || dut.forwarded_ipv6().is_some()
-}
-
 /// The key of natmeter for a metric of the published record, which has the capacity as one quantity of its search.
 fn own(published: &str) -> &str {
     if published == "capacity_search.C" { metric::CONN_TABLE_CAPACITY.key } else { published }
@@ -185,9 +184,7 @@ fn is_same(measured: &str, published: &str) -> bool {
 impl<'a> Beside<'a> {
     fn of(report: &'a Report, reference: &'a Reference<'a>, dut: usize) -> Beside<'a> {
         let results: Vec<&PointResult> = report.results.iter().filter(|result| result.dut == dut).collect();
-        let device = report.header.scenario.duts.get(dut);
-        let is_forwarding = device.is_some_and(forwards_only);
-        let metrics = reference.metrics(is_forwarding);
+        let metrics = reference.metrics(report.header.scenario.duts.get(dut));
         let of_device = |value: &&&Value| metrics.contains(&value.metric.as_str());
         let first = reference.values.iter().filter(of_device).find(|value| is_median(value)).map(|value| median(value));
         let mut notes: Vec<String> = first
@@ -332,11 +329,10 @@ fn place(report: &Report, result: &PointResult, x_name: &str) -> Option<f64> {
     match x_name {
         "cpu_cores" => Some(f64::from(result.cores)),
         "connections" => Some(result.connections as f64).filter(|n| *n > 0.0),
-        "hash_table_size" => match report.header.scenario.duts.get(result.dut)? {
-            Dut::Kernel { nat44: Some(nat44), .. } => nat44.hash_size.map(|n| n as f64),
-            Dut::External { keys, .. } => keys.hash_size.map(|n| n as f64),
-            _ => None,
-        },
+        "hash_table_size" => {
+            let sizes = report.header.scenario.duts.get(result.dut)?.table_sizes()?;
+            sizes.buckets.map(|buckets| buckets as f64)
+        }
         _ if is_of_all(x_name) => Some(ALL),
         "alpha" => report.header.scenario.alpha_ppm().map(|ppm| f64::from(ppm) / 1e6),
         _ => None,

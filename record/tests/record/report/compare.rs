@@ -99,6 +99,28 @@ fn bounds_stay_bounds_beside_published_values() {
     assert!(shares.iter().all(|cell| cell == "–"), "{shares:?}");
 }
 
+/// The published DNS load went through both edges of 464XLAT (METHODOLOGY.md, DNS).
+#[test]
+fn dns_load_stands_beside_that_of_the_same_pair() {
+    let of = |device: &str| {
+        let metric = "metrics = \"dns_queries_resolved\"\nrepetitions = 2\n[measure.dns]\nthreads = 1\n";
+        let text = format!(
+            "name = \"x\"\ncompare = \"000-fig15\"\n{device}\n[sweep]\nconnections = 1600\n[measure]\n{metric}"
+        );
+        let loaded = parse("x.toml", &text, &Options::default(), tech::ALL).unwrap_or_else(|e| panic!("{e}"));
+        wide(&report(&Run::new(loaded.scenario).measure(|_| Truth { capacity: 50_000, tester: 900_000, noise: 0 })))
+    };
+    let edges =
+        "[technology.464xlat]\npref64 = \"2001:2:0:1000::/96\"\nclat = \"2001:2:0:2::/96\"\npool = \"198.19.0.1\"";
+    let pair = of(&format!("[dut.embedded]\n{edges}"));
+    assert!(pair.contains("Figure 15"), "{pair}");
+    assert!(pair.contains("(here on one machine)") && !pair.contains("in one process"), "{pair}");
+    for other in ["[dut.nftables]", "[dut.embedded]"] {
+        let text = of(other);
+        assert!(!text.contains("Figure 15"), "{text}");
+    }
+}
+
 #[test]
 fn imported_results_stand_beside_the_run() {
     const CSV: &str = "No, Size, Dir, n, m, Duration, Initial Rate, N, M, R, T, D, Error, Date, Iterations needed, rate\n\

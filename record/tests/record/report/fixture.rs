@@ -11,7 +11,7 @@ use record::folder::{
 };
 use record::plan::{Measurement, Plan};
 use record::read::Record;
-use scenario::{Dut, Options, Scenario, Sweep, parse};
+use scenario::{Options, Scenario, Sweep, parse};
 use std::collections::BTreeMap;
 
 /// A run under construction.
@@ -411,7 +411,7 @@ fn nulls(header: &Header) -> Vec<NullDevice> {
     let ceilings = calibration(header).ceilings;
     let mut nulls: Vec<NullDevice> = Vec::new();
     for point in header.plan.measurements.iter().map(|m| &m.point) {
-        let simulated = matches!(header.scenario.duts[point.dut], Dut::Simulated { .. });
+        let simulated = header.scenario.is_simulated(point.dut);
         if simulated || nulls.iter().any(|null| null.point == *point) {
             continue;
         }

@@ -14,6 +14,7 @@ mod page;
 mod repeated;
 mod schema;
 mod size;
+mod toy_device;
 mod trend;
 
 use fixture::{Run, Truth};

@@ -1,0 +1,67 @@
+//! A device of known truth: the embedded NAT44 with exactly injected faults and limits, on the tester's thread.
+
+use super::gateway::RESERVED;
+use super::{Device, Dut, Given, Kind, Missing, Setup, TestBed};
+use crate::Scenario;
+use crate::truth::{KNOWN_TRUTH, KnownTruth};
+use key::{At, Chapter, Fault};
+use tech::{Plays, Technology};
+
+pub(super) const KIND: Kind = Kind { table: KNOWN_TRUTH, keys: Chapter::of::<KnownTruth>, read };
+
+/// A NAT44 with faults and limits.
+#[derive(Clone, Debug)]
+struct TruthGateway {
+    technology: Box<dyn Technology>,
+    truth: KnownTruth,
+}
+
+/// The only gateway of its scenario.
+fn read(given: &mut Given<'_, '_>) -> Vec<Option<Dut>> {
+    let truth = given.sections.table::<KnownTruth>(&KIND.path());
+    let (Some(truth), Some(Some(technology))) = (truth, given.technologies.pop()) else { return vec![None] };
+    if technology.name() != "nat44" {
+        let fault = Fault::new("a device of known truth is a NAT44");
+        let fault = fault.at(At::key(format!("technology.{}", technology.name())), "another technology");
+        let fault = fault.instead("remove this table; [technology.nat44] may stand beside [dut.known-truth]");
+        given.sections.faults.push(fault);
+        return vec![None];
+    }
+    vec![Some(TruthGateway { technology, truth }.into())]
+}
+
+impl Device for TruthGateway {
+    fn table(&self) -> &'static str {
+        KIND.table
+    }
+    fn boxed(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
+    }
+    fn function(&self) -> &'static str {
+        self.technology.names().words(Plays::Dual)
+    }
+    fn setup(&self) -> Setup<'_> {
+        Setup::Gateway { plays: Plays::Dual, technology: &*self.technology }
+    }
+    fn place(&self, _: &Scenario) -> TestBed {
+        TestBed::SameProcess
+    }
+    fn is_in_process(&self) -> bool {
+        true
+    }
+    fn has_workers(&self) -> bool {
+        true
+    }
+    fn technology(&self) -> Option<(Plays, &dyn Technology)> {
+        Some((Plays::Dual, &*self.technology))
+    }
+    fn technology_mut(&mut self) -> Option<(Plays, &mut dyn Technology)> {
+        Some((Plays::Dual, &mut *self.technology))
+    }
+    fn injected(&self) -> Option<&KnownTruth> {
+        Some(&self.truth)
+    }
+    fn no_memory(&self, _: &Scenario) -> Option<Missing> {
+        Some(RESERVED)
+    }
+}

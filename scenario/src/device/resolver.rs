@@ -1,0 +1,44 @@
+//! Unbound as a DNS64 server on this machine, in a namespace that natmeter creates.
+
+use super::{Device, Dut, Kind, Setup, TestBed};
+use crate::Scenario;
+use crate::tables;
+use key::Chapter;
+use procedure::metric::DNS64_RESOLUTION_RATE;
+
+pub(super) const KIND: Kind =
+    Kind { table: "unbound", keys: Chapter::of::<tables::Resolver>, read: |_| vec![Some(Dut::from(Resolver))] };
+
+/// The DNS64 server.
+#[derive(Clone, Debug)]
+struct Resolver;
+
+impl Device for Resolver {
+    fn table(&self) -> &'static str {
+        KIND.table
+    }
+    fn boxed(&self) -> Box<dyn Device> {
+        Box::new(Resolver)
+    }
+    fn function(&self) -> &'static str {
+        "DNS64 server"
+    }
+    fn published(&self) -> Option<&'static str> {
+        None
+    }
+    fn setup(&self) -> Setup<'_> {
+        Setup::Dns64
+    }
+    fn place(&self, _: &Scenario) -> TestBed {
+        TestBed::SameMachine
+    }
+    fn no_foreground(&self) -> Option<&'static str> {
+        Some("it answers queries")
+    }
+    fn dns_metrics(&self) -> &'static [&'static str] {
+        &[DNS64_RESOLUTION_RATE.key]
+    }
+    fn gets_frames(&self) -> bool {
+        false
+    }
+}
