@@ -1,6 +1,7 @@
 //! A scenario in a few lines, as `natmeter check` and the start of a run print it.
 
 use crate::axis::{Axis, Fit};
+use crate::bed::Bed;
 use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped};
 use crate::{Dut, Link, Method, Plays, Scenario, VethIo};
@@ -32,7 +33,7 @@ impl Summary {
         let connections: Vec<String> = sweep.connections.iter().filter(|n| **n > 0).map(|n| show_count(*n)).collect();
         let mut rows = vec![
             ("devices", all(scenario.duts.iter().map(|dut| dut.name().to_owned()).collect())),
-            ("link", link(&scenario.link)),
+            ("link", link(scenario)),
             ("frames", frames(scenario)),
         ];
         rows.splice(1..1, technologies(scenario));
@@ -113,9 +114,12 @@ impl fmt::Display for Summary {
     }
 }
 
-fn link(link: &Link) -> String {
-    match link {
+fn link(scenario: &Scenario) -> String {
+    match &scenario.link {
         Link::InProcess { depth } => format!("in this process, {depth} frames deep"),
+        Link::Ports if scenario.bed.as_ref().is_some_and(Bed::makes_links) => {
+            "links to the boxes of a test bed on this machine".to_owned()
+        }
         Link::Ports => "two ports of a test bed".to_owned(),
         Link::Tap => "a TAP pair into the kernel".to_owned(),
         Link::Veth { io } => {

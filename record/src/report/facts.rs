@@ -12,6 +12,7 @@ use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
 use procedure::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
 use scenario::axis::{in_words, more_in_words};
+use scenario::bed::Bed;
 use scenario::{Link, Scenario, VethIo};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -251,6 +252,9 @@ fn link(scenario: &Scenario) -> String {
         _ if scenario.sends_queries() => "veth pairs between IP stacks, DNS over UDP".to_owned(),
         Link::InProcess { depth } => format!("in-process, queue depth {} frames", grouped(*depth as u64)),
         Link::Tap => "TAP pair".to_owned(),
+        Link::Ports if scenario.bed.as_ref().is_some_and(Bed::makes_links) => {
+            "links to boxes on the tester's machine".to_owned()
+        }
         Link::Ports => "two ports of the tester".to_owned(),
         Link::Veth { io } => {
             let io = match io {
