@@ -18,7 +18,7 @@ pub use text::{text, total};
 use method::{Nanos, Rate};
 use procedure::metric::is_throughput;
 use record::plan::{Measurement, Plan};
-use scenario::{Dut, Point, Scenario, Sequence};
+use scenario::{Point, Scenario, Sequence};
 use searches::{LONGEST, Searches};
 
 /// Returns the plan of a scenario with predicted time and memory.
