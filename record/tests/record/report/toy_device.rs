@@ -1,8 +1,9 @@
 //! A device that does not ship: refusals, label, remarks and every report have it as soon as a caller passes its kind.
 
 use super::fixture::{Run, Truth};
-use super::report;
+use super::{report, whole_text};
 use method::trial::Disruption;
+use record::folder::SHARED_CORES;
 use record::report::KNOWN;
 use scenario::device::{Chapter, Device, Kind, Kinds, Missing, Setup, TestBed};
 use scenario::{Options, Scenario, Simulated, parse_with};
@@ -75,13 +76,14 @@ fn label_doubts_remarks_and_reports_have_it() {
     let mut run =
         Run::new(scenario).measure(|m| if m.metric == "throughput" { truth(5_000_000) } else { truth(3_000_000) });
     run.outcomes.iter_mut().for_each(|outcome| outcome.shares_core = true);
+    run.facts.duts = [("toy".to_owned(), [(SHARED_CORES.to_owned(), "0, 3".to_owned())].into())].into();
     let report = report(&run);
     assert!(report.conformance.label.ends_with("test bed: same machine"), "{}", report.conformance.label);
-    let text = report.render("text").unwrap();
+    let text = whole_text(&run).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "tester and device are on one machine",
+        "Tester and device are on one machine",
         "tester and device on machines of their own (here on one machine)",
-        "Tester and device share a core",
+        "Tester and device share a core (number 0, 3)",
         "NAT44 of tin",
     ] {
         assert!(text.contains(words), "{words}: {text}");
