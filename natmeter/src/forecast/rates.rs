@@ -28,7 +28,7 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
             [device.set_up_rate, device.capacity].map(|rate| Rate(rate.frames_per_second(scenario.widest_frame())));
         Guess { set_up, forward, top: Rate(900_000_000) }
     };
-    let guess = simulated.map(of_keys).unwrap_or_else(|| match (&scenario.link, dut.is_stateful()) {
+    let assumed = || match (&scenario.link, dut.is_stateful()) {
         // Queries per second.
         _ if !dut.gets_frames() => thousands(0, 5, 40),
         _ if scenario.sends_queries() && !dut.has_workers() => thousands(0, 60, 80),
@@ -39,7 +39,8 @@ pub fn guess(scenario: &Scenario, dut: &Dut) -> Guess {
         (Link::Tap, true) => thousands(200, 170, 600),
         (Link::Veth { io }, false) => veth(*io, thousands(0, 170, 600), thousands(0, 220, 800)),
         (Link::Veth { io }, true) => veth(*io, thousands(150, 120, 600), thousands(180, 150, 800)),
-    });
+    };
+    let guess = simulated.map_or_else(assumed, of_keys);
     // The tester ceiling grows with the tester's workers; the rates of the device and of a link do not.
     let workers = if scenario.bed.is_some() || simulated.is_some() { 1 } else { scenario.tester.workers };
     let top = Rate(guess.top.0 * u64::from(workers));
