@@ -1,12 +1,11 @@
-//! The parts of bpf(2) that the two kinds of program of this crate share: the instructions, loading, and attaching to
-//! an interface with a BPF link. The kernel removes a link when its descriptor is closed, even after a kill.
+//! The parts of bpf(2) that both kinds of program share: instructions, loading, and attaching with a BPF link, which
+//! the kernel removes when its descriptor is closed, even after a kill.
 
 use crate::PortError;
 use crate::sys::check;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// One instruction of the BPF machine, in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
@@ -23,20 +22,18 @@ impl Instruction {
     }
 }
 
-/// Returns the instruction that sets a register to a number.
 pub(crate) const fn set(to: u8, value: i32) -> Instruction {
     Instruction::new(0xb7, to, 0, 0, value)
 }
 
-/// The instruction that ends the program; register 0 is its result.
+/// Ends the program; register 0 is its result.
 pub(crate) const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 
-/// A kind of program. It determines what the program may read, and where it is attached.
+/// Determines what a program may read, and where it is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// An XDP program, which runs in a driver or at the start of the receive path.
+    /// In a driver, or at the start of the receive path.
     Xdp,
-    /// A traffic classifier.
     Classifier,
 }
 
@@ -48,7 +45,6 @@ impl Kind {
             Kind::Xdp => 6,
         }
     }
-    /// Returns the attach type that loading requires.
     fn expected(self) -> u32 {
         match self {
             Kind::Classifier => 0,
@@ -61,7 +57,7 @@ impl Kind {
             Kind::Xdp => "XDP program",
         }
     }
-    /// Returns advice for the error with which the kernel refused bpf(2).
+    /// Returns advice for an error of bpf(2).
     fn way_out(self, error: &io::Error) -> &'static str {
         match (self, error.raw_os_error()) {
             (Kind::Xdp, Some(libc::EPERM)) => {
@@ -89,7 +85,7 @@ pub(crate) fn refused(kind: Kind, doing: &str, error: io::Error) -> PortError {
     PortError::system(doing, error, advice)
 }
 
-/// Makes a map of this type, with keys and values of four bytes.
+/// Makes a map with keys and values of four bytes.
 pub(crate) fn new_map(kind: u32, entries: u32) -> io::Result<OwnedFd> {
     let mut attributes = [kind, 4, 4, entries, 0, 0];
     // SAFETY: the attributes of this command are integers only.
@@ -113,14 +109,11 @@ struct Load {
     attach: u32,
 }
 
-/// Loads a program.
-///
-/// # Errors
-/// When the kernel refuses it; the error has the text of its verifier.
+/// Loads a program. The error has the verifier's text.
 pub(crate) fn load(kind: Kind, code: &[Instruction]) -> Result<OwnedFd, PortError> {
     match load_with(kind, code, &mut []) {
         Err(e) if e.raw_os_error() != Some(libc::EPERM) => {
-            // Load it again with a log, to get the reason.
+            // Again with a log, for the reason.
             let mut log = vec![0u8; 1 << 16];
             load_with(kind, code, &mut log).map_err(|e| {
                 let text = String::from_utf8_lossy(&log);
@@ -138,7 +131,7 @@ fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<Own
         kind: kind.number(),
         count: code.len() as u32,
         code: code.as_ptr() as u64,
-        // The program calls no helper that requires a particular licence.
+        // No helper here requires a particular licence.
         license: c"Apache-2.0 OR MIT".as_ptr() as u64,
         log_level: u32::from(!log.is_empty()),
         log_size: log.len() as u32,
@@ -153,8 +146,7 @@ fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<Own
     unsafe { bpf_fd(PROG_LOAD, (&raw mut attributes).cast(), size_of::<Load>()) }
 }
 
-/// Attaches a program to the interface `index` of this thread's namespace. `attach` is the attach type, and `flags`
-/// belong to that type.
+/// Attaches a program to the interface `index` of this thread's namespace; `flags` depend on the attach type.
 pub(crate) fn attach(program: &OwnedFd, index: u32, attach: u32, flags: u32) -> io::Result<OwnedFd> {
     let mut attributes = [program.as_raw_fd() as u32, index, attach, flags];
     // SAFETY: the attributes of this command are integers only.

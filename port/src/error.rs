@@ -1,21 +1,21 @@
-//! The error type of this crate. Each text says what natmeter was doing, what happened, and how to fix it.
+//! The error type: what natmeter was doing, what happened, and how to fix it.
 
 use std::io;
 
-/// The reason why an operation on a port, a pool, a namespace or the clock failed.
+/// Why an operation on a port, a pool, a namespace or the clock failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// A system call failed.
     #[error("{doing}: {source}{}", hint(.advice))]
     System {
-        /// What natmeter was doing, and on which interface or file.
+        /// What natmeter was doing, and with what.
         doing: String,
         /// The error that the kernel returned.
         source: io::Error,
         /// How to fix it; may be empty.
         advice: &'static str,
     },
-    /// Kernel, driver or configuration do not support the request; the text says which and what to use instead.
+    /// No support in kernel, driver or configuration; the text names an alternative.
     #[error("{0}")]
     Unsupported(String),
 }
@@ -25,11 +25,11 @@ fn hint(advice: &str) -> String {
 }
 
 impl PortError {
-    /// Returns the error of a system call that failed with `source`.
+    /// The error of a system call.
     pub fn system(doing: impl Into<String>, source: impl Into<io::Error>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: source.into(), advice }
     }
-    /// Returns the error of the calling thread's last system call (`errno`).
+    /// The error of this thread's last system call (`errno`).
     pub fn last(doing: impl Into<String>, advice: &'static str) -> PortError {
         PortError::System { doing: doing.into(), source: io::Error::last_os_error(), advice }
     }

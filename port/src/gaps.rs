@@ -1,8 +1,8 @@
-//! Gaps between the rounds of a polling thread: time between two rounds in which it did not poll, mostly because it did not run.
+//! Gaps between the rounds of a polling thread, mostly because it did not run.
 
 use crate::{Clock, Ticks};
 
-/// Nanoseconds above which a gap is a stall. A round handles one burst on each port, which takes a few microseconds.
+/// Nanoseconds above which a gap is a stall. A round takes a few microseconds.
 const STALL_NANOS: u64 = 20_000;
 
 /// The stalls of a polling thread, in ticks.
@@ -30,7 +30,7 @@ impl Gaps {
         }
     }
 
-    /// Returns the gaps so far, and resets them.
+    /// The gaps, and resets them.
     #[must_use]
     pub fn take(&mut self) -> Gaps {
         std::mem::replace(self, Gaps { longest: 0, stalled: 0, ..*self })

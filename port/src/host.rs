@@ -8,8 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Starts a thread of a scope, as [`Scope::spawn`] does, but returns an error instead of a panic if the system refuses
-/// it.
+/// As [`Scope::spawn`], but without a panic if the system refuses.
 ///
 /// # Errors
 /// When the system refuses to start a thread.
@@ -31,8 +30,7 @@ pub fn pin(core: usize) -> Result<(), PortError> {
     keep_to(&[core])
 }
 
-/// Pins the calling thread to `core`, or without one to all cores that this process may use, because the thread that
-/// started it may be pinned to fewer.
+/// Pins the calling thread to `core`, or to all cores of this process, as its parent may be pinned to fewer.
 ///
 /// # Errors
 /// As [`pin`].
@@ -40,7 +38,7 @@ pub fn place(core: Option<usize>) -> Result<(), PortError> {
     core.map_or_else(|| keep_to(&cores()), pin)
 }
 
-/// Pins the calling thread, and the threads that it starts from now on, to these cores.
+/// Pins the calling thread, and later threads of it, to these cores.
 ///
 /// # Errors
 /// When a core does not exist, or this process may not use it.
@@ -58,20 +56,18 @@ pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     })
 }
 
-/// Gives the calling thread the best priority of ordinary threads (nice -20), so that other threads on its core get the
-/// least time. Best effort: without privilege nothing changes, and the checks of validity detect the effects. Returns
-/// whether it succeeded.
+/// Gives the calling thread the best ordinary priority (nice -20). Best effort: without privilege, checks of validity
+/// detect the effects. Returns whether it succeeded.
 pub fn hurry() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
-/// Gives the calling thread real-time priority (SCHED_RR, lowest priority), above all ordinary threads of its core; the
-/// kernel still gives those a twentieth of the time. Use it only for threads that do not depend on kernel threads while
-/// they work: the kernel's packet threads are ordinary threads and would starve. Best effort, as [`hurry`].
+/// Gives the calling thread real-time priority (SCHED_RR, lowest), above all ordinary threads of its core, which still
+/// get a twentieth of the time. Only for threads that do not depend on kernel threads, such as its packet threads. Best
+/// effort, as [`hurry`].
 ///
-/// It does not use SCHED_FIFO, under which a spinning thread keeps all threads of the same priority off its core. Two
-/// processes with two spinning threads each, on the same two cores, could then deadlock: on each core runs a thread of
-/// one process that waits for its partner, which cannot run on the other core.
+/// Under SCHED_FIFO, two processes with two spinning threads each on the same two cores could deadlock: on each core a
+/// thread would wait for its partner, which cannot run on the other one.
 pub fn preempt_others() -> bool {
     // SAFETY: sched_param is plain old data, for which all zeroes is a valid value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -80,7 +76,7 @@ pub fn preempt_others() -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const param) == 0 }
 }
 
-/// Makes the calling thread an ordinary thread again, with the best priority of these. It reverses [`preempt_others`].
+/// Reverses [`preempt_others`]: the best ordinary priority.
 pub fn preempt_no_more() -> bool {
     // SAFETY: sched_param is plain old data, for which all zeroes is a valid value; ordinary threads have priority 0.
     let param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -90,12 +86,11 @@ pub fn preempt_no_more() -> bool {
     ordinary == 0 && hurry()
 }
 
-/// Longest work at real-time priority without a pause. The kernel stops real-time threads for the rest of each second
-/// in which they used more than 950 ms of a core (sched_rt_runtime_us). Use [`hurry`] for longer work.
+/// Longest work at real-time priority without a pause: the kernel stops such threads beyond 950 ms of each second
+/// (sched_rt_runtime_us). Use [`hurry`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
-/// Returns the cores that this process may use, in order: those of the first thread that calls it, before any thread
-/// was pinned.
+/// The cores of this process, in order, as of the first call, before any pinning.
 pub fn cores() -> Vec<usize> {
     static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
     let ask = || {
@@ -105,21 +100,20 @@ pub fn cores() -> Vec<usize> {
     GIVEN.get_or_init(ask).clone()
 }
 
-/// Returns the CPU time of the calling thread in nanoseconds, including softirq work in its context.
+/// The CPU time of the calling thread in nanoseconds, with softirq work in its context.
 pub fn thread_cpu_nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Returns the run delay of the calling thread since its start, in nanoseconds (second figure of
-/// `/proc/thread-self/schedstat`); `None` if the kernel does not count it.
+/// The run delay of the calling thread in nanoseconds (second figure of `/proc/thread-self/schedstat`); `None` if not
+/// counted.
 pub fn thread_run_delay_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the number of the process at the other end of a Unix socket, at the time when it connected or began to
-/// listen; 0 if the process is in a pid namespace that this process cannot see. (The type of rustix for it cannot be
-/// 0.)
+/// The process at the other end of a Unix socket when it connected or began to listen; 0 for an invisible pid namespace
+/// (which rustix's type cannot represent).
 ///
 /// # Errors
 /// When the socket is of another kind.
@@ -128,11 +122,10 @@ pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
     Ok(peer.pid)
 }
 
-/// Number of fields of `SO_MEMINFO` (`linux/sock_diag.h`) that are read; the last counts dropped datagrams.
+/// Fields of `SO_MEMINFO` (`linux/sock_diag.h`) that are read; the last counts drops.
 const MEMINFO_DROPS: usize = 8;
 
-/// Returns the number of datagrams, modulo 2^32, that the kernel dropped since this socket was opened because its
-/// receive buffer was full.
+/// The datagrams, modulo 2^32, that this socket dropped because its receive buffer was full.
 ///
 /// # Errors
 /// On kernels before 4.12.

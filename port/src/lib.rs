@@ -1,8 +1,8 @@
-//! Sends and receives frames with timestamps: burst interface, frame pools, back-ends, middleware, and the host
-//! functions that a measuring thread needs (clock, CPU pinning, CPU time, namespaces).
+//! Sends and receives frames with timestamps: burst interface, frame pools, back-ends, middleware, and host functions
+//! for measuring threads (clock, CPU pinning, CPU time, namespaces).
 //!
-//! This crate does not parse frames: the selection of an XDP program and the steering of a link are data. This is one
-//! of the two crates that may use `unsafe`; each block says why it is sound.
+//! Does not parse frames: an XDP program's selection and a link's steering are data. One of two crates that may use
+//! `unsafe`; each block says why it is sound.
 
 #![allow(
     clippy::cast_possible_wrap,
@@ -35,11 +35,11 @@ pub use interface::{LinkFacts, Statistics};
 pub use mute::Mute;
 pub use netns::Netns;
 
-/// Maximum number of frames per call: large enough to amortise a call, small enough to stay in L1.
+/// Maximum number of frames per call: amortises the call, stays in L1.
 pub const BATCH: usize = 32;
 
-/// Frames that are passed between a port and its user. A burst is made once, with capacity [`BATCH`], and reused, so
-/// that no memory is allocated while a trial runs.
+/// Frames between a port and its user, made once with capacity [`BATCH`] and reused, so that a trial allocates no
+/// memory.
 pub type Burst = Vec<Frame>;
 
 /// Makes an empty burst with room for [`BATCH`] frames.
@@ -52,7 +52,7 @@ pub fn burst() -> Burst {
 pub struct Sent {
     /// Frames that the other side's queue accepted.
     pub accepted: usize,
-    /// Frames that the other side's ingress queue refused. They were sent and are lost; they must not be sent again.
+    /// Frames that the other side's ingress queue refused: sent, lost, and not to be sent again.
     pub refused: usize,
 }
 
@@ -65,11 +65,10 @@ pub struct Counters {
     pub accepted: u64,
     /// Frames refused by the other side's ingress queue.
     pub refused: u64,
-    /// Frames that the tester's side dropped: socket buffer, ring or pool full, no room in a link's ring, or lost by
-    /// the network card on the way to the tester. They are the tester's loss, not the DUT's. If several ports share an
-    /// interface, the first counts the card's losses.
+    /// Frames that the tester's side dropped: socket buffer, ring or pool full, or lost by its network card; not the
+    /// DUT's loss. Of several ports on an interface, the first counts the card's losses.
     pub own_drops: u64,
-    /// Whether the link was down at some time since the counters were last read.
+    /// Whether the link was down since the counters were last read.
     pub link_lost: bool,
 }
 
@@ -82,7 +81,7 @@ pub struct PortFacts {
     pub name: String,
     /// Mode in words ("native XDP, copy", "inline", …); empty if the back-end has only one.
     pub mode: String,
-    /// Depth of the DUT's ingress queue behind this port, in frames, as far as natmeter can find it out.
+    /// Depth of the DUT's ingress queue behind this port, in frames, if known.
     pub dut_queue: usize,
     /// Depth of each of this port's receive queues, in frames.
     pub own_queue: usize,
@@ -91,30 +90,29 @@ pub struct PortFacts {
     pub own_queues: usize,
     /// Whether the DUT does its work inside the transmit call.
     pub inline: bool,
-    /// Whether the kernel stamps received frames. Otherwise the port stamps them when it takes them from its queue.
+    /// Whether the kernel stamps received frames; else the port does when it takes them.
     #[serde(default)]
     pub stamped_by_kernel: bool,
 }
 
-/// One end of a link: a pair of queues that one thread owns.
+/// One end of a link: a pair of queues of one thread.
 ///
-/// Both calls return at once. `transmit` consumes the frames that it accepts **and** those that are refused, which it
-/// frees to `pool`. Frames that it leaves in `burst`, in order, met back-pressure on the tester's own side. The caller
-/// may offer them again; they are then late.
+/// Both calls return at once. `transmit` consumes accepted **and** refused frames, which it frees to `pool`. Frames
+/// left in `burst`, in order, met back-pressure on the tester's side and may be offered again; they are then late.
 pub trait Port: Send {
-    /// Appends up to [`BATCH`] received frames, each with its receive stamp, to `into`. Returns how many.
+    /// Appends up to [`BATCH`] received, stamped frames to `into`. Returns how many.
     ///
     /// # Errors
-    /// When the port itself fails; an empty queue is `Ok(0)`.
+    /// When the port fails; an empty queue is `Ok(0)`.
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError>;
 
     /// Sends the frames of `burst`, in order.
     ///
     /// # Errors
-    /// When the port itself fails; a refusal or back-pressure is not an error.
+    /// When the port fails; not for refusal or back-pressure.
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError>;
 
-    /// Returns the counters since the port was opened.
+    /// The counters since the port was opened.
     fn counters(&mut self) -> Counters;
 
     /// Returns back-end, name, mode and queue depths of this port.

@@ -1,15 +1,13 @@
-//! Keeps the tester's own kernel away from the interface of a measuring port. Otherwise the kernel answers ARP and
-//! Neighbor Discovery for its addresses, sends ICMP unreachable and TCP resets for test frames, or forwards them.
+//! Keeps the tester's own kernel away from the interface of a measuring port: it would answer ARP and Neighbor
+//! Discovery, send ICMP unreachable and TCP resets, or forward test frames.
 //!
-//! Two programs at the traffic control hooks (TCX) of the interface drop what the kernel sends and what it receives:
+//! Two programs at the interface's traffic control hooks (TCX) drop what the kernel sends and receives:
 //!
-//! - **Egress**: every frame that the kernel's stack sends passes this hook. The tester's own frames do not: packet
-//!   sockets send with `PACKET_QDISC_BYPASS`, and XDP sockets give their frames to the driver.
-//! - **Ingress**: the hook runs after XDP and after packet sockets that receive every protocol, so the tester's ports
-//!   see every frame. It runs before all other parts of the kernel.
+//! - **Egress**: the kernel's frames pass this hook. The tester's do not: packet sockets use `PACKET_QDISC_BYPASS`, and
+//!   XDP sockets give frames to the driver.
+//! - **Ingress**: runs after XDP and packet sockets of every protocol, before the rest of the kernel.
 //!
-//! Addresses, routes, queueing disciplines and the state of the link do not change. The kernel removes the programs
-//! when their descriptors are closed, even if the process is killed.
+//! The kernel removes the programs when their descriptors are closed, even if the process is killed.
 
 use crate::bpf::{self, EXIT, Instruction, Kind, set};
 use crate::interface::Interfaces;
@@ -19,12 +17,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A guard that keeps the tester's kernel away from an interface while it lives.
+/// Keeps the tester's kernel away from an interface while it lives.
 #[derive(Debug)]
 pub struct Mute {
     /// BPF links, each of which removes its program when it is closed.
     _links: Vec<OwnedFd>,
-    /// Socket that makes the card accept frames to any address until it is closed.
+    /// Makes the card accept frames to any address until it is closed.
     _promiscuous: OwnedFd,
 }
 
@@ -32,20 +30,19 @@ pub struct Mute {
 const INGRESS: u32 = 46;
 /// `BPF_TCX_EGRESS`
 const EGRESS: u32 = 47;
-/// `BPF_F_BEFORE` without a program: attaches in front of all other programs, one of which might accept the frame.
+/// `BPF_F_BEFORE`: in front of all other programs, one of which might accept the frame.
 const FIRST: u32 = 1 << 3;
 /// `TC_ACT_SHOT`
 const DROP: i32 = 2;
 
 impl Mute {
-    /// Keeps the kernel from sending on an interface of the namespace `ns`, and with `ingress` also from receiving.
+    /// Keeps the kernel from sending on an interface, and with `ingress` also from receiving.
     ///
-    /// Use `ingress` with AF_PACKET and with AF_XDP: without it the kernel still forwards test frames to its other
-    /// interfaces. With AF_XDP it costs nothing, because the hook sees only frames that XDP did not redirect, such as
-    /// those of a queue without a socket.
+    /// Use `ingress` with AF_PACKET and AF_XDP, as the kernel otherwise forwards test frames. With AF_XDP it costs
+    /// nothing: the hook sees only frames that XDP did not redirect.
     ///
     /// # Errors
-    /// When no interface has this name, without the privilege, or when the kernel has no TCX (before Linux 6.6).
+    /// When no interface has this name, without the privilege, or without TCX (before Linux 6.6).
     pub fn attach(ns: &Netns, interface: &str, ingress: bool) -> Result<Mute, PortError> {
         ns.run_in(|| Mute::attach_here(interface, ingress))?
     }
@@ -69,8 +66,8 @@ impl Mute {
     }
 }
 
-/// Switches the card to promiscuous mode. Otherwise the card drops Neighbor Solicitations, because their multicast
-/// group belongs to an address that the interface does not have. The kernel ends this mode when the socket is closed.
+/// Promiscuous mode until the socket is closed: otherwise the card drops Neighbor Solicitations to multicast groups of
+/// addresses that the interface does not have.
 fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
     let doing = |e: io::Error| {
         PortError::system(format!("making {interface} promiscuous"), e, "needs CAP_NET_ADMIN: run as root")
@@ -89,7 +86,6 @@ fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
     Ok(socket)
 }
 
-/// Returns a program that drops every frame.
 fn drop_all() -> Vec<Instruction> {
     vec![set(0, DROP), EXIT]
 }

@@ -1,6 +1,5 @@
-//! Unnamed network namespaces: only a file descriptor refers to them, so they vanish with the process, even after a
-//! kill. Namespaces belong to threads, not to processes, and a mistake would configure the host. So only this file
-//! changes the namespace of a thread.
+//! Unnamed network namespaces: they vanish with the process, even after a kill. Namespaces belong to threads, and a
+//! mistake would configure the host, so only this file changes a thread's namespace.
 
 use crate::PortError;
 use crate::sys::check;
@@ -15,28 +14,27 @@ use std::{fs, io};
 
 const PRIVILEGE: &str = "run as root, or let natmeter enter a user namespace first";
 
-/// A network namespace. Clones refer to the same namespace. The namespace and all its interfaces exist while a clone, a
-/// process or a socket in it exists: keep a clone as long as a DUT is in it.
+/// A network namespace. It exists while a clone, a process or a socket in it does: keep a clone as long as a DUT is in
+/// it.
 #[derive(Clone, Debug)]
 pub struct Netns {
     fd: Arc<OwnedFd>,
 }
 
-/// The part of the system that a command sees from inside a namespace.
+/// What a command sees from inside a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// The network of the namespace. `/sys` still shows the interfaces of the namespace in which it was mounted.
+    /// The network; `/sys` shows the namespace in which it was mounted.
     Network,
-    /// The network of the namespace, and a `/sys` that shows its interfaces (for `rps_cpus`, `threaded` and the like),
-    /// in a separate mount namespace of the command.
+    /// The network, and its `/sys` (for `rps_cpus`, `threaded` and the like), in a separate mount namespace.
     NetworkAndSysfs,
 }
 
 impl Netns {
-    /// Makes a new, empty network namespace (its loopback is down).
+    /// Makes an empty network namespace (its loopback is down).
     ///
     /// # Errors
-    /// Without the privilege to make a namespace.
+    /// Without the privilege.
     pub fn new() -> Result<Netns, PortError> {
         on_fresh_thread(|| {
             // SAFETY: CLONE_NEWNET changes only the network namespace of this thread, which ends after this closure.
@@ -46,7 +44,7 @@ impl Netns {
         })
     }
 
-    /// Returns the namespace of the calling thread.
+    /// The namespace of the calling thread.
     ///
     /// # Errors
     /// When `/proc` is not mounted.
@@ -56,14 +54,13 @@ impl Netns {
         })
     }
 
-    /// Runs `work` inside the namespace, on a new thread, and waits for it. Sockets and devices that it opens stay in
-    /// the namespace, whichever thread uses them.
+    /// Runs `work` inside the namespace, on a new thread, and waits. Its sockets and devices stay there.
     ///
     /// # Errors
-    /// Without the privilege to enter the namespace. The calling thread's own namespace needs no privilege.
+    /// Without the privilege to enter another namespace.
     pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, PortError> {
         on_fresh_thread(|| {
-            // setns(2) needs the privilege even for the namespace in which the thread already is.
+            // setns(2) needs the privilege even for the present namespace.
             if !Netns::current()?.same_as(self) {
                 // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after
                 // this closure; the descriptor is open as long as `self` lives.
@@ -74,12 +71,11 @@ impl Netns {
         })
     }
 
-    /// Returns a command that will run inside the namespace. Starting it fails with the kernel's error if the namespace
-    /// cannot be entered.
+    /// A command that will run inside the namespace. Starting it fails if that cannot be entered.
     pub fn command(&self, program: impl AsRef<OsStr>, sight: Sight) -> Command {
         let mut command = Command::new(program);
-        // iptables locks a file under /run, which root of a user namespace cannot write. The lock is needed only
-        // between commands of one namespace. Any user can open /dev/null, and no file is left behind.
+        // iptables locks a file under /run, which root of a user namespace cannot write; the lock matters only between
+        // commands of one namespace. /dev/null leaves no file behind.
         if in_user_namespace() {
             command.env("XTABLES_LOCKFILE", "/dev/null");
         }
@@ -94,30 +90,27 @@ impl Netns {
         command
     }
 
-    /// Returns a path by which any process may open the namespace as long as this value lives, for `ip link … netns
-    /// PATH`.
+    /// A path by which any process may open the namespace, for `ip link … netns PATH`.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
 
-    /// Returns device and inode of the namespace, which identify it in all processes; `None` if the kernel does not
-    /// report them.
+    /// Returns device and inode, which identify the namespace; `None` if unknown.
     pub fn identity(&self) -> Option<(u64, u64)> {
         rustix::fs::fstat(&self.fd).map(|s| (s.st_dev, s.st_ino)).ok()
     }
 
-    /// Returns whether both are the same namespace.
+    /// Whether both are the same namespace.
     fn same_as(&self, other: &Netns) -> bool {
         self.identity().is_some() && self.identity() == other.identity()
     }
 }
 
-/// Makes this process root of a new user, network and mount namespace, so that namespaces, TAP devices, nftables and
-/// iptables work without privilege. The process must have only one thread. Its later mounts are invisible outside;
-/// files and processes stay as before.
+/// Makes this single-threaded process root of a new user, network and mount namespace, so that namespaces, TAP devices,
+/// nftables and iptables work without privilege. Its later mounts are invisible outside.
 ///
 /// # Errors
-/// When the kernel or one of its settings forbids it; the error names the setting.
+/// When the kernel or a setting forbids it; the error names the setting.
 pub fn enter_user_namespace() -> Result<(), PortError> {
     let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads != 1 {
@@ -135,7 +128,7 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
             PortError::system(doing, e, setting_that_forbids_user_namespaces())
         })
     };
-    // A group map may be written without privilege only after giving up setgroups(2): user_namespaces(7).
+    // A group map needs privilege or giving up setgroups(2): user_namespaces(7).
     map("setgroups", "deny".into())?;
     map("uid_map", format!("0 {uid} 1"))?;
     map("gid_map", format!("0 {gid} 1"))?;
@@ -143,13 +136,13 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
         .map_err(|e| PortError::system("making the mounts of a new namespace private", e, PRIVILEGE))
 }
 
-/// Returns whether this process is in a user namespace other than the initial one.
+/// Whether this process is in a user namespace other than the initial one.
 pub fn in_user_namespace() -> bool {
     // The initial namespace maps all 2^32 - 1 users to themselves.
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// Returns the most likely reason: it checks each setting of Linux and the distributions that forbids user namespaces.
+/// The most likely reason: checks each setting of Linux and the distributions.
 fn setting_that_forbids_user_namespaces() -> &'static str {
     let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|s| s.trim() == value);
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
@@ -163,7 +156,7 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
     }
 }
 
-/// Runs `work` on a thread that ends afterwards, so that a change of its namespaces affects no other thread.
+/// Runs `work` on a thread that ends afterwards, so that namespaces of other threads stay.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
     std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
         Ok(result) => result,
@@ -175,13 +168,13 @@ fn open_namespace(path: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Mounts a `/sys` of the current network namespace. It runs only in a forked child, so it makes only system calls.
+/// Mounts this namespace's `/sys`, in a forked child, so only by system calls.
 fn mount_own_sysfs() -> io::Result<()> {
     // SAFETY: the child has one thread and then calls exec; only its own view of mounts changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE)?;
     match mount(c"sysfs", c"/sys", c"sysfs", libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
-        // The kernel refuses to mount a file system over itself: `/sys` shows this namespace already.
+        // `/sys` shows this namespace already.
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
         done => done,
     }

@@ -1,5 +1,4 @@
-//! Watches interfaces, so that a program notices at once when its interface is deleted or switched off, even without
-//! traffic. It uses the kernel's notifications; the module `interface` sends requests.
+//! Notices at once, by the kernel's notifications, when an interface is deleted or switched off.
 
 use crate::PortError;
 use crate::interface::Interfaces;
@@ -11,14 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The watched interfaces of one namespace.
 #[derive(Debug)]
 pub struct Presence {
-    /// Socket that becomes readable after any change of any interface of the namespace.
+    /// Becomes readable after any change of any interface of the namespace.
     changes: OwnedFd,
     interfaces: Interfaces,
-    /// Index and name of each interface.
     watched: Vec<(u32, String)>,
 }
 
-/// The reason why an interface can no longer be used.
+/// Why an interface can no longer be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// No interface has this name, or another interface has it now.
@@ -40,15 +38,15 @@ impl Presence {
         let changes = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None).map_err(failed)?;
         let group = SocketAddrNetlink::new(0, libc::RTMGRP_LINK as u32);
         rustix::net::bind(&changes, &group).map_err(failed)?;
-        // The names are read after the subscription, so that no change is missed.
+        // After the subscription, so that no change is missed.
         let mut interfaces = Interfaces::here()?;
         let watched = names.into_iter().map(|name| Ok((interfaces.get(name)?.index, name.to_owned())));
         let watched = watched.collect::<Result<_, PortError>>()?;
         Ok(Presence { changes, interfaces, watched })
     }
 
-    /// Returns whether an interface has changed since the last call. The kernel's messages may get lost, so use
-    /// [`Presence::lost`] to find out what changed.
+    /// Whether an interface has changed since the last call. Messages may get lost, so [`Presence::lost`] says what
+    /// changed.
     pub fn has_changed(&self) -> bool {
         let (mut message, mut changed) = ([0u8; 4096], false);
         loop {
@@ -59,7 +57,7 @@ impl Presence {
         }
     }
 
-    /// Returns the first interface that can no longer be used, with the reason.
+    /// The first interface that can no longer be used, with the reason.
     ///
     /// # Errors
     /// When the request to the kernel fails.
@@ -81,7 +79,7 @@ impl Presence {
 }
 
 impl AsFd for Presence {
-    /// Returns a descriptor that is readable when [`Presence::has_changed`] has news.
+    /// Readable when [`Presence::has_changed`] has news.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.changes.as_fd()
     }

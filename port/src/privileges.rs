@@ -1,4 +1,4 @@
-//! Privileges of the calling thread: it drops those that it no longer needs, permanently.
+//! Permanently drops privileges of the calling thread.
 
 use rustix::io::Errno;
 use rustix::thread::{
@@ -6,8 +6,8 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-/// Drops all capabilities of the calling thread except those in `keep`, and prevents it from regaining any
-/// (PR_SET_NO_NEW_PRIVS). Threads that it starts later inherit this; other threads keep their capabilities.
+/// Drops all capabilities of the calling thread except `keep`, and prevents it and its later threads from regaining any
+/// (PR_SET_NO_NEW_PRIVS).
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -15,7 +15,7 @@ pub fn keep_only(keep: CapabilitySet) -> Result<(), Errno> {
     for one in CapabilitySet::all() {
         if capability_is_in_bounding_set(one) == Ok(true) {
             match remove_capability_from_bounding_set(one) {
-                // A thread without the privilege to shrink the bounding set cannot regain a capability either.
+                // Without the privilege to shrink the bounding set, none can be regained.
                 Ok(()) | Err(Errno::PERM) => {}
                 Err(error) => return Err(error),
             }
@@ -30,9 +30,8 @@ pub fn keep_only(keep: CapabilitySet) -> Result<(), Errno> {
     set_no_new_privs(true)
 }
 
-/// Limits a measuring thread: it keeps the capability to set its priority (CAP_SYS_NICE) if it has it, and no other.
-/// This takes only two system calls, because a thread starts for each phase of a trial. The bounding set stays, because
-/// the thread can gain no capability from it (PR_SET_NO_NEW_PRIVS).
+/// Limits a measuring thread to the capability to set its priority (CAP_SYS_NICE). Only two system calls, as a thread
+/// starts for each phase; the bounding set gives nothing (PR_SET_NO_NEW_PRIVS).
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,12 +1,11 @@
-//! Prints an error on a processor that lacks an instruction with which the program was built. It handles SIGILL instead
-//! of comparing lists of features, because the comparison itself might use such an instruction.
+//! Explains SIGILL on a processor that lacks an instruction of this program. Comparing lists of features might itself
+//! use such an instruction.
 
 use std::sync::OnceLock;
 
 static MESSAGE: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs a handler that prints `text` and exits with code 1 on an instruction that the processor does not have,
-/// instead of dying by SIGILL. Call it once, before anything else.
+/// Prints `text` and exits with code 1 on a missing instruction. Call it once, before anything else.
 pub fn explain_illegal_instructions(message: &'static str) {
     let _ = MESSAGE.set(message);
     let handler: extern "C" fn(libc::c_int) = explain;

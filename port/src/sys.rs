@@ -1,16 +1,14 @@
-//! System interfaces that rustix lacks: options of packet and XDP sockets as plain structures, memory shared with the
-//! kernel, and `errno`.
+//! System interfaces that rustix lacks: options of packet and XDP sockets, shared memory, and `errno`.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 
-/// Returns the error in `errno` if a call returned a negative number.
+/// The error in `errno` for a negative number.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Sets a socket option that is plain data.
 pub(crate) fn set_option<T: Copy>(socket: impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel reads `len` bytes of a value that lives through the call.
@@ -38,7 +36,6 @@ unsafe impl Plain for libc::xdp_mmap_offsets {}
 // SAFETY: integers.
 unsafe impl Plain for libc::xdp_statistics {}
 
-/// Reads a socket option that is plain data.
 pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {
     // SAFETY: all zeroes is a valid value of a `Plain` type.
     let mut value: T = unsafe { std::mem::zeroed() };
@@ -49,8 +46,8 @@ pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> 
     Ok(value)
 }
 
-/// Sets the send buffer of a socket, in bytes. With a small buffer, a full queue of the DUT becomes back-pressure on
-/// the tester, which hides its loss. The privileged option ignores the system's upper bound.
+/// Sets the send buffer, in bytes. With a small buffer, a full queue of the DUT becomes the tester's back-pressure,
+/// which hides loss. The privileged option ignores the system's limit.
 pub(crate) fn set_send_buffer(socket: impl AsFd, bytes: i32) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
         .or_else(|_| set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
@@ -69,12 +66,11 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps the memory that a socket shares at `offset` (a ring).
+    /// Maps a socket's memory at `offset` (a ring).
     pub(crate) fn shared(socket: impl AsFd, len: usize, offset: u64) -> io::Result<Mapping> {
         Mapping::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_fd().as_raw_fd(), offset)
     }
 
-    /// Maps new zeroed memory.
     pub(crate) fn anonymous(len: usize) -> io::Result<Mapping> {
         Mapping::map(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
@@ -89,12 +85,10 @@ impl Mapping {
         }
     }
 
-    /// Returns the address of the first byte.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -1,7 +1,6 @@
-//! The in-process link: a cable between threads of this process. Frames move as descriptors over single-producer rings,
-//! one ring for each pair of queues. A full ring acts like a full ingress queue of the other side: the frame is refused
-//! and lost, as on a NIC, so the link is open-loop. Both ends count it: the sending end as refused, the receiving end
-//! as its own drop.
+//! The in-process link: frames move as descriptors over single-producer rings, one for each pair of queues. A full ring
+//! refuses and loses frames as a NIC does (open-loop); the sending end counts them as refused, the receiving end as its
+//! own drops.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -10,12 +9,12 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The rule by which a link spreads frames over the queues of its far side, as RSS does in a NIC.
+/// How a link spreads frames over the queues of its far side, as RSS does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Steer {
     /// All frames go to the first queue.
     First,
-    /// By a hash over these bytes of the frame (offset, length); frames too short go to the first queue.
+    /// By a hash over these bytes (offset, length); frames too short go to the first queue.
     Hash(Vec<(usize, usize)>),
     /// By blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo queues.
     Block {
@@ -32,7 +31,7 @@ pub enum Steer {
 }
 
 impl Steer {
-    /// Returns the queue for this frame, out of `queues`.
+    /// This frame's queue, out of `queues`.
     #[inline]
     pub fn queue(&self, frame: &[u8], queues: usize) -> usize {
         match self {
@@ -47,7 +46,7 @@ impl Steer {
     }
 }
 
-/// Returns a 32-bit hash over fields of a frame. It is public because a NAT must be able to predict the steering.
+/// A 32-bit hash over fields of a frame. Public, as a NAT must predict the steering.
 #[inline]
 pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     let mut h: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -59,8 +58,8 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
-/// A frame inside a ring. The ring does not drop frames, so that one copy takes a burst out of it. Dropping the
-/// receiving end returns the remaining frames to their pools.
+/// A frame in a ring, which does not drop frames: one copy takes a burst out. Dropping the receiving end returns the
+/// rest to their pools.
 type Parcel = ManuallyDrop<Frame>;
 
 /// One queue at one end of a link.
@@ -79,8 +78,8 @@ pub struct LinkPort {
     theirs: Vec<Arc<AtomicU64>>,
 }
 
-/// Makes a link with `left` queues at one end and `right` at the other, each ring `depth` frames deep. `to_left` and
-/// `to_right` steer the frames to these ends.
+/// Makes a link with `left` and `right` queues, each ring `depth` frames deep; `to_left` and `to_right` steer frames to
+/// these ends.
 pub fn link(
     name: &str,
     clock: Clock,
@@ -120,19 +119,18 @@ pub fn link(
     (a, b)
 }
 
-/// Returns the smaller of the number wanted and the number in the ring. It reads the other side's index only if the
-/// cached value is too small, because the other side keeps writing that cache line, and each read transfers it between
-/// the cores.
+/// The smaller of the numbers wanted and in the ring. Reads the other side's index only if the cached value is too
+/// small, as each read transfers its cache line between cores.
 #[inline(always)]
 fn up_to(wanted: usize, known: usize, look: impl FnOnce() -> usize) -> usize {
     if known >= wanted { wanted } else { look().min(wanted) }
 }
 
 impl LinkPort {
-    /// Pushes a burst to one ring with one store of the ring's index.
+    /// Pushes a burst to a ring with one store of its index.
     #[inline]
     fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
-        // If the other end is closed, every frame is refused.
+        // A closed end refuses every frame.
         let room = if ring.is_abandoned() { 0 } else { up_to(burst.len(), ring.cached_slots(), || ring.slots()) };
         if room > 0
             && let Ok(mut chunk) = ring.write_chunk_uninit(room)
@@ -156,7 +154,7 @@ impl LinkPort {
         Sent { accepted: room, refused }
     }
 
-    /// Appends `n` frames of one ring to `into`, stamped, with one store of the ring's index.
+    /// Appends `n` frames of a ring to `into`, stamped, with one store of its index.
     #[inline]
     fn pop_all(ring: &mut Consumer<Parcel>, n: usize, now: u64, into: &mut Burst) {
         let Ok(chunk) = ring.read_chunk(n) else { return };
@@ -177,9 +175,8 @@ impl LinkPort {
         }
     }
 
-    /// Returns the queue of all these frames if it is known without steering each frame: there is only one queue, or
-    /// the frames are steered by a byte, which usually is the same in all frames of a burst. A hash nearly always
-    /// spreads a burst over several queues.
+    /// The queue of all these frames if it is known without steering each: the only queue, or steering by a byte that
+    /// is the same in all frames.
     #[inline]
     fn common_queue(&self, burst: &Burst) -> Option<usize> {
         let queues = self.to.len();

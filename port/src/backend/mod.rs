@@ -1,4 +1,4 @@
-//! The back-ends. Each has one file or folder, and one entry in [`KNOWN`].
+//! The back-ends, with one entry each in [`KNOWN`].
 
 pub mod af_packet;
 pub mod af_xdp;
@@ -13,15 +13,15 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("af_xdp", "XDP sockets: the fastest on a network card, zero-copy where the driver has it; root"),
 ];
 
-/// Depth of a processor's backlog in front of the kernel's receive path, in frames. It is the DUT's ingress queue of
-/// every interface without its own ring. The kernel's default if the setting cannot be read.
+/// Depth in frames of a processor's backlog in front of the kernel's receive path: the DUT's ingress queue of
+/// interfaces without a ring. The kernel's default if unreadable.
 fn cpu_backlog() -> usize {
     let text = std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").unwrap_or_default();
     text.trim().parse().unwrap_or(1000)
 }
 
-/// Repeats `attempt` for at most a second while the kernel reports EBUSY, because it releases devices and queues some
-/// time after their last user has closed them.
+/// Repeats `attempt` for at most a second on EBUSY: the kernel releases devices and queues some time after they were
+/// closed.
 fn while_busy<T>(mut attempt: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(1);
     loop {

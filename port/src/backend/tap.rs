@@ -1,7 +1,6 @@
-//! TAP: a network interface of the kernel whose other end is a file descriptor. It is the cheapest path to a kernel DUT
-//! on one machine: one `write` per frame into the DUT's receive path, one `read` per frame out of it. It is open-loop:
-//! a write succeeds even when the DUT's backlog drops the frame, so only the receiver notices the loss. It uses neither
-//! virtio headers nor NAPI mode, because with small frames both cost more than they save.
+//! TAP: a network interface whose other end is a file descriptor, the cheapest path to a kernel DUT on one machine.
+//! Open-loop: a write succeeds even when the DUT's backlog drops the frame. Without virtio headers and NAPI mode, which
+//! cost more than they save with small frames.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
@@ -15,23 +14,21 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 pub struct TapConfig {
     /// Name of the interface at the DUT's end.
     pub name: String,
-    /// Ethernet address of that interface; the kernel's choice if `None`.
+    /// Its Ethernet address; the kernel's choice if `None`.
     pub mac: Option<[u8; 6]>,
     /// Depth of the queue towards the tester, in frames.
     pub queue: u32,
     /// Whether the DUT works on another core than the sender (RPS on this interface).
     pub steered: bool,
-    /// Whether the interface exists already (`ip tuntap add`), and stays when the port is dropped.
+    /// Whether the interface exists (`ip tuntap add`), and stays when the port is dropped.
     pub existing: bool,
-    /// If given, the device is a TUN device, whose packets have no Ethernet header. A received packet gets this header
-    /// (destination, source) and the type of its IP version. A sent frame loses its header; frames that are not IP are
-    /// lost.
+    /// For a TUN device, without Ethernet headers: received packets get this header (destination, source) and their IP
+    /// version's type; sent frames lose it; frames that are not IP are lost.
     pub without_ethernet: Option<[u8; 12]>,
 }
 
 impl TapConfig {
-    /// Returns the configuration of a TAP with this name, whose queue absorbs a preemption of the reader of about 20 ms
-    /// at 1 Mfps.
+    /// The configuration of a TAP whose queue absorbs a preemption of about 20 ms at 1 Mfps.
     pub fn named(name: &str) -> TapConfig {
         TapConfig {
             name: name.to_owned(),
@@ -44,22 +41,21 @@ impl TapConfig {
     }
 }
 
-/// A port on a TAP. Dropping it deletes the interface, unless the interface existed before.
+/// A port on a TAP. Dropping it deletes an interface that it made.
 pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
     config: TapConfig,
-    /// Octets of the Ethernet header that the device lacks: 0 or 14.
+    /// Octets of the missing Ethernet header: 0 or 14.
     front: usize,
     clock: Clock,
     counters: Counters,
 }
 
-/// Length of an Ethernet header.
 const ETHERNET: usize = 14;
 
 impl TapPort {
-    /// Creates the interface in the namespace `ns`, or opens an existing one, switches it on, and takes its other end.
+    /// Creates the interface in the namespace `ns`, or opens an existing one, and switches it on.
     ///
     /// # Errors
     /// When the device cannot be opened, the name is taken, or the privilege is missing.
@@ -74,12 +70,11 @@ impl TapPort {
         })?
     }
 
-    /// Returns the state of the interface at the DUT's end when the port was opened.
+    /// The state of the DUT's end when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Writes the Ethernet header of a packet that was received without one.
     #[inline]
     fn put_ethernet(&self, frame: &mut [u8]) {
         let (Some(addresses), Some((header, packet))) =
@@ -97,10 +92,9 @@ impl TapPort {
     }
 }
 
-/// The device that creates TAP interfaces.
 const TUN: &str = "/dev/net/tun";
 
-/// Checks that this process can open the device that creates TAP interfaces.
+/// Checks that this process can open the device for TAP interfaces.
 ///
 /// # Errors
 /// When it is missing, cannot be opened, or is another kind of file.
@@ -131,21 +125,19 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
     )))
 }
 
-/// Opens the device and creates or opens the interface, in the namespace of this thread.
+/// Creates or opens the interface in this thread's namespace.
 fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
     let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
     attach_as(&config.name, kind | libc::IFF_NO_PI | exclusive, config.existing)
 }
 
-/// Opens the device as an interface with these flags.
 fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, PortError> {
     let device = device(TUN)?;
     let doing = || format!("creating TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
-    // A device that was closed just now stays in use while a child process that is starting still has a copy of its
-    // descriptor.
+    // A device just closed stays in use while a starting child process has a copy of its descriptor.
     let made = super::while_busy(|| {
         // SAFETY: TUNSETIFF takes one `ifreq`, which lives through the call.
         let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) };
@@ -164,14 +156,14 @@ fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, 
     Ok(device)
 }
 
-/// Opens the queues of an existing TAP in the namespace of this thread, for a virtual machine.
+/// Opens the queues of an existing TAP in this thread's namespace, for a virtual machine.
 pub(crate) fn queues(name: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
     let several = if queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
     (0..queues).map(|_| attach_as(name, libc::IFF_TAP | libc::IFF_NO_PI | several, true)).collect()
 }
 
 impl AsFd for TapPort {
-    /// Returns the device itself: a read takes one frame from the kernel, a write gives it one.
+    /// Reads take one frame from the kernel, writes give it one.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
@@ -181,11 +173,10 @@ impl Port for TapPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Burst) -> Result<usize, PortError> {
         let mut got = 0;
         while got < BATCH {
-            // Without a free frame, the remaining packets stay in the queue. If it overflows, the kernel counts the
-            // drops.
+            // Without a free frame, the rest stays in the queue, whose overflow the kernel counts.
             let Some(mut frame) = pool.alloc(pool.config().room()) else { break };
             match rustix::io::read(&self.device, &mut frame.bytes_mut()[self.front..]) {
-                // If the slot is full, the kernel may have truncated the packet.
+                // A full slot may hold a truncated packet.
                 Ok(n) if n + self.front == frame.len() => {
                     self.counters.own_drops += 1;
                     pool.free(frame);
@@ -218,7 +209,7 @@ impl Port for TapPort {
             let packet = &frame.bytes()[self.front.min(frame.len())..];
             match rustix::io::retry_on_intr(|| rustix::io::write(&self.device, packet)) {
                 Ok(_) => sent.accepted += 1,
-                // The kernel rejects frames that are not IP on a link without Ethernet headers.
+                // The kernel rejects other frames than IP on a link without Ethernet headers.
                 Err(Errno::INVAL) if self.front > 0 => sent.accepted += 1,
                 Err(error) => {
                     stopped = Some(error);
@@ -232,7 +223,7 @@ impl Port for TapPort {
         self.counters.accepted += sent.accepted as u64;
         match stopped {
             None | Some(Errno::AGAIN) => Ok(sent),
-            // The interface is switched off. No frame can be sent, and the counters report it.
+            // The interface is off, which the counters report.
             Some(Errno::IO) => {
                 self.counters.link_lost = true;
                 Ok(sent)
@@ -244,7 +235,7 @@ impl Port for TapPort {
     fn counters(&mut self) -> Counters {
         let seen = self.watch.look();
         let link_lost = std::mem::take(&mut self.counters.link_lost) | seen.link_lost;
-        // Frames that the DUT sent and that the full queue refused: the kernel counts them as dropped on transmission.
+        // The kernel counts the DUT's frames that the full queue refused as dropped on transmission.
         Counters { own_drops: self.counters.own_drops + seen.stats.tx_dropped, link_lost, ..self.counters }
     }
 

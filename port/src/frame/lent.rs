@@ -1,11 +1,11 @@
-//! Frames that are lent to the kernel. Only ports that share memory with the kernel use this.
+//! Frames lent to the kernel, by ports that share memory with it.
 
 use super::{Frame, PoolConfig, Region};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// The record of the slots of a mapping that are lent to the kernel, so that only lent slots are taken back. When it is
-/// dropped, all lent slots return to their pools; the kernel must no longer use them by then.
+/// The lent slots of a mapping, so that only these are taken back. Dropping it returns them to their pools; the kernel
+/// must no longer use them.
 pub(crate) struct Lent {
     region: Arc<Region>,
     slot_shift: u32,
@@ -13,15 +13,15 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
-    /// Makes an empty record. `None` if the size of a slot is not a power of two.
+    /// `None` if a slot's size is not a power of two.
     pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
         let PoolConfig { workers, frames, slot, .. } = region.config;
         let bits = vec![0; (workers * frames).div_ceil(64)];
         slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
     }
 
-    /// Lends a frame. Returns the distance of its first byte from the start of the mapping, or the frame itself if it
-    /// belongs to another mapping.
+    /// Lends a frame. Returns the distance of its first byte from the start of the mapping, or a frame of another
+    /// mapping itself.
     #[inline]
     pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
         let distance = self.region.distance(frame.slot);
@@ -30,8 +30,8 @@ impl Lent {
         Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
     }
 
-    /// Takes back the frame of `len` bytes whose first byte is at this distance from the start. The frame may begin
-    /// anywhere in the slot, because the kernel may place a received frame elsewhere. `None` if the slot was not lent.
+    /// Takes back the frame of `len` bytes at this distance; the kernel may have placed it anywhere in the slot. `None`
+    /// if the slot was not lent.
     #[inline]
     pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
         let number = (distance >> self.slot_shift) as usize;
@@ -54,7 +54,6 @@ impl Lent {
         })
     }
 
-    /// Returns the mapping whose frames are lent.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }

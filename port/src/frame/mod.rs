@@ -1,7 +1,6 @@
-//! Frames and their pools. A frame is a slot of one large mapping; it is moved from receive to transmit and never
-//! copied. A pool is one worker's share of that mapping. Any worker may free any frame: the frame returns to its pool
-//! over a ring, without locks or allocation. A frame that is dropped without being freed (with a queue or a closed
-//! port) also returns, on a slow path.
+//! Frames and their pools. A frame is a slot of one large mapping; it is moved and never copied. A pool is one worker's
+//! share. Any worker may free any frame, which returns to its pool over a ring, without locks. A dropped frame returns
+//! on a slow path.
 
 mod lent;
 mod region;
@@ -17,14 +16,12 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The registry of all mappings, with the number of pools and returned frames of each. It is used when a pool is
-/// created or dropped, and when a frame is dropped without being freed, never on the fast path. A mapping stays here
-/// after its last pool until all frames have returned, so that no frame can dangle.
+/// The registry of all mappings, off the fast path: pools created or dropped, frames dropped without being freed. A
+/// mapping stays until all frames have returned, so that none can dangle.
 static REGIONS: Mutex<Vec<Books>> = Mutex::new(Vec::new());
 
 struct Books {
     region: Arc<Region>,
-    /// Number of pools that exist.
     pools: usize,
     /// Number of slots that have returned and whose pools no longer exist.
     home: usize,
@@ -34,7 +31,7 @@ struct Books {
 
 impl Books {
     fn all() -> MutexGuard<'static, Vec<Books>> {
-        // The registry is consistent after every statement, so it may be used after a panic of another thread.
+        // Consistent after every statement, so usable after another thread's panic.
         REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
     }
     fn closed(&self) -> bool {
@@ -43,7 +40,7 @@ impl Books {
     }
 }
 
-/// A frame without FCS, which owns its slot. Free it to a [`Pool`] or send it through a port; dropping it takes a lock.
+/// A frame without FCS, which owns its slot. Free it to a [`Pool`] or send it; dropping it takes a lock.
 #[derive(Debug)]
 pub struct Frame {
     slot: NonNull<u8>,
@@ -51,7 +48,7 @@ pub struct Frame {
     len: u16,
     size: u16,
     home: u16,
-    /// Time of reception, in ticks of the [`crate::Clock`].
+    /// Receive time, in ticks of the [`crate::Clock`].
     pub stamp: u64,
 }
 
@@ -59,40 +56,40 @@ pub struct Frame {
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// Returns the frame from the destination address on, without FCS.
+    /// The frame from the destination address on, without FCS.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: every method keeps start + len <= size. The slot belongs to this frame alone, and stays mapped while
         // any frame exists (Region).
         unsafe { std::slice::from_raw_parts(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// Returns the same bytes, to be changed in place.
+    /// The bytes, to be changed.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.
         unsafe { std::slice::from_raw_parts_mut(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// Returns the length in bytes, without FCS.
+    /// The length in bytes, without FCS.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len as usize
     }
-    /// Returns whether the frame has no bytes.
+    /// Whether the frame has no bytes.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Returns the free bytes of the slot in front of the frame.
+    /// The free bytes of the slot in front of the frame.
     #[inline(always)]
     pub fn headroom(&self) -> usize {
         self.start as usize
     }
-    /// Returns the free bytes of the slot behind the frame.
+    /// The free bytes of the slot behind the frame.
     #[inline(always)]
     pub fn tailroom(&self) -> usize {
         (self.size - self.start - self.len) as usize
     }
-    /// Lengthens the frame by `n` bytes at the front. Returns false, and changes nothing, if there is no room.
+    /// Lengthens the frame by `n` bytes at the front. False, and unchanged, without room.
     #[inline]
     pub fn grow_front(&mut self, n: usize) -> bool {
         let ok = n <= self.headroom();
@@ -102,7 +99,7 @@ impl Frame {
         }
         ok
     }
-    /// Removes `n` bytes from the front. Returns false, and changes nothing, if the frame has fewer.
+    /// Removes `n` bytes from the front. False, and unchanged, if there are fewer.
     #[inline]
     pub fn shrink_front(&mut self, n: usize) -> bool {
         let ok = n <= self.len();
@@ -112,8 +109,7 @@ impl Frame {
         }
         ok
     }
-    /// Sets the length by moving the end. Returns false, and changes nothing, if there is no room. New bytes hold old
-    /// data.
+    /// Moves the end. False, and unchanged, without room. New bytes hold old data.
     #[inline]
     pub fn set_len(&mut self, len: usize) -> bool {
         let ok = len <= self.size as usize - self.start as usize;
@@ -148,7 +144,7 @@ impl arena::Packet for Frame {
 }
 
 impl Drop for Frame {
-    /// Returns the slot to its pool on the slow path, for frames that were dropped with a queue or a port.
+    /// The slot to its pool on the slow path.
     #[cold]
     fn drop(&mut self) {
         let mut all = Books::all();
@@ -161,7 +157,6 @@ impl Drop for Frame {
     }
 }
 
-/// The slot of a freed frame.
 struct Slot(NonNull<u8>);
 // SAFETY: as for Frame: only this value refers to the memory of the slot.
 unsafe impl Send for Slot {}
@@ -172,7 +167,7 @@ pub struct Pool {
     config: PoolConfig,
     region: Arc<Region>,
     free: Vec<Slot>,
-    /// Template of a new frame; its slot is a placeholder that is never used.
+    /// Template of a new frame, with a placeholder slot.
     fresh: ManuallyDrop<Frame>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,
@@ -182,7 +177,7 @@ impl Pool {
     /// Maps the memory and makes one pool for each worker.
     ///
     /// # Errors
-    /// When the memory cannot be mapped, or the configuration is not valid.
+    /// When the memory cannot be mapped, or the configuration is invalid.
     pub fn for_workers(config: PoolConfig) -> Result<Vec<Pool>, PortError> {
         let PoolConfig { workers, frames, slot, headroom } = config;
         if workers == 0 || workers > u16::MAX as usize || slot > u16::MAX as usize || headroom >= slot {
@@ -230,13 +225,13 @@ impl Pool {
         Ok(Pool::for_workers(PoolConfig { workers: 1, ..config })?.remove(0))
     }
 
-    /// Returns the configuration with which the pool was made.
+    /// The configuration.
     pub fn config(&self) -> &PoolConfig {
         &self.config
     }
 
-    /// Returns a new frame of `len` bytes behind the configured headroom, with the old contents of the slot. `None` if
-    /// all slots are in use, or if a slot is too small.
+    /// A new frame of `len` bytes behind the headroom, with old contents. `None` without a free slot, or if slots are
+    /// too small.
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
         let room = self.config.slot - self.config.headroom;
@@ -257,19 +252,15 @@ impl Pool {
         })
     }
 
-    /// Appends `n` new frames to `into`, each as from [`Self::alloc`]; fewer if too few slots are free. Returns how
-    /// many.
+    /// Appends `n` new frames to `into`, as from [`Self::alloc`], or fewer. Returns how many.
     #[inline]
     pub fn alloc_burst(&mut self, n: usize, len: usize, into: &mut crate::Burst) -> usize {
         self.alloc_burst_to_grow(n, len, 0, into)
     }
 
-    /// As [`Self::alloc_burst`], for frames that the DUT lengthens by `growth` bytes at the front. If a slot has room
-    /// for it, the frames begin `growth` bytes behind the configured headroom, so that the lengthened frames begin
-    /// right behind it.
-    ///
-    /// Then the longer header lies in cache lines that the sender has just written. Otherwise the line in front of the
-    /// frame, which the judge has read, would also have to be transferred between the cores; stateless functions then
+    /// As [`Self::alloc_burst`], for frames that the DUT lengthens by `growth` bytes at the front. If there is room,
+    /// they begin `growth` bytes further behind, so that the longer header lies in cache lines that the sender has just
+    /// written. Otherwise the line in front, which the judge has read, moves between cores too: stateless functions
     /// took 1.5 to 1.9 times as long (docs/performance.md, frames that grow).
     #[inline]
     pub fn alloc_burst_to_grow(&mut self, n: usize, len: usize, growth: usize, into: &mut crate::Burst) -> usize {
@@ -300,12 +291,11 @@ impl Pool {
         n
     }
 
-    /// Frees a frame, from whichever pool it came.
+    /// Frees a frame of any pool.
     #[inline]
     pub fn free(&mut self, frame: Frame) {
         if self.region.distance(frame.slot) >= self.region.memory.len() {
-            // The frame belongs to another mapping, so its slot must not enter this pool. Dropping the frame returns
-            // it.
+            // Of another mapping: dropping the frame returns it.
             return;
         }
         if frame.home == self.worker {
@@ -313,18 +303,18 @@ impl Pool {
         } else if let Some(Some(home)) = self.outgoing.get_mut(frame.home as usize)
             && !home.is_abandoned()
         {
-            // The ring is never full: it has room for every frame of that pool.
+            // Never full: room for every frame of that pool.
             let pushed = home.push(Slot(ManuallyDrop::new(frame).slot));
             debug_assert!(pushed.is_ok());
         }
     }
 
-    /// Frees every frame of a burst.
     #[inline]
+    /// Frees every frame of a burst.
     pub fn free_all(&mut self, burst: &mut crate::Burst) {
         let (region, len) = (&*self.region, self.region.memory.len());
         if burst.iter().all(|f| f.home == self.worker && region.distance(f.slot) < len) {
-            // The usual case: all frames belong to this pool.
+            // Usually, all frames are of this pool.
             self.free.extend(burst.iter().map(|f| Slot(f.slot)));
             // SAFETY: zero is within the capacity. The slots of the frames are in the free list now, so the frames must
             // not be dropped.
@@ -336,13 +326,12 @@ impl Pool {
         }
     }
 
-    /// Returns the number of free frames, after collecting those that other workers freed.
+    /// The number of free frames, after collecting those freed by other workers.
     pub fn available(&mut self) -> usize {
         self.collect();
         self.free.len()
     }
 
-    /// Collects the frames that other workers freed.
     #[cold]
     fn collect(&mut self) {
         for ring in &mut self.incoming {
@@ -361,7 +350,7 @@ impl Pool {
         }
     }
 
-    /// Returns the mapping of the pool, for back-ends that share it with the kernel.
+    /// The mapping, for back-ends that share it with the kernel.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }

@@ -1,14 +1,14 @@
-//! The memory mapping for the frames of all workers, and its layout. Back-ends register it with the kernel as a whole.
+//! The memory mapping for all workers' frames, and its layout.
 
 use crate::PortError;
 use crate::sys::Mapping;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 
-/// Configuration of the pools of one run: the number of workers that share the mapping, and the layout of a slot.
+/// Configuration of the pools of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Number of workers; each has its own [`Pool`](super::Pool).
+    /// Number of workers, each with its [`Pool`](super::Pool).
     pub workers: usize,
     /// Number of slots of each worker.
     pub frames: usize,
@@ -19,31 +19,28 @@ pub struct PoolConfig {
 }
 
 impl PoolConfig {
-    /// Returns the configuration for frames of at most `frame` bytes (without FCS) on links that do not prescribe the
-    /// size of a slot. Slots are as small as possible, because a large power of two between frames wastes cache sets.
+    /// The configuration for frames of at most `frame` bytes (without FCS). Slots are as small as possible: a large
+    /// power of two between frames wastes cache sets.
     pub fn compact(workers: usize, frames: usize, frame: usize) -> PoolConfig {
         let headroom = 64;
-        // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
+        // An odd number of cache lines spreads slots over all sets of L1 and L2.
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// Returns the configuration for `AF_XDP`: the size of a slot is a power of two, so that the mapping can be
-    /// registered as UMEM.
+    /// The configuration for `AF_XDP`, with slots of a power of two (UMEM).
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
     }
-    /// Returns the length of the longest new frame, in bytes.
+    /// The length of the longest new frame.
     pub fn room(&self) -> usize {
         self.slot - self.headroom
     }
 }
 
-/// The mapping itself. It stays mapped while there is a pool, a port that lent it to the kernel, or any frame: see
-/// [`super::REGIONS`].
+/// The mapping, which lives as long as a pool, a port that lent it, or a frame: see [`super::REGIONS`].
 pub(crate) struct Region {
     pub(super) memory: Mapping,
     pub(super) config: PoolConfig,
-    /// Whether the registry holds slots of dropped frames.
     pub(super) strays: AtomicBool,
 }
 
@@ -69,18 +66,16 @@ impl Region {
         Ok(Region { memory, config, strays: AtomicBool::new(false) })
     }
 
-    /// Returns start and length of the mapping, for registration with the kernel.
+    /// Returns start and length of the mapping.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         (self.memory.base(), self.memory.len())
     }
 
-    /// Returns the configuration of the pools.
     pub(crate) fn config(&self) -> &PoolConfig {
         &self.config
     }
 
-    /// Returns the distance of an address from the start in bytes; at least the length of the mapping if the address is
-    /// not inside.
+    /// The distance of an address from the start in bytes, at least the length if it is outside.
     #[inline(always)]
     pub(super) fn distance(&self, address: NonNull<u8>) -> usize {
         (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)

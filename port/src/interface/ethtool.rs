@@ -1,11 +1,10 @@
-//! The read-only requests of ethtool about an interface, over ioctl. They need no privilege. If a driver does not
-//! support a request, it returns an error, and natmeter treats the fact as unknown.
+//! Read-only, unprivileged requests of ethtool, over ioctl. An unsupported one makes the fact unknown.
 
 use super::ifreq;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-// Command numbers of the requests, from the kernel's ethtool.h.
+// Command numbers, from the kernel's ethtool.h.
 const GET_DRIVER: u32 = 0x03;
 const GET_RINGS: u32 = 0x10;
 const GET_PAUSE: u32 = 0x12;
@@ -20,16 +19,14 @@ const GET_LINK: u32 = 0x4c;
 const NAMES_OF_STATISTICS: u32 = 1;
 /// Octets of a counter's name (`ETH_GSTRING_LEN`).
 const NAME: usize = 32;
-/// Limit of counters in an answer whose length only the driver knows: far more than any driver has.
+/// Limit of counters in an answer: more than any driver has.
 const MOST: usize = 1 << 16;
 
-/// An interface of the namespace in which the socket was opened.
 pub(super) struct Ethtool<'a, S> {
     pub socket: &'a S,
     pub name: &'a str,
 }
 
-/// A driver's information about itself.
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     pub name: String,
@@ -37,7 +34,7 @@ pub(super) struct Driver {
     pub bus: String,
 }
 
-/// Speed and duplex, as far as known.
+/// Speed and duplex, if known.
 #[derive(Debug, Default)]
 pub(super) struct Link {
     pub speed: Option<u32>,
@@ -59,7 +56,7 @@ impl<S: AsFd> Ethtool<'_, S> {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Sends a request whose answer has `N` words.
+    /// Sends a request with an answer of `N` words.
     fn words<const N: usize>(&self, question: &Question<N>) -> io::Result<[u32; N]> {
         let mut words = [0; N];
         words[0] = question.0;
@@ -76,17 +73,17 @@ impl<S: AsFd> Ethtool<'_, S> {
         Ok(Driver { name: text(4), firmware: text(4 + 2 * NAME), bus: text(4 + 3 * NAME) })
     }
 
-    /// Ring sizes in use: receive and transmit.
+    /// Receive and transmit ring sizes.
     pub(super) fn rings(&self) -> io::Result<[u32; 2]> {
         self.words(&RINGS).map(|words| [words[5], words[8]])
     }
 
-    /// Pause frames: whether the card obeys received ones, and whether it sends them.
+    /// Pause frames: obeyed, and sent.
     pub(super) fn pause(&self) -> io::Result<[bool; 2]> {
         self.words(&PAUSE).map(|words| [words[2] != 0, words[3] != 0])
     }
 
-    /// Queues in use: receive and transmit.
+    /// Receive and transmit queues.
     pub(super) fn channels(&self) -> io::Result<[u32; 2]> {
         self.words(&CHANNELS).map(|words| [words[5] + words[8], words[6] + words[8]])
     }
@@ -105,7 +102,7 @@ impl<S: AsFd> Ethtool<'_, S> {
     }
 
     pub(super) fn link(&self) -> io::Result<Link> {
-        // The masks of link modes have at most 127 words each. The kernel requires their number in the request.
+        // Masks of link modes have at most 127 words. The request must have their number.
         const WORDS: usize = 12 + 3 * 127;
         let mut words = [0; WORDS];
         words[0] = GET_LINK;
@@ -127,7 +124,6 @@ impl<S: AsFd> Ethtool<'_, S> {
         Ok(Link { speed, full_duplex })
     }
 
-    /// The driver's counters with their names, in its order.
     pub(super) fn statistics(&self) -> io::Result<Vec<(String, u64)>> {
         let mut words = vec![0; 3 + MOST * NAME / 4];
         (words[0], words[1]) = (GET_STRINGS, NAMES_OF_STATISTICS);
@@ -151,7 +147,7 @@ impl<S: AsFd> Ethtool<'_, S> {
     }
 }
 
-/// The command number of a request, and the number of words of its structure (`ethtool_drvinfo` and so on).
+/// A request's command number, and its structure's words (`ethtool_drvinfo` and so on).
 struct Question<const N: usize>(u32);
 
 const DRIVER: Question<49> = Question(GET_DRIVER);

@@ -1,11 +1,11 @@
-//! Facts about the link of an interface, for records and for the upper end of a search.
+//! Facts about the link of an interface, for records and searches.
 
 use super::Interfaces;
 use super::ethtool::Ethtool;
 use crate::{Netns, PortError};
 use std::path::Path;
 
-/// Properties of an interface and its link. A property that the driver does not report is empty or `None`.
+/// Properties of an interface and its link; empty or `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinkFacts {
     /// Name of the interface.
@@ -24,7 +24,7 @@ pub struct LinkFacts {
     pub full_duplex: Option<bool>,
     /// Whether the interface is switched on and has a carrier.
     pub up: bool,
-    /// Largest packet in octets, without the Ethernet header.
+    /// Largest packet in octets, without Ethernet header.
     pub mtu: u32,
     /// Ethernet address.
     pub mac: [u8; 6],
@@ -40,9 +40,9 @@ pub struct LinkFacts {
     pub rx_pause: Option<bool>,
     /// Whether the card sends pause frames when its receive buffers are full.
     pub tx_pause: Option<bool>,
-    /// Whether generic receive offload is on: the kernel merges received frames.
+    /// Whether GRO is on: the kernel merges received frames.
     pub gro: Option<bool>,
-    /// Whether large receive offload is on: the card merges received frames.
+    /// Whether LRO is on: the card merges received frames.
     pub lro: Option<bool>,
     /// Whether TCP segmentation offload is on.
     pub tso: Option<bool>,
@@ -50,12 +50,11 @@ pub struct LinkFacts {
     pub rxvlan: Option<bool>,
     /// NUMA node of the card.
     pub numa_node: Option<u32>,
-    /// Cores that serve each interrupt of the card, such as `2` or `0-3`, in the order of the interrupts' numbers.
+    /// Cores of each interrupt of the card, such as `2` or `0-3`, in order.
     pub irq_cores: Vec<String>,
 }
 
-/// Octets that each frame takes on the wire in addition to its own: preamble with start delimiter, and the shortest
-/// gap.
+/// Octets of each frame on the wire beside its own: preamble with start delimiter, and the shortest gap.
 const AROUND: u64 = 8 + 12;
 
 impl LinkFacts {
@@ -67,8 +66,8 @@ impl LinkFacts {
         ns.run_in(|| Interfaces::here()?.link_facts(interface))?
     }
 
-    /// Returns the line rate: the number of frames of this size (with FCS) that the link carries per second, rounded
-    /// down as in RFC 2544, appendix B. `None` if the speed is unknown.
+    /// The line rate for frames of this size (with FCS), rounded down as in RFC 2544, appendix B. `None` if the speed
+    /// is unknown.
     pub fn frames_per_second(&self, frame_size_with_fcs: usize) -> Option<u64> {
         let bits = (frame_size_with_fcs as u64 + AROUND) * 8;
         Some(u64::from(self.speed?) * 1_000_000 / bits)
@@ -117,8 +116,7 @@ impl Interfaces {
         })
     }
 
-    /// Returns the queues in use, receive and transmit. The number of queues that the kernel reports is the maximum,
-    /// which may be larger.
+    /// The receive and transmit queues in use; the kernel reports the maximum.
     pub(crate) fn queues(&self, interface: &super::Interface) -> [u32; 2] {
         let ethtool = Ethtool { socket: &self.socket, name: &interface.name };
         let queues = ethtool.channels().ok().filter(|queues| queues.iter().all(|n| *n > 0));
@@ -126,17 +124,17 @@ impl Interfaces {
     }
 }
 
-/// Returns the NUMA node of a device. Unlike interfaces, devices of a bus are the same in every namespace.
+/// A device's NUMA node. Bus devices are the same in every namespace.
 fn numa_node(bus: &str) -> Option<u32> {
     if bus.is_empty() || bus.contains('/') {
         return None;
     }
     let text = std::fs::read_to_string(format!("/sys/bus/pci/devices/{bus}/numa_node")).ok()?;
-    // The value is -1 on a machine without NUMA nodes.
+    // -1 without NUMA nodes.
     text.trim().parse().ok()
 }
 
-/// Returns the cores that may serve each message-signalled interrupt of a PCI device, read below the folder `root`.
+/// The cores of each message-signalled interrupt of a PCI device, read below `root`.
 fn irq_cores(root: &Path, bus: &str) -> Vec<String> {
     if bus.is_empty() || bus.contains('/') {
         return Vec::new();

@@ -1,6 +1,5 @@
-//! Properties and counters of a network interface, read over rtnetlink and ethtool from inside its namespace. This
-//! module does not use `/sys/class/net`, because that shows the namespace in which it was mounted, while a netlink
-//! socket stays in the namespace in which it was opened.
+//! Properties and counters of a network interface, over rtnetlink and ethtool. Not from `/sys/class/net`, which shows
+//! the namespace in which it was mounted.
 
 mod ethtool;
 mod facts;
@@ -14,17 +13,17 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A netlink socket for requests about the interfaces of one namespace, usable from any thread.
+/// A netlink socket for one namespace's interfaces, usable from any thread.
 #[derive(Debug)]
 pub struct Interfaces {
     socket: OwnedFd,
     sequence: u32,
 }
 
-/// The state of an interface at the time of the request (RTM_GETLINK, rtnetlink(7)).
+/// The state of an interface (RTM_GETLINK, rtnetlink(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Number that the kernel assigned to it, unique in its namespace (ifindex).
+    /// The kernel's number, unique in its namespace (ifindex).
     pub index: u32,
     /// Name in its namespace, at most 15 octets.
     pub name: String,
@@ -32,7 +31,7 @@ pub struct Interface {
     pub kind: String,
     /// Ethernet address; zeros if the interface has none.
     pub mac: [u8; 6],
-    /// Largest packet in octets, without the Ethernet header.
+    /// Largest packet in octets, without Ethernet header.
     pub mtu: u32,
     /// Depth of its transmit queue in frames (txqueuelen).
     pub queue_len: u32,
@@ -44,31 +43,31 @@ pub struct Interface {
     pub up: bool,
     /// Whether it is switched on and has a carrier (IFF_RUNNING).
     pub running: bool,
-    /// Number of losses of carrier since it was made.
+    /// Losses of carrier since it was made.
     pub carrier_losses: u32,
     /// Counters since it was made.
     pub stats: Stats,
 }
 
-/// Counters of an interface from the kernel's point of view: a frame that a tester reads from a TAP was *transmitted*.
+/// Counters from the kernel's point of view: a frame read from a TAP was *transmitted*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Packets that the kernel received on it.
+    /// Packets received.
     pub rx_packets: u64,
-    /// Packets that the kernel transmitted on it.
+    /// Packets transmitted.
     pub tx_packets: u64,
-    /// Packets received and dropped, for instance because the processor's backlog was full.
+    /// Packets received and dropped, for instance by a full backlog.
     pub rx_dropped: u64,
-    /// Packets dropped on transmission, for instance because the transmit queue was full.
+    /// Packets dropped on transmission, for instance by a full queue.
     pub tx_dropped: u64,
     /// Packets received damaged: wrong length, FCS or alignment.
     pub rx_errors: u64,
-    /// Packets not transmitted because of an error of driver or link.
+    /// Packets not transmitted because of driver or link errors.
     pub tx_errors: u64,
 }
 
 impl Stats {
-    /// Returns the increase of each counter since `before`.
+    /// The increase of each counter since `before`.
     #[must_use]
     pub fn since(&self, before: &Stats) -> Stats {
         Stats {
@@ -83,10 +82,10 @@ impl Stats {
 }
 
 impl Interface {
-    /// Parses the kernel's answer over rtnetlink: one message `RTM_NEWLINK`, or an error message.
+    /// Parses an rtnetlink answer: one message `RTM_NEWLINK`, or an error.
     ///
     /// # Errors
-    /// The error of the kernel, or an error if the answer is too short.
+    /// The kernel's error, or too short an answer.
     pub fn from_netlink(message: &[u8]) -> io::Result<Interface> {
         let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
         no_error(message)?;
@@ -150,12 +149,8 @@ impl Interfaces {
         })
     }
 
-    /// Switches an interface on, with a transmit queue of `queue_len` frames and the address `mac` (its own if `None`).
-    /// It uses netlink, because the older ioctl for the queue length needs more privilege than root of a user namespace
-    /// has.
-    ///
-    /// # Errors
-    /// When no interface has this name, or without the privilege.
+    /// Switches an interface on, with a transmit queue of `queue_len` frames and the address `mac`. The older ioctl for
+    /// the queue length needs more privilege than root of a user namespace has.
     pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
         let mut attributes = Vec::new();
         push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());
@@ -172,7 +167,6 @@ impl Interfaces {
         Interface::from_netlink(&self.exchange(libc::RTM_GETLINK, 0, name, 0, &[])?)
     }
 
-    /// Sends one request about one interface and waits for its answer.
     fn exchange(&mut self, kind: u16, ask: i32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
         self.sequence += 1;
         let request = link_message(kind, ask, self.sequence, name, set, attributes)?;
@@ -180,7 +174,7 @@ impl Interfaces {
         let mut buffer = vec![0u8; 16 << 10];
         loop {
             let (n, _) = rustix::net::recv(&self.socket, &mut buffer, RecvFlags::empty())?;
-            // Skip the answer to an earlier request that was interrupted.
+            // The answer to an interrupted request.
             if u32_at(&buffer[..n], 8) == Some(self.sequence) {
                 buffer.truncate(n);
                 return Ok(buffer);
@@ -189,37 +183,32 @@ impl Interfaces {
     }
 }
 
-/// An interface that a port uses, watched since the port was opened.
 #[derive(Debug)]
 pub(crate) struct Watch {
     interfaces: Interfaces,
     at_open: Interface,
-    /// Losses of carrier up to the last reading.
     losses: u32,
-    /// The card's counters when watching began, if this port counts its losses.
+    /// The card's counters at the start, if this port counts its losses.
     card: Option<Statistics>,
 }
 
-/// A reading of a watch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
-    /// Increase of the counters since watching began.
     pub stats: Stats,
     /// Frames that the card lost on the tester's side since watching began.
     pub own_losses: u64,
-    /// Whether the link was down at some time since the last reading.
+    /// Whether the link was down since the last reading.
     pub link_lost: bool,
 }
 
 impl Watch {
-    /// Starts watching an interface.
     pub(crate) fn new(mut interfaces: Interfaces, name: &str) -> Result<Watch, PortError> {
         let at_open = interfaces.get(name)?;
         let losses = at_open.carrier_losses;
         Ok(Watch { interfaces, at_open, losses, card: None })
     }
 
-    /// Adds the losses of the card, from now on. If several ports share an interface, only one of them may count these.
+    /// Adds the losses of the card, from now on; for one of several ports on an interface.
     pub(crate) fn with_card(mut self) -> Result<Watch, PortError> {
         if statistics::has_card(&self.at_open.kind) {
             self.card = Some(self.interfaces.statistics(&self.at_open.name)?);
@@ -227,18 +216,16 @@ impl Watch {
         Ok(self)
     }
 
-    /// Returns the state of the interface when watching began.
     pub(crate) fn at_open(&self) -> &Interface {
         &self.at_open
     }
 
-    /// Reads the counters.
     pub(crate) fn look(&mut self) -> Look {
         let name = &self.at_open.name;
         let Ok(now) = self.interfaces.get(name) else { return Look { link_lost: true, ..Look::default() } };
         let link_lost = !now.running || now.carrier_losses != self.losses;
         self.losses = now.carrier_losses;
-        // If the interface is deleted between the two requests, the next reading reports it.
+        // If the interface is deleted between both requests, the next reading reports it.
         let own_losses = self
             .card
             .as_ref()
@@ -247,7 +234,7 @@ impl Watch {
     }
 }
 
-/// Returns an empty interface request for ioctl.
+/// An empty request for ioctl.
 pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: the structure is plain data, for which all zeroes is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -263,7 +250,7 @@ pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
 const NLMSG_HEADER: usize = 16;
 const IFINFOMSG: usize = 16;
 
-/// Builds a message about the interface `name`; `set` are flags to switch on.
+/// A message about the interface `name`; `set` are flags to switch on.
 fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
     if name.is_empty() || name.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -273,8 +260,7 @@ fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attrib
     m.extend(kind.to_ne_bytes());
     m.extend(((libc::NLM_F_REQUEST | ask) as u16).to_ne_bytes());
     m.extend(sequence.to_ne_bytes());
-    // The port; then family, type and index of `struct ifinfomsg`. All are 0, because the name identifies the
-    // interface.
+    // The port; then family, type and index of `struct ifinfomsg`, all 0: the name identifies the interface.
     m.extend([0; 4 + 8]);
     m.extend(set.to_ne_bytes());
     m.extend(set.to_ne_bytes());
@@ -292,7 +278,6 @@ fn push_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.resize(message.len().next_multiple_of(4), 0);
 }
 
-/// Returns the error in an error message; code 0 is an acknowledgement.
 fn no_error(message: &[u8]) -> io::Result<()> {
     let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
     if u16_at(message, 4).ok_or_else(short)? != libc::NLMSG_ERROR as u16 {
@@ -304,7 +289,7 @@ fn no_error(message: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Reads the counters, which have the order of `struct rtnl_link_stats64`.
+/// Reads the counters, in the order of `struct rtnl_link_stats64`.
 fn stats(value: &[u8]) -> Stats {
     let at = |i: usize| value.get(i * 8..i * 8 + 8).map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()));
     Stats {
@@ -317,13 +302,13 @@ fn stats(value: &[u8]) -> Stats {
     }
 }
 
-/// Iterates over the attributes of a message or of another attribute; ends at the first that does not fit.
+/// The attributes of a message or of another attribute, up to the first that does not fit.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (len, kind) = (u16_at(rest, 0)? as usize, u16_at(rest, 2)?);
         let value = rest.get(4..len)?;
         rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
-        // The two upper bits say "nested" and "network order"; they are not part of the kind.
+        // The two upper bits ("nested", "network order") are not part of the kind.
         Some((kind & 0x3fff, value))
     })
 }

@@ -1,4 +1,4 @@
-//! Counters of a network card, and the list of those that count frames lost on the tester's side.
+//! Counters of a network card, and which count frames lost on the tester's side.
 
 use super::ethtool::Ethtool;
 use super::{IFINFOMSG, Interfaces, NLMSG_HEADER, attributes, no_error};
@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 pub struct Statistics {
     /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// The driver's counters by their names (`ethtool -S`), and the kernel's counters (`ip -s -s link`) by names that
-    /// begin with `link.`.
+    /// The driver's counters (`ethtool -S`), and the kernel's (`ip -s -s link`) with the prefix `link.`.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -54,9 +53,8 @@ const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("tx_errors", "the card did not send a frame that it had accepted"),
 ];
 
-/// Parts of names of drivers' counters of frames lost on the tester's side, each with the reason. The list omits
-/// counters that also rise without a loss on that side: failed allocations that the driver repeats, frames to other
-/// addresses, and frames damaged on the cable.
+/// Parts of names of drivers' counters of frames lost on the tester's side, with the reason. Counters that also rise
+/// without such a loss are omitted: repeated allocations, frames to other addresses, frames damaged on the cable.
 const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host (ice, i40e)"),
     ("rx_drops", "no memory or no place in the host (virtio_net, ena)"),
@@ -75,9 +73,8 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
-/// Kinds of interfaces whose counters do not count losses on the tester's side only. A veth counts frames that the
-/// other end did not deliver, and frames that did not fit into an XDP socket, which the port counts itself. The port
-/// also counts the drops of a TAP itself.
+/// Interfaces whose counters count other losses too. A veth counts frames that the other end did not deliver; the port
+/// counts those that did not fit into an XDP socket, and the drops of a TAP.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
 
 impl Statistics {
@@ -89,9 +86,8 @@ impl Statistics {
         ns.run_in(|| Interfaces::here()?.statistics(interface))?
     }
 
-    /// Returns the number of frames lost on the tester's side since `before`, as far as the card counts them; 0 exactly
-    /// if no loss counter rose. Kernel, card and queue may each count the same frame, so the result is the largest of
-    /// their three sums.
+    /// The frames lost on the tester's side since `before`, as the card counts them; 0 exactly if no loss counter rose.
+    /// Kernel, card and queue may count the same frame, so it is the largest of their sums.
     #[must_use]
     pub fn own_losses(&self, before: &Statistics) -> u64 {
         if !has_card(&self.kind) {
@@ -109,7 +105,7 @@ impl Statistics {
         of_kernel.max(of_card).max(of_queues)
     }
 
-    /// Returns the loss counters that rose since `before`, each with its increase, for a report.
+    /// The loss counters that rose since `before`, with the increase.
     pub fn losses<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
         let counts = has_card(&self.kind);
         self.rises(before).filter(move |(name, _)| counts && is_loss(name))
@@ -117,7 +113,7 @@ impl Statistics {
 
     fn rises<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
         let rise = |(name, now): (&'a String, &u64)| {
-            // A counter that is new, or was reset, says nothing.
+            // New or reset counters say nothing.
             let rise = now.saturating_sub(*before.counters.get(name)?);
             (rise > 0).then_some((name.as_str(), rise))
         };
@@ -125,29 +121,29 @@ impl Statistics {
     }
 }
 
-/// Whether the counters of an interface of this kind count losses on the tester's side.
+/// Whether such an interface's counters count losses on the tester's side.
 pub(super) fn has_card(kind: &str) -> bool {
     !WITHOUT_A_CARD.contains(&kind)
 }
 
-/// Whether the counter of this name counts frames lost on the tester's side.
+/// Whether a counter is of frames lost on the tester's side.
 fn is_loss(name: &str) -> bool {
     if let Some(name) = name.strip_prefix(LINK) {
         return LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name);
     }
-    // Names contain numbers of queues: rx0_drops, rx_queue_0_drops.
+    // Names contain queue numbers: rx0_drops, rx_queue_0_drops.
     let plain: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let plain = plain.to_ascii_lowercase().replace("rx_queue_", "rx").replace("rx_", "rx").replace("rx-", "rx");
     LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
 }
 
-/// Whether a driver's counter is part of another counter: that of a queue or a priority, whose name has a number.
+/// Whether a driver's counter is part of another one: of a queue or priority, with a number in its name.
 fn is_of_queue(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_digit())
 }
 
 impl Interfaces {
-    /// Reads the counters of one interface. A driver may have no counters.
+    /// Reads the counters of one interface, if any.
     ///
     /// # Errors
     /// When no interface has this name.
@@ -159,7 +155,7 @@ impl Interfaces {
         let mut counters: BTreeMap<String, u64> =
             OF_KERNEL.iter().zip(of_kernel).map(|(name, value)| (format!("{LINK}{name}"), value)).collect();
         for (name, value) in (Ethtool { socket: &self.socket, name }).statistics().unwrap_or_default() {
-            // Some drivers give several counters the same name.
+            // Some drivers repeat names.
             *counters.entry(name).or_default() += value;
         }
         Ok(Statistics { kind, counters })
@@ -184,7 +180,7 @@ mod tests {
         Statistics { kind: kind.to_owned(), counters }
     }
 
-    /// Returns the losses of a card whose counters rose by these values.
+    /// The losses of a card whose counters rose by these values.
     fn losses(counters: &[(&str, u64)]) -> u64 {
         let before: Vec<_> = counters.iter().map(|(name, _)| (*name, 1000)).collect();
         let after: Vec<_> = counters.iter().map(|(name, rise)| (*name, 1000 + rise)).collect();

@@ -1,6 +1,5 @@
-//! Captures the first and the last frames of each trial on a port, for capture files. It serves debugging, not
-//! measuring, because it takes time from the worker. It copies frames to preallocated memory, which is read between two
-//! trials. During a trial it writes no file and allocates no memory.
+//! Captures the first and last frames of each trial, for debugging: it takes the worker's time. It copies them to
+//! preallocated memory, which is read between trials.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
@@ -11,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Scope {
     /// Most octets kept of a frame.
     pub octets: usize,
-    /// Most frames kept: the first frames of the trial take one half of this number, the last frames the other half.
+    /// Most frames kept: half the first, half the last of the trial.
     pub frames: usize,
 }
 
 /// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// Time at which it was received or offered for sending, in nanoseconds since 1970 (UTC).
+    /// When it was received or offered for sending, in nanoseconds since 1970 (UTC).
     pub nanos: u64,
     /// Length of the frame in octets, without FCS.
     pub length: usize,
@@ -26,7 +25,7 @@ pub struct Captured {
     pub octets: Vec<u8>,
 }
 
-/// The frames captured since they were last taken. The owner of the test bed keeps this handle.
+/// The frames captured since they were last taken.
 #[derive(Clone)]
 pub struct Pages(Arc<Mutex<Page>>);
 
@@ -36,19 +35,18 @@ impl Pages {
         Pages(Arc::new(Mutex::new(Page::new(scope))))
     }
 
-    /// Returns the most octets kept of a frame.
+    /// The most octets kept of a frame.
     pub fn octets(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.octets
     }
 
-    /// Takes the captured frames, in order of arrival, and starts with an empty page.
+    /// Takes the captured frames, in order of arrival.
     pub fn turn(&self) -> Vec<Captured> {
-        // If a thread panicked while it wrote a frame, the frames before it are complete.
+        // If a thread panicked while writing a frame, those before it are complete.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
     }
 }
 
-/// Preallocated room for a number of frames.
 struct Slots {
     octets: usize,
     room: Vec<u8>,
@@ -73,7 +71,7 @@ impl Slots {
         Captured { nanos, length, octets }
     }
 
-    /// Copies the frame in slot `from` of `other`, whose slots have the same size, to `slot`.
+    /// Copies the frame in slot `from` of `other` to `slot`.
     fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
         let octets = self.octets;
         self.room[slot * octets..][..octets].copy_from_slice(&other.room[from * octets..][..octets]);
@@ -84,9 +82,8 @@ impl Slots {
 /// The first frames, and a ring of the last ones.
 struct Page {
     slots: Slots,
-    /// Number of slots for the first frames; the others are the ring.
+    /// Slots for the first frames; the others are the ring.
     firsts: usize,
-    /// Number of frames added so far.
     seen: usize,
 }
 
@@ -95,7 +92,7 @@ impl Page {
         Page { slots: Slots::new(scope.frames, scope.octets), firsts: scope.frames.div_ceil(2), seen: 0 }
     }
 
-    /// Returns the slot of the frame with this number; `None` if the frame belongs to a ring without slots.
+    /// The slot of a frame; `None` if it belongs to a ring without slots.
     fn slot(&self, number: usize) -> Option<usize> {
         let ring = self.slots.frames.len() - self.firsts;
         match number.checked_sub(self.firsts) {
@@ -124,22 +121,22 @@ impl Page {
 pub struct Capture<P> {
     port: P,
     clock: Clock,
-    /// One reading of the calendar for all frames, so that intervals are exact.
+    /// One reading for all frames, so that intervals are exact.
     calendar: Calendar,
     pages: Pages,
-    /// Copies of the burst that is being sent. The port may accept only a part of it.
+    /// Copies of the burst being sent, which may be accepted in part.
     pending: Slots,
 }
 
 impl<P: Port> Capture<P> {
-    /// Captures the frames of `port`. Returns the new port, and the handle to take the frames.
+    /// Captures the frames of `port`. Returns the new port, and the handle.
     pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
         let pages = Pages::new(scope);
         let pending = Slots::new(crate::BATCH, scope.octets);
         (Capture { port, clock, calendar: Calendar::now(clock), pages: pages.clone(), pending }, pages)
     }
 
-    /// Copies `frames`, which are at most one burst.
+    /// Copies `frames`, at most one burst.
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
         for (slot, frame) in frames.iter().enumerate() {
             self.pending.put(slot, self.calendar.nanos_at(now.unwrap_or(frame.stamp)), frame.bytes());

@@ -1,16 +1,14 @@
-//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. Tests of the
-//! tester use it as their known truth. So every decision depends only on the seed and the number of the frame, never on
-//! time or on bursts, and every impairment is counted. It impairs received frames only; to impair both directions of a
-//! device, wrap both of its ports.
+//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. Every decision
+//! depends only on the seed and the frame's number, and is counted. For both directions of a device, wrap both ports.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The impairments of frames. With all values 0 frames pass unchanged.
+/// The impairments; all 0 change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
-    /// Seed that, with the number of a frame, determines its impairments.
+    /// Determines, with a frame's number, its impairments.
     pub seed: u64,
     /// Frames lost per million.
     pub loss: u32,
@@ -18,7 +16,7 @@ pub struct Impairment {
     pub duplicates: u32,
     /// Frames reordered behind `displacement` later frames, per million.
     pub reordered: u32,
-    /// Number of later frames behind which a reordered frame is passed on; 0 counts as 1.
+    /// Later frames that a reordered frame waits for; 0 counts as 1.
     pub displacement: u32,
     /// Frames with one bit inverted, per million.
     pub corrupted: u32,
@@ -26,7 +24,7 @@ pub struct Impairment {
     pub corrupt_from: usize,
     /// Delay of every frame in nanoseconds.
     pub delay: u64,
-    /// Maximum of the additional delay of a frame, in nanoseconds, uniformly distributed. It may reorder frames.
+    /// Maximum additional delay in nanoseconds, uniformly distributed. May reorder frames.
     pub jitter: u64,
 }
 
@@ -37,16 +35,15 @@ pub struct Damage {
     pub lost: u64,
     /// Frames that were passed on twice.
     pub duplicated: u64,
-    /// Frames reordered by exactly the configured displacement. Frames without enough successors do not count.
+    /// Frames reordered by exactly the displacement; those without enough successors do not count.
     pub reordered: u64,
     /// Frames that were passed on with one bit inverted.
     pub corrupted: u64,
-    /// Frames that were to be duplicated, but the pool had no free frame for the copy.
+    /// Frames not duplicated, as the pool had no free frame.
     pub not_duplicated: u64,
 }
 
-/// Longest time that a reordered frame waits for later frames, in nanoseconds: at the end of a trial there may be none.
-/// It is longer than any pause within a trial, so that time decides only about the last frames.
+/// Longest wait of a reordered frame, in nanoseconds, for the end of a trial: longer than any pause within.
 const PATIENCE_NANOS: u64 = 100_000_000;
 
 /// A port with impaired reception.
@@ -56,13 +53,12 @@ pub struct Impair<P> {
     clock: Clock,
     delay: u64,
     patience: u64,
-    /// Number of the next frame.
     next: u64,
-    /// Reordered frames that wait for later frames, the oldest first.
+    /// Reordered frames that wait, oldest first.
     aside: Vec<Aside>,
     /// Delayed frames, the first due at the top.
     held: BinaryHeap<Reverse<Held>>,
-    /// Number of frames delayed so far, to keep frames with the same due time in order.
+    /// Frames delayed so far, to order those with the same due time.
     order: u64,
     capacity: usize,
     fresh: Burst,
@@ -111,8 +107,7 @@ enum Ask {
 }
 
 impl<P: Port> Impair<P> {
-    /// Impairs the frames received on `port`, and holds at most `capacity` frames at a time (delay × rate). Further
-    /// frames wait in the queue of `port`.
+    /// Impairs the frames received on `port`, holding at most `capacity` (delay × rate); others wait in its queue.
     pub fn new(port: P, what: Impairment, capacity: usize, clock: Clock) -> Impair<P> {
         Impair {
             port,
@@ -122,7 +117,7 @@ impl<P: Port> Impair<P> {
             patience: clock.ticks(PATIENCE_NANOS),
             next: 0,
             aside: Vec::with_capacity(capacity + BATCH),
-            // Every frame of a burst may be duplicated, and all frames that are set aside may be released behind them.
+            // Every frame may be duplicated, and all that are set aside may be released behind them.
             held: BinaryHeap::with_capacity(2 * (capacity + BATCH)),
             order: 0,
             capacity,
@@ -132,13 +127,12 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// Returns the counters of the impairments so far.
+    /// The counters of the impairments so far.
     pub fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// Returns 64 uniformly distributed bits that depend only on seed, frame and decision (the finaliser of
-    /// `SplitMix64`).
+    /// 64 uniform bits from seed, frame and decision (the finaliser of `SplitMix64`).
     fn answer(&self, number: u64, ask: Ask) -> u64 {
         let mut x = self.what.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (ask as u64) << 56;
         for _ in 0..2 {
@@ -157,7 +151,6 @@ impl<P: Port> Impair<P> {
         in_a_million > 0 && self.below(number, ask, 1_000_000) < in_a_million as u64
     }
 
-    /// Impairs one frame.
     fn take(&mut self, pool: &mut Pool, mut frame: Frame) {
         let number = self.next;
         self.next += 1;
@@ -185,13 +178,12 @@ impl<P: Port> Impair<P> {
         self.overtake(stamp);
     }
 
-    /// Counts a frame received at `stamp` for all frames that are set aside, and releases those that have waited for
-    /// enough frames.
+    /// Counts a frame for all that are set aside, and releases those that have waited for enough.
     fn overtake(&mut self, stamp: u64) {
         for late in &mut self.aside {
             late.overtakers -= 1;
         }
-        // All wait for the same number of frames, so the oldest are released first.
+        // All wait for the same number, so the oldest are first.
         while self.aside.first().is_some_and(|late| late.overtakers == 0) {
             let Aside { number, mut frame, .. } = self.aside.remove(0);
             frame.stamp = stamp;
@@ -217,7 +209,7 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// Holds a frame until its stamp plus all delays have passed.
+    /// Holds a frame until its stamp plus all delays.
     fn hold(&mut self, number: u64, mut frame: Frame) {
         let jitter = if self.what.jitter == 0 { 0 } else { self.below(number, Ask::Jitter, self.what.jitter + 1) };
         frame.stamp += self.delay + self.clock.ticks(jitter);
@@ -225,7 +217,7 @@ impl<P: Port> Impair<P> {
         self.order += 1;
     }
 
-    /// Releases frames that were not followed by enough frames in time.
+    /// Releases frames without enough successors in time.
     fn lose_patience(&mut self, now: u64) {
         while self.aside.first().is_some_and(|late| now.saturating_sub(late.frame.stamp) > self.patience) {
             let Aside { number, frame, .. } = self.aside.remove(0);

@@ -1,4 +1,4 @@
-//! Ports that wrap another port and process its frames, one file each.
+//! Ports that wrap another port.
 
 pub mod capture;
 pub mod impair;

@@ -1,12 +1,12 @@
-//! One VLAN of a link (IEEE 802.1Q): a port that removes the tag from received frames and adds it to sent frames, so
-//! that its user sees no tags. It drops and counts frames of other VLANs and frames without a tag.
+//! One VLAN of a link (IEEE 802.1Q): removes the tag from received frames and adds it to sent ones. Drops and counts
+//! other frames.
 
 use crate::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use arena::Packet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The tag of a VLAN, with a valid identifier (1 to 4094) and priority 0.
+/// The tag of a VLAN (1 to 4094) with priority 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     id: u16,
@@ -18,17 +18,16 @@ const AT: usize = 12;
 const LEN: usize = 4;
 const TYPE: [u8; 2] = [0x81, 0x00];
 const ID: u16 = 0x0fff;
-/// Octets of the shortest frame without a tag and without FCS.
+/// Octets of the shortest frame without tag and FCS.
 const SHORTEST: usize = 60;
 
 impl Tag {
-    /// Returns the tag of the VLAN `id`; `None` for 0, which means no VLAN, and for 4095, which is reserved.
+    /// The tag of the VLAN `id`; `None` for 0 (no VLAN) and 4095 (reserved).
     pub fn new(id: u16) -> Option<Tag> {
         (1..ID).contains(&id).then_some(Tag { id })
     }
 
-    /// Removes the tag from a frame of this VLAN. Returns false, and changes nothing, if the frame is not of this VLAN.
-    /// Pads a frame that is too short without the tag with zeros.
+    /// Removes the tag, padding with zeros. False, and unchanged, if the frame is not of this VLAN.
     pub fn take_off<P: Packet>(self, frame: &mut P) -> bool {
         let b = frame.bytes();
         let ours = b.len() >= AT + LEN + 2
@@ -44,7 +43,7 @@ impl Tag {
         ours
     }
 
-    /// Adds the tag to a frame. Returns false, and changes nothing, if the frame has no room in front.
+    /// Adds the tag. False, and unchanged, without room in front.
     pub fn put_on<P: Packet>(self, frame: &mut P) -> bool {
         if frame.bytes().len() < AT || !frame.grow_front(LEN) {
             return false;
@@ -57,7 +56,6 @@ impl Tag {
     }
 }
 
-/// Removes the tag of a frame that has one.
 fn strip<P: Packet>(frame: &mut P) {
     frame.bytes_mut().copy_within(..AT, LEN);
     frame.shrink_front(LEN);
@@ -73,13 +71,13 @@ pub struct Vlan<P> {
 }
 
 impl<P: Port> Vlan<P> {
-    /// Makes a port for the VLAN of `tag` on `port`. `ignored` counts frames that are not of this VLAN.
+    /// A port for the VLAN of `tag` on `port`; `ignored` counts other frames.
     pub fn new(port: P, tag: Tag, ignored: Arc<AtomicU64>) -> Vlan<P> {
         Vlan { port, tag, ignored: 0, no_room: 0, all_ignored: ignored }
     }
 }
 
-/// Frees the frames from `first` on for which `keep` is false; the others stay in order. Returns how many it freed.
+/// Frees the frames from `first` on for which `keep` is false. Returns how many.
 fn retain(pool: &mut Pool, burst: &mut Burst, first: usize, mut keep: impl FnMut(&mut crate::Frame) -> bool) -> u64 {
     let mut kept = first;
     for i in first..burst.len() {
@@ -108,7 +106,7 @@ impl<P: Port> Port for Vlan<P> {
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         self.no_room += retain(pool, burst, 0, |frame| self.tag.put_on(frame));
         let sent = self.port.transmit(pool, burst)?;
-        // The caller may offer the remaining frames again, so they lose the tag.
+        // The caller may offer these again, without tag.
         burst.iter_mut().for_each(strip);
         Ok(sent)
     }
@@ -144,7 +142,7 @@ mod tests {
         frame
     }
 
-    /// Returns a frame whose octets show their offsets, with this tag or none.
+    /// A frame whose octets show their offsets, with this tag or none.
     fn bytes(tag: &[u8], len: usize) -> Vec<u8> {
         let plain: Vec<u8> = (0..len as u8).collect();
         [&plain[..AT], tag, &plain[AT..]].concat()

@@ -1,32 +1,29 @@
 //! Several receive rings on one interface (`PACKET_FANOUT`): the kernel puts each frame into exactly one of them.
 //!
-//! - **By receive queue**, if the interface has at least as many queues as there are rings: the card has already spread
-//!   the frames (RSS), and the kernel's work for a ring stays on the core of its queue.
-//! - **By flow hash** otherwise: independent of queue and core.
+//! - **By receive queue**, if there are at least as many queues as rings: the card has spread the frames (RSS), and the
+//!   kernel's work for a ring stays on its queue's core.
+//! - **By flow hash** otherwise.
 //!
-//! A full ring loses frames and counts them. It does not give them to another ring (`PACKET_FANOUT_FLAG_ROLLOVER`),
-//! because then the frames of one flow would be in two rings, and the tester could not detect reordering.
+//! A full ring loses and counts frames, without `PACKET_FANOUT_FLAG_ROLLOVER`: with a flow's frames in two rings, the
+//! tester could not detect reordering.
 
 use crate::sys::{get_option, set_option};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The rule by which frames are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// By receive queue.
     Queue,
-    /// By flow hash.
     Hash,
 }
 
 impl Spread {
-    /// Returns the rule for an interface with this many receive queues.
+    /// The rule for this many receive queues.
     pub(super) fn over(rings: usize, queues: usize) -> Spread {
         if queues >= rings { Spread::Queue } else { Spread::Hash }
     }
 
-    /// Returns the rule in words, for the facts of a port.
+    /// The rule in words, for a port's facts.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Spread::Queue => "rings by receive queue",
@@ -42,10 +39,9 @@ impl Spread {
     }
 }
 
-/// The group of rings that share the frames of one interface.
 pub(super) struct Group {
     spread: Spread,
-    /// Identifier of the group. The kernel chooses a free one when the first socket joins.
+    /// The kernel chooses a free one when the first socket joins.
     id: Option<u32>,
 }
 
@@ -54,7 +50,6 @@ impl Group {
         Group { spread, id: None }
     }
 
-    /// Adds a socket, which is bound to the interface.
     pub(super) fn join(&mut self, socket: &OwnedFd) -> io::Result<()> {
         // For a group, the kernel ignores this option of a single socket (PACKET_IGNORE_OUTGOING).
         let mode = self.spread.mode() | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
@@ -70,8 +65,8 @@ impl Group {
     }
 }
 
-/// Lets a socket receive nothing until [`open`]. Between binding and joining its group, the socket would receive every
-/// frame, and other sockets would receive the same frames.
+/// Lets a socket receive nothing until [`open`]. Between binding and joining, it would receive every frame, and others
+/// the same.
 pub(super) fn close(socket: &OwnedFd) -> io::Result<()> {
     // `BPF_RET | BPF_K` with 0: keeps no octet of any frame.
     let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
@@ -79,7 +74,6 @@ pub(super) fn close(socket: &OwnedFd) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Lets a socket receive the frames of its group.
 pub(super) fn open(socket: &OwnedFd) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32)
 }

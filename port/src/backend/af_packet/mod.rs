@@ -1,15 +1,13 @@
-//! `AF_PACKET`: raw frames through the kernel's packet sockets. It works with every interface and kernel, and needs no
-//! BPF. It sends with `sendmmsg`, bypassing the queueing discipline, and receives from a `TPACKET_V2` ring.
-//! Measurements showed no gain from batches larger than a burst, transmit rings or version 3 blocks, and blocks add
-//! latency.
+//! `AF_PACKET`: raw frames through the kernel's packet sockets, with every interface and kernel. Sends with `sendmmsg`,
+//! bypassing the queueing discipline, and receives from a `TPACKET_V2` ring. Transmit rings and version 3 blocks showed
+//! no gain, and blocks add latency.
 //!
 //! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it has freed the
-//! frame, so sending it again would falsify the loss rate. On a veth pair the DUT's ingress queue was full. On any
-//! other interface the tester's transmit ring was full, so the frame also counts as the tester's own drop.
+//! frame. On a veth pair the DUT's ingress queue was full; elsewhere the tester's transmit ring, so the frame is also
+//! the tester's own drop.
 //!
-//! The port restores VLAN tags that the kernel removed, and completes checksums that it left to hardware, so that a
-//! frame is as on the wire. Super-frames (segmentation offload) cannot be restored: they count as the tester's own
-//! drops. Switch the DUT's offloads off to avoid them.
+//! The port restores VLAN tags that the kernel removed, and completes checksums left to hardware. Super-frames
+//! (segmentation offload) count as the tester's own drops: switch the DUT's offloads off.
 
 mod fanout;
 mod ring;
@@ -27,27 +25,26 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Configuration of a port on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfPacketConfig {
-    /// Name of the interface, which must exist and be switched on.
+    /// Name of the interface, which must be switched on.
     pub name: String,
     /// Depth of the receive ring, in frames.
     pub queue: usize,
-    /// Length of the longest frame to receive, in octets, without FCS and with VLAN tag.
+    /// Longest frame to receive, in octets, without FCS and with VLAN tag.
     pub largest: usize,
     /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
 impl AfPacketConfig {
-    /// Returns the configuration for frames of up to 1518 octets, and a queue of 8192.
+    /// The configuration for frames of up to 1518 octets, and a queue of 8192.
     pub fn named(name: &str) -> AfPacketConfig {
         AfPacketConfig { name: name.to_owned(), queue: 8192, largest: 1518, steered: false }
     }
 }
 
-/// A port on an interface of this kernel by packet sockets, or one of several lanes of it. It receives from a ring and
-/// sends with sendmmsg(2).
+/// A port on an interface by packet sockets, or one of several lanes.
 pub struct AfPacketPort {
-    /// Number of the lane, and the rule that spreads frames over the lanes, if there are several.
+    /// Number of the lane, and the rule over lanes, if there are several.
     lane: Option<(usize, Spread)>,
     send: OwnedFd,
     receive: OwnedFd,
@@ -72,8 +69,8 @@ impl AfPacketPort {
         Ok(AfPacketPort::open_many(ns, config, 1, clock)?.remove(0))
     }
 
-    /// Opens an interface for `lanes` threads. Each gets one port, with its own sending socket and a ring of the
-    /// configured depth. The kernel gives each frame to exactly one of the ports.
+    /// Opens an interface for `lanes` threads: one port each, with its own sending socket and ring. The kernel gives
+    /// each frame to one of the ports.
     ///
     /// # Errors
     /// As [`AfPacketPort::open`], and without lanes.
@@ -130,19 +127,19 @@ impl AfPacketPort {
         ports.collect()
     }
 
-    /// Returns the state of the interface when the port was opened.
+    /// The interface's state when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Converts the kernel's timestamp to ticks; the result is monotonic and never in the future.
+    /// Converts the kernel's timestamp to ticks: monotonic and never in the future.
     #[inline]
     fn stamp(&mut self, nanos: u64, now: u64) -> u64 {
         self.last_stamp = self.calendar.ticks_at(nanos).min(now).max(self.last_stamp);
         self.last_stamp
     }
 
-    /// Whether the kernel refused a frame only because this socket's send buffer is full.
+    /// Whether the kernel refused a frame only because this send buffer is full.
     fn send_buffer_is_full(&self) -> bool {
         let mut held: libc::c_int = 0;
         // SAFETY: the request, whose other name is SIOCOUTQ, writes one int, which lives through the call.
@@ -159,7 +156,6 @@ impl AfPacketPort {
     }
 }
 
-/// The kernel's limit of the members of a fanout group.
 const MOST_LANES: usize = 256;
 /// Most octets that the kernel charges for a frame of usual size.
 const FRAME_COST: i32 = 4096;
@@ -175,20 +171,20 @@ fn advice(what: &str) -> &'static str {
     }
 }
 
-/// Opens a socket that only sends. It is bound to no protocol, so it adds no cost to reception.
+/// Opens a socket that only sends, without a protocol: it adds no cost to reception.
 fn sender(index: u32) -> io::Result<OwnedFd> {
     let socket = packet_socket()?;
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
-    // Far more than any DUT's queue holds, so that a full queue causes loss and not back-pressure.
+    // More than any DUT's queue holds, so that a full queue causes loss, not back-pressure.
     set_send_buffer(&socket, 64 << 20)?;
     bind(&socket, index, 0)?;
     Ok(socket)
 }
 
-/// Size of each of the two buffers of a socket without a ring, in octets: some thousand frames.
+/// Each buffer of a socket without a ring, in octets: some thousand frames.
 const BOTH_WAYS_BUFFER: i32 = 4 << 20;
 
-/// Opens a socket without a ring that sends and receives, on an interface in the namespace of this thread.
+/// Opens a socket without a ring, on an interface in this thread's namespace.
 pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     let index = Interfaces::here()?.get(interface)?.index;
     let open = || -> io::Result<OwnedFd> {
@@ -205,7 +201,7 @@ pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     open().map_err(|error| PortError::system(format!("opening a packet socket on {interface}"), error, advice(SENDING)))
 }
 
-/// Opens sockets that only receive, each into its ring: one socket, or several that share the frames.
+/// Opens sockets that only receive, each into its ring.
 fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> io::Result<Vec<(OwnedFd, Ring)>> {
     let mut group = spread.map(Group::new);
     let mut all = Vec::with_capacity(lanes);
@@ -226,7 +222,6 @@ fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> 
     Ok(all)
 }
 
-/// Makes a socket's ring and begins to receive.
 fn receiver(socket: &OwnedFd, index: u32, shape: Shape) -> io::Result<Ring> {
     let set = |name: i32, value: i32| set_option(socket, libc::SOL_PACKET, name, &value);
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
@@ -234,13 +229,12 @@ fn receiver(socket: &OwnedFd, index: u32, shape: Shape) -> io::Result<Ring> {
     set(libc::PACKET_VNET_HDR, 1)?;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
     let ring = Ring::new(crate::sys::Mapping::shared(socket, shape.bytes(), 0)?, shape);
-    // Sockets for every protocol receive frames before the ingress hooks of the packet filter run. These hooks may then
-    // keep test frames away from the tester's own stack.
+    // Such sockets receive before the packet filter's ingress hooks, which may then keep test frames from the tester's
+    // own stack.
     bind(socket, index, libc::ETH_P_ALL as u16)?;
     Ok(ring)
 }
 
-/// Opens a packet socket without a protocol, so that it receives nothing until it is bound.
 fn packet_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
@@ -261,7 +255,7 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
 }
 
-/// Offers frames to the kernel in one call; returns how many it accepted before the first that it refused.
+/// Offers frames in one call; returns how many the kernel accepted before the first refusal.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
@@ -290,8 +284,7 @@ impl Port for AfPacketPort {
                 Ok(None) => break,
                 Err(e) => return Err(self.broken("receiving from", e)),
             };
-            // Without a free frame, the remaining frames stay in the ring. If it overflows, the kernel counts the
-            // drops.
+            // Without a free frame, the rest stays in the ring, whose overflow the kernel counts.
             let Some(mut frame) = pool.alloc(room) else { break };
             let (nanos, written) = (waiting.nanos, waiting.write_to(frame.bytes_mut()));
             self.ring.release();
@@ -326,8 +319,8 @@ impl Port for AfPacketPort {
                 Ok(n) => {
                     sent.accepted += n;
                     done += n;
-                    // The kernel does not report why a later frame failed. It tried to send the frame, so unless the
-                    // send buffer was full, the interface refused the frame and it is lost.
+                    // The kernel does not say why a later frame failed. It tried to send it, so unless the send buffer
+                    // was full, the interface refused it and it is lost.
                     if n < offered {
                         if self.send_buffer_is_full() {
                             break;
@@ -366,7 +359,7 @@ impl Port for AfPacketPort {
     }
 
     fn counters(&mut self) -> Counters {
-        // The kernel resets its counter with each read.
+        // Each read resets the kernel's counter.
         if let Ok(seen) = get_option::<libc::tpacket_stats>(&self.receive, libc::SOL_PACKET, libc::PACKET_STATISTICS) {
             self.counters.own_drops += seen.tp_drops as u64;
         }

@@ -1,5 +1,4 @@
-//! The receive ring of a packet socket (`TPACKET_V2`): the kernel writes frames into its slots, and the port releases
-//! the slots. Tests run it over plain memory, without a kernel.
+//! The receive ring of a packet socket (`TPACKET_V2`). Tests run it over plain memory.
 
 use crate::sys::Mapping;
 use libc::tpacket2_hdr;
@@ -7,42 +6,38 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of the kernel's block; a multiple of every page size in use.
+/// Bytes of a block; a multiple of every page size.
 const BLOCK: usize = 64 << 10;
-/// Bytes of `struct virtio_net_hdr`, which the kernel puts directly in front of a frame.
+/// Bytes of `struct virtio_net_hdr`, directly in front of a frame.
 pub(super) const OFFLOADS: usize = 10;
-/// Largest offset of a frame in its slot: the kernel's header and an address, then the Ethernet header, placed so that
-/// its payload is aligned, and shifted by the offload header.
+/// Largest offset of a frame in its slot: the kernel's header, an address, and the Ethernet header, aligned for its
+/// payload and shifted by the offload header.
 const FRONT: usize = 80 + OFFLOADS;
 
-/// The division of a ring into blocks and slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Bytes from one slot to the next, the kernel's headers included.
     pub slot: usize,
-    /// Number of blocks of [`BLOCK`] bytes. No slot crosses the end of a block.
+    /// Blocks of [`BLOCK`] bytes, whose ends no slot crosses.
     pub blocks: usize,
 }
 
 impl Shape {
-    /// Returns the division for at least `frames` slots for frames of `largest` bytes.
+    /// The division for at least `frames` slots of `largest` bytes.
     pub(super) fn new(frames: usize, largest: usize) -> Shape {
-        // An odd number of cache lines spreads neighbouring slots over all sets of L1 and L2.
+        // An odd number of cache lines spreads slots over all sets of L1 and L2.
         let slot = ((FRONT + largest).div_ceil(64) | 1) * 64;
         Shape { slot, blocks: frames.div_ceil(BLOCK / slot).max(1) }
     }
     fn per_block(self) -> usize {
         BLOCK / self.slot
     }
-    /// Returns the number of slots in all blocks.
     pub(super) fn slots(self) -> usize {
         self.per_block() * self.blocks
     }
-    /// Returns the bytes of all blocks, which is the size of the mapping.
     pub(super) fn bytes(self) -> usize {
         BLOCK * self.blocks
     }
-    /// Returns the argument of the socket option `PACKET_RX_RING`.
     pub(super) fn request(self) -> libc::tpacket_req {
         libc::tpacket_req {
             tp_block_size: BLOCK as u32,
@@ -61,29 +56,26 @@ pub(super) struct Ring {
     slot: usize,
 }
 
-/// A frame in the ring, valid until its slot is released.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
-    /// The frame in the kernel's form.
     bytes: &'a [u8],
-    /// `struct virtio_net_hdr`: the work on the frame that was left to hardware.
+    /// `struct virtio_net_hdr`: the work left to hardware.
     offloads: [u8; OFFLOADS],
-    /// Length on the wire; larger than that of the data if the kernel truncated the frame.
+    /// Length on the wire; above that of the data if the frame was truncated.
     wire_len: usize,
-    /// The VLAN tag that the kernel removed.
     vlan: Option<[u8; 4]>,
-    /// Time at which the kernel received it, in nanoseconds since 1970.
+    /// Kernel's receive time, in nanoseconds since 1970.
     pub nanos: u64,
 }
 
 impl Ring {
-    /// Makes a ring over `memory`, to which the kernel or a test writes.
+    /// A ring over `memory`, to which the kernel or a test writes.
     pub(super) fn new(memory: Mapping, shape: Shape) -> Ring {
         assert!(memory.len() >= shape.bytes());
         Ring { memory, shape, block: 0, slot: 0 }
     }
 
-    /// Returns the next frame, if there is one.
+    /// The next frame.
     #[inline]
     pub(super) fn peek(&self) -> io::Result<Option<Waiting<'_>>> {
         let status = self.status().load(Ordering::Acquire);
@@ -116,7 +108,7 @@ impl Ring {
         }))
     }
 
-    /// Returns the slot of the frame of `peek` to the kernel.
+    /// The slot of the frame of `peek` to the kernel.
     #[inline]
     pub(super) fn release(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -148,8 +140,8 @@ impl Ring {
 }
 
 impl Waiting<'_> {
-    /// Writes the frame as it is on the wire: with its VLAN tag, and with the checksum that was left to hardware.
-    /// Returns its length, or `None` if the frame is truncated, is a super-frame of many segments, or does not fit.
+    /// Writes the frame as on the wire, with VLAN tag and checksum. Returns its length; `None` if it is truncated, a
+    /// super-frame, or does not fit.
     #[inline]
     pub(super) fn write_to(&self, room: &mut [u8]) -> Option<usize> {
         let [flags, segmentation, ..] = self.offloads;
@@ -178,8 +170,8 @@ impl Waiting<'_> {
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`
 const NEEDS_CHECKSUM: u8 = 1;
 
-/// Completes a checksum as hardware would: sums up from the first byte to the end and writes the complement to `field`,
-/// which holds the sum over the pseudo header.
+/// Completes a checksum as hardware would: writes the complement of the sum to the end to `field`, which holds the sum
+/// over the pseudo header.
 #[cold]
 fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
     let mut sum: u64 = 0;
@@ -189,7 +181,7 @@ fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    // For UDP, zero means "no checksum" (RFC 768), so a result of zero is written as all ones.
+    // Zero means "no checksum" in UDP (RFC 768).
     let value = if sum == 0xffff { 0xffff } else { !(sum as u16) };
     covered.get_mut(field..field + 2)?.copy_from_slice(&value.to_be_bytes());
     Some(())

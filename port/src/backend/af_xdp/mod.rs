@@ -1,16 +1,15 @@
-//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. It is the fastest back-end on Linux for a
-//! network card, and the cheapest for a veth pair. One port is one queue of an interface.
+//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory: the fastest back-end for a network card,
+//! the cheapest for a veth pair. One port is one queue of an interface.
 //!
-//! The ports receive only frames that match the [`Select`] of the configuration; the kernel receives all others.
-//! Checksums are not completed: on a veth pair the DUT must not leave them to hardware (`ethtool -K DEV tx off` at its
-//! end), because an XDP program cannot detect that.
+//! Ports receive only frames that match [`Select`]. Checksums are not completed: on a veth pair the DUT must not leave
+//! them to hardware (`ethtool -K DEV tx off` at its end), as an XDP program cannot detect that.
 //!
-//! The kernel distinguishes losses. In copy mode, `EBUSY` means that one frame met a full queue behind the interface:
-//! it counts as sent and refused. `EAGAIN` is back-pressure on the tester's side: the frames stay in the transmit ring,
-//! count as accepted, and the next call sends them first.
+//! In copy mode, `EBUSY` means that one frame met a full queue behind the interface: it counts as sent and refused.
+//! `EAGAIN` is the tester's back-pressure: the frames stay in the transmit ring, count as accepted, and the next call
+//! sends them first.
 //!
-//! Frames that are lent to the kernel are missing from the pool until they return. Closing a port returns all of them:
-//! in copy mode the kernel uses none after the socket is closed; in zero-copy mode the port waits for the driver.
+//! Closing a port returns all lent frames: in copy mode the kernel uses none after the socket is closed; in zero-copy
+//! mode the port waits for the driver.
 
 mod program;
 mod ring;
@@ -33,9 +32,9 @@ use std::sync::Arc;
 /// Place of the XDP program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpMode {
-    /// In the driver. On a veth pair this saves time only if the DUT works on another core.
+    /// In the driver. On a veth pair faster only if the DUT works on another core.
     Native,
-    /// In the kernel's general receive path. It works with every interface.
+    /// In the kernel's general receive path, with every interface.
     Generic,
 }
 
@@ -53,25 +52,24 @@ pub enum Copying {
 /// Configuration of the ports on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfXdpConfig {
-    /// Name of the interface, which must exist and be switched on.
+    /// Name of the interface, which must be switched on.
     pub name: String,
-    /// Number of queues, from the first; each becomes a port. Frames that arrive on further queues go to the kernel, so
-    /// open all queues of the interface.
+    /// Number of queues, each a port. Frames on further queues go to the kernel, so open all queues.
     pub queues: u32,
     /// Place of the XDP program.
     pub mode: XdpMode,
     /// Copy mode or zero-copy.
     pub copying: Copying,
-    /// Entries of each ring, a power of two. It is also the number of free frames that the kernel has for reception.
+    /// Entries of each ring, a power of two; also the free frames that the kernel has for reception.
     pub ring: u32,
-    /// The frames that the port receives. If it selects none, no program is attached, and the port only sends.
+    /// The frames to receive. If none, no program is attached.
     pub select: Select,
     /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
 impl AfXdpConfig {
-    /// Returns the configuration of one queue in generic mode that receives the frames of `select`.
+    /// The configuration of one queue in generic mode for the frames of `select`.
     pub fn named(name: &str, select: Select) -> AfXdpConfig {
         AfXdpConfig {
             name: name.to_owned(),
@@ -90,7 +88,7 @@ pub struct AfXdpPort {
     /// Closed first in `drop`.
     socket: ManuallyDrop<Socket>,
     _program: Option<Arc<Attached>>,
-    /// Dropped in `drop`, once the kernel no longer uses the frames.
+    /// Dropped once the kernel no longer uses the frames.
     lent: ManuallyDrop<Lent>,
     ns: Netns,
     /// Number of frames that the fill ring lacks.
@@ -106,11 +104,11 @@ pub struct AfXdpPort {
 
 impl AfXdpPort {
     /// Opens the queues of an interface of the namespace `ns`, one port each. Port `q` takes its first free frames from
-    /// pool `q`, or from the only pool. It may be used with any pool of the same mapping.
+    /// pool `q`, or the only pool; any pool of that mapping may follow.
     ///
     /// # Errors
-    /// When the pools cannot be shared with the kernel or are too small, the interface is missing or down, kernel or
-    /// driver do not support it, or the privilege is missing.
+    /// Pools that are too small or cannot be shared, an interface that is missing or down, no support in kernel or
+    /// driver, or a missing privilege.
     pub fn open(
         ns: &Netns,
         config: &AfXdpConfig,
@@ -191,17 +189,17 @@ impl AfXdpPort {
         Ok(port)
     }
 
-    /// Returns the state of the interface when the port was opened.
+    /// The interface's state when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Returns whether the socket is in zero-copy mode.
+    /// Whether the socket is in zero-copy mode.
     pub fn zero_copy(&self) -> bool {
         self.socket.zero_copy
     }
 
-    /// Lends free frames to the kernel for reception.
+    /// Lends free frames for reception.
     #[inline]
     fn refill(&mut self, pool: &mut Pool) {
         let room = self.socket.fill.room(self.missing as u32) as usize;
@@ -212,7 +210,7 @@ impl AfXdpPort {
             match self.lent.lend(frame) {
                 Ok(at) => self.socket.fill.push(at),
                 Err(frame) => {
-                    // The pool belongs to another mapping, so its frames cannot be lent to the kernel.
+                    // Another mapping's frames cannot be lent.
                     pool.free(frame);
                     break;
                 }
@@ -228,7 +226,6 @@ impl AfXdpPort {
         }
     }
 
-    /// Takes sent frames back.
     #[inline]
     fn finish(&mut self, pool: &mut Pool) -> Result<(), PortError> {
         let before = self.unfinished;
@@ -245,7 +242,7 @@ impl AfXdpPort {
         Ok(())
     }
 
-    /// Makes the kernel send the frames in the ring. Returns how many were refused.
+    /// Makes the kernel send the ring's frames. Returns how many were refused.
     fn flush(&mut self) -> Result<usize, PortError> {
         let mut refused = 0;
         if self.socket.zero_copy {
@@ -262,7 +259,7 @@ impl AfXdpPort {
             let now_waiting = self.socket.transmit.waiting();
             match kicked {
                 Err(e) if e.raw_os_error() == Some(libc::EBUSY) => refused += 1,
-                // One call sends a limited number of frames, and returns EAGAIN if there are more.
+                // One call sends a limited number of frames; EAGAIN if there are more.
                 Err(e) if e.raw_os_error() == Some(libc::EAGAIN) && now_waiting != waiting => {}
                 Err(e) => {
                     self.excuse(e)?;
@@ -276,7 +273,7 @@ impl AfXdpPort {
         Ok(refused)
     }
 
-    /// Returns an error of a kick only if it is an error of the port.
+    /// A kick's error only if it is the port's.
     fn excuse(&mut self, error: io::Error) -> Result<(), PortError> {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
@@ -306,9 +303,8 @@ impl Drop for AfXdpPort {
         let in_place = self.socket.zero_copy;
         // SAFETY: the socket is dropped only here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.socket) };
-        // A driver in zero-copy mode may write to frames until the kernel has taken the queue from it, some time after
-        // the socket was closed. If that takes too long, the frames are not returned to their pools, so that the driver
-        // cannot write to a frame in use.
+        // A zero-copy driver may write to frames until the kernel has taken the queue from it, after the socket was
+        // closed. If that takes too long, the frames are never returned, so that it cannot write to a frame in use.
         if !in_place || queue_is_free(&self.ns, &self.watch.at_open().name, self.queue) {
             // SAFETY: as above; the kernel no longer uses the frames.
             unsafe { ManuallyDrop::drop(&mut self.lent) };
@@ -316,8 +312,7 @@ impl Drop for AfXdpPort {
     }
 }
 
-/// Waits until a queue belongs to no socket; returns false after a second. It opens a new socket on the queue, which
-/// the kernel refuses until it has released the earlier one.
+/// Waits until a queue belongs to no socket, as a new socket on it shows; false after a second.
 fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
     let probe = || -> Result<(), PortError> {
@@ -329,8 +324,7 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
-/// Returns the record of lent frames for the pool's mapping, if the kernel can use the mapping and the pool can fill
-/// the ring.
+/// The record of lent frames, if the kernel can use the pool's mapping and the pool can fill the ring.
 fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
     let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);
@@ -395,7 +389,7 @@ impl Port for AfXdpPort {
     fn transmit(&mut self, pool: &mut Pool, burst: &mut Burst) -> Result<Sent, PortError> {
         self.finish(pool)?;
         if !self.socket.zero_copy && self.socket.transmit.waiting() > 0 {
-            // First send frames that an earlier call accepted but could not send.
+            // Frames that an earlier call accepted go first.
             let refused = self.flush()? as u64;
             self.counters.accepted -= refused;
             self.counters.refused += refused;
@@ -403,7 +397,7 @@ impl Port for AfXdpPort {
                 return Ok(Sent::default());
             }
         }
-        // Not more frames than the completion ring has room for.
+        // No more frames than fit into the completion ring.
         let free = self.config.ring - self.unfinished;
         let count = burst.len().min(BATCH).min(free as usize);
         let count = count.min(self.socket.transmit.room(count as u32) as usize);

@@ -1,5 +1,4 @@
-//! The BPF program for XDP sockets: the map of sockets, the program that redirects frames to them, and its attachment
-//! to the interface.
+//! The BPF program for XDP sockets, its map of sockets, and its attachment.
 
 use super::select::{Select, program, redirect};
 use crate::PortError;
@@ -7,7 +6,7 @@ use crate::bpf::{self, ATTACH_XDP, Kind, MAP_UPDATE_ELEM};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// A program on an interface, with the map of its sockets. Dropping it detaches the program.
+/// A program on an interface; dropping it detaches it.
 #[derive(Debug)]
 pub(super) struct Attached {
     map: OwnedFd,
@@ -15,15 +14,15 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Attaches a program to an interface of this thread's namespace. The program redirects the frames of `select` to
-    /// the socket of their queue.
+    /// Attaches a program to an interface of this thread's namespace: it redirects the frames of `select` to the socket
+    /// of their queue.
     pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<Attached, PortError> {
         let map = bpf::new_map(MAP_TYPE_XSKMAP, queues)
             .map_err(|e| bpf::refused(Kind::Xdp, "making a map of XDP sockets", e))?;
         let code = program(select, &redirect(map.as_raw_fd()))?;
         let program = bpf::load(Kind::Xdp, &code)?;
         let mode = if native { XDP_FLAGS_DRV_MODE } else { XDP_FLAGS_SKB_MODE };
-        // The kernel may detach an earlier program of this interface with a short delay.
+        // An earlier program may be detached with a short delay.
         let link = super::super::while_busy(|| bpf::attach(&program, index, ATTACH_XDP, mode)).map_err(|e| {
             let advice = match e.raw_os_error() {
                 Some(libc::EOPNOTSUPP) => "the driver does not support XDP with these settings: use the generic mode",
@@ -39,7 +38,6 @@ impl Attached {
         Ok(Attached { map, _link: link })
     }
 
-    /// Redirects the frames of a queue to `socket`.
     pub(super) fn feed(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = socket.as_raw_fd();
         let mut attributes = [0u64; 4];

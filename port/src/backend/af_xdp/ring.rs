@@ -1,6 +1,5 @@
-//! The four rings of an XDP socket: memory shared with the kernel, into which one side writes entries and from which
-//! the other takes them. Memory order matters only in this file. Tests run both sides against each other over plain
-//! memory, without a kernel.
+//! The four rings of an XDP socket: memory shared with the kernel. Tests run both sides against each other over plain
+//! memory.
 
 use crate::sys::Mapping;
 use libc::xdp_ring_offset;
@@ -9,7 +8,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The parts of a ring that both ends use.
 struct Shared<T> {
     memory: Arc<Mapping>,
     offsets: xdp_ring_offset,
@@ -18,7 +16,7 @@ struct Shared<T> {
 }
 
 impl<T: Copy> Shared<T> {
-    /// Makes a ring over memory with the layout `offsets`. `size` is the number of entries, a power of two.
+    /// Makes a ring over memory laid out by `offsets`, with `size` entries, a power of two.
     fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Shared<T> {
         assert!(size.is_power_of_two());
         let inside = |at: u64, len: usize| (at as usize).checked_add(len).is_some_and(|end| end <= memory.len());
@@ -51,13 +49,11 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-/// The writing end of a ring (fill, transmit).
 pub(super) struct Producer<T> {
     ring: Shared<T>,
-    /// Index of the next entry to write. The entries before it are published, or will be by the next
-    /// [`Producer::publish`].
+    /// Index of the next entry to write; those before it are published by [`Producer::publish`].
     next: u32,
-    /// Index up to which the other side had taken entries when it was last read.
+    /// Index up to which the other side had taken entries when last read.
     taken: u32,
 }
 
@@ -67,8 +63,7 @@ impl<T: Copy> Producer<T> {
         let (next, taken) = (ring.producer().load(Ordering::Relaxed), ring.consumer().load(Ordering::Acquire));
         Producer { ring, next, taken }
     }
-    /// Returns how many entries can be written now. It reads the other side's index only if fewer than `want` are known
-    /// to be free.
+    /// How many entries can be written. Reads the other side's index only if fewer than `want` are known to be free.
     #[inline]
     pub(super) fn room(&mut self, want: u32) -> u32 {
         if self.ring.size - self.next.wrapping_sub(self.taken) < want {
@@ -76,10 +71,10 @@ impl<T: Copy> Producer<T> {
         }
         self.ring.size - self.next.wrapping_sub(self.taken)
     }
-    /// Writes an entry. The other side sees it after the next [`Producer::publish`].
+    /// Writes an entry, to be published by [`Producer::publish`].
     ///
     /// # Panics
-    /// If the ring is full; the caller must check [`Producer::room`] before.
+    /// If the ring is full; check [`Producer::room`] before.
     #[inline]
     pub(super) fn push(&mut self, entry: T) {
         assert!(self.next.wrapping_sub(self.taken) < self.ring.size, "a ring has no room for the entry");
@@ -88,33 +83,29 @@ impl<T: Copy> Producer<T> {
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
     }
-    /// Publishes all written entries to the other side.
     #[inline]
     pub(super) fn publish(&mut self) {
         self.ring.producer().store(self.next, Ordering::Release);
     }
-    /// Returns the number of entries that the other side has not taken.
+    /// Entries that the other side has not taken.
     #[inline]
     pub(super) fn waiting(&mut self) -> u32 {
         self.taken = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.taken)
     }
-    /// Returns whether the other side sleeps and needs a system call.
+    /// Whether the other side sleeps and needs a system call.
     #[inline]
     pub(super) fn wants_wakeup(&self) -> bool {
-        // The entries must be visible before the flag is read, because the other side may have gone to sleep without
-        // seeing them.
+        // Entries must be visible before the flag is read: the other side may have gone to sleep without seeing them.
         std::sync::atomic::fence(Ordering::SeqCst);
         self.ring.index(self.ring.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
 
-/// The reading end of a ring (receive, completion).
 pub(super) struct Consumer<T> {
     ring: Shared<T>,
-    /// Index of the next entry to take.
     next: u32,
-    /// Index up to which the other side had written entries when it was last read.
+    /// Index up to which the other side had written entries when last read.
     written: u32,
 }
 
@@ -124,7 +115,7 @@ impl<T: Copy> Consumer<T> {
         let (next, written) = (ring.consumer().load(Ordering::Relaxed), ring.producer().load(Ordering::Acquire));
         Consumer { ring, next, written }
     }
-    /// Takes an entry. The other side may reuse its place after the next [`Consumer::release`].
+    /// Takes an entry, whose place may be reused after [`Consumer::release`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         if self.next == self.written {
@@ -139,7 +130,6 @@ impl<T: Copy> Consumer<T> {
         self.next = self.next.wrapping_add(1);
         Some(entry)
     }
-    /// Releases the places of all entries taken.
     #[inline]
     pub(super) fn release(&mut self) {
         self.ring.consumer().store(self.next, Ordering::Release);

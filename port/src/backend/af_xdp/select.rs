@@ -1,32 +1,30 @@
-//! The selection of frames that an XDP socket receives, as data, and the BPF program that is generated from it. A port
-//! knows nothing else about protocols. Frames that are not selected go to the kernel, so that ARP, neighbour discovery
-//! and ssh keep working.
+//! The frames that an XDP socket receives, as data, and the BPF program generated from it. Others go to the kernel, so
+//! that ARP, neighbour discovery and ssh keep working.
 
 use crate::PortError;
 use crate::bpf::{EXIT, Instruction, set};
 
-/// A selection of frames. It selects a frame that meets all conditions of at least one alternative.
+/// A selection of frames: those that meet all conditions of at least one alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    /// The alternatives. Without any, no frame is selected.
+    /// The alternatives; none selects no frame.
     pub any_of: Vec<Vec<Condition>>,
 }
 
 /// The condition that a field of a frame has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Offset of the field from the first byte of the Ethernet header. A frame that ends before the end of the field
-    /// does not meet the condition.
+    /// Offset of the field in the Ethernet frame. A frame that ends before the field's end fails.
     pub offset: u16,
     /// Length of the field.
     pub width: Width,
     /// The bits of the field that are compared.
     pub mask: u64,
-    /// The value that these bits must have, most significant byte first as on the wire.
+    /// Their value, most significant byte first.
     pub value: u64,
 }
 
-/// Length of a field: one that a BPF instruction can load.
+/// Length of a field that a BPF instruction can load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One byte.
@@ -54,7 +52,7 @@ impl Width {
 }
 
 impl Condition {
-    /// Returns the condition that all bits of the field equal `value`.
+    /// The condition that a field equals `value`.
     pub fn equals(offset: u16, width: Width, value: u64) -> Condition {
         Condition { offset, width, mask: width.all(), value }
     }
@@ -69,7 +67,7 @@ impl Select {
         Select { any_of: vec![Vec::new()] }
     }
 
-    /// Returns whether the selection contains this frame. It does in Rust what the program does.
+    /// Whether the selection contains this frame, as the program does.
     pub fn takes(&self, frame: &[u8]) -> bool {
         let meets = |c: &Condition| {
             let field = frame.get(c.offset as usize..c.end());
@@ -79,8 +77,8 @@ impl Select {
     }
 }
 
-// The instructions used, with their codes from the kernel's bpf.h and bpf_common.h. Registers: 0 result and scratch, 1
-// to 3 arguments, 2 start of the frame, 3 its end, 4 limit of a field, 5 field, 6 the context.
+// Instructions, with codes of the kernel's bpf.h and bpf_common.h. Registers: 0 result and scratch, 1 to 3 arguments, 2
+// start of the frame, 3 its end, 4 limit of a field, 5 field, 6 the context.
 const fn copy(to: u8, from: u8) -> Instruction {
     Instruction::new(0xbf, to, from, 0, 0)
 }
@@ -99,7 +97,7 @@ const fn load(width: Width, to: u8, from: u8, offset: i16) -> Instruction {
     };
     Instruction::new(code, to, from, offset, 0)
 }
-/// Loads a 64-bit constant. With `kind` 1 it is the descriptor of a map.
+/// Loads a 64-bit constant, or with `kind` 1 a map's descriptor.
 const fn constant(to: u8, kind: u8, value: u64) -> [Instruction; 2] {
     [Instruction::new(0x18, to, kind, 0, value as i32), Instruction::new(0, 0, 0, 0, (value >> 32) as i32)]
 }
@@ -115,22 +113,21 @@ const JUMP_IF_DIFFERENT: u8 = 0x5d;
 const PASS: i32 = 2;
 /// The helper `bpf_redirect_map`.
 const REDIRECT_MAP: i32 = 51;
-/// Offsets of the fields that are used in `struct xdp_md`.
+/// Offsets in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
 
-/// Returns the instructions for a selected frame: they give it to the socket of its queue, or to the kernel if the
-/// queue has no socket.
+/// Returns instructions that give a frame to the socket of its queue, or to the kernel if there is none.
 pub(super) fn redirect(map: i32) -> Vec<Instruction> {
     let [map_low, map_high] = constant(1, 1, map as u64);
     vec![load(Width::Four, 2, 6, QUEUE), map_low, map_high, set(3, PASS), call(REDIRECT_MAP), EXIT]
 }
 
-/// Generates the program: it runs `taken` for the frames of `select`, and gives all others to the kernel.
+/// Generates the program: runs `taken` for the frames of `select`, gives others to the kernel.
 ///
 /// # Errors
-/// When the selection is too long for a program, or a condition cannot be met.
+/// When the selection is too long, or a condition cannot be met.
 pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Instruction>, PortError> {
     let mut code = vec![copy(6, 1), load(Width::Four, 2, 1, DATA), load(Width::Four, 3, 1, DATA_END)];
     let mut to_taken = Vec::new();
@@ -152,7 +149,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
             to_next.push(code.len());
             code.push(Instruction::new(JUMP_IF_DIFFERENT, 5, 0, 0, 0));
         }
-        // This jump is always taken, but the verifier accepts code behind a conditional jump.
+        // Always taken, but the verifier accepts code behind a conditional jump.
         code.push(set(0, 0));
         to_taken.push(code.len());
         code.push(Instruction::new(JUMP_IF_EQUAL_TO, 0, 0, 0, 0));
@@ -160,7 +157,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
         aim(&mut code, &to_next, next)?;
     }
     code.push(set(0, PASS));
-    // This jump is never taken, but the code that follows must be reachable even without an alternative.
+    // Never taken, but the code that follows must be reachable.
     to_taken.push(code.len());
     code.extend([Instruction::new(JUMP_IF_DIFFERENT_FROM, 0, 0, 0, PASS), EXIT]);
     let end = code.len();
@@ -169,7 +166,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
     Ok(code)
 }
 
-/// Checks one condition. The verifier allows packet offsets of 16 bits, and frames are shorter.
+/// Checks one condition. The verifier allows packet offsets of 16 bits.
 fn check_condition(c: &Condition) -> Result<(), PortError> {
     if c.end() > i16::MAX as usize || c.value & !c.mask != 0 || c.mask & !c.width.all() != 0 {
         return Err(PortError::Unsupported(format!("no frame can match the condition {c:?}")));
@@ -177,7 +174,7 @@ fn check_condition(c: &Condition) -> Result<(), PortError> {
     Ok(())
 }
 
-/// Returns a number as a load of this width leaves it in a register: the frame's bytes in the machine's order.
+/// A number as a load of this width leaves it: the frame's bytes in the machine's order.
 fn as_loaded(value: u64, width: Width) -> u64 {
     match width {
         Width::One => value,
@@ -187,7 +184,6 @@ fn as_loaded(value: u64, width: Width) -> u64 {
     }
 }
 
-/// Sets the target of the jumps at `from`.
 fn aim(code: &mut [Instruction], from: &[usize], target: usize) -> Result<(), PortError> {
     for &at in from {
         code[at].offset = i16::try_from(target - at - 1)
@@ -200,8 +196,7 @@ fn aim(code: &mut [Instruction], from: &[usize], target: usize) -> Result<(), Po
 pub(super) mod tests {
     use super::*;
 
-    /// Selects UDP over IPv4 with a mark behind the header, and frames of one `EtherType` whose upper nibble at offset
-    /// 14 is 6.
+    /// UDP over IPv4 with a mark behind the header, and frames of one `EtherType` with upper nibble 6 at offset 14.
     pub(in super::super) fn example() -> Select {
         let first = vec![
             Condition::equals(12, Width::Two, 0x0800),
@@ -215,17 +210,16 @@ pub(super) mod tests {
         Select { any_of: vec![first, second] }
     }
 
-    /// Returns instructions that replace the redirection by `XDP_DROP`, which a test can distinguish from `XDP_PASS`.
+    /// Replaces the redirection by `XDP_DROP`, which a test can distinguish from `XDP_PASS`.
     pub(in super::super) fn dropping() -> Vec<Instruction> {
         vec![set(0, 1), EXIT]
     }
 
-    /// Returns a program without an exit instruction.
     pub(in super::super) fn without_exit() -> Vec<Instruction> {
         vec![set(0, 1)]
     }
 
-    /// Returns frames that meet and that fail each condition, with the expected result.
+    /// Frames that meet and fail each condition, with the expected result.
     pub(in super::super) fn frames() -> Vec<(Vec<u8>, bool)> {
         let mut marked = vec![0; 60];
         marked[12..14].copy_from_slice(&[8, 0]);

@@ -1,9 +1,8 @@
-//! Opens one XDP socket on one queue: registers its memory, maps its four rings and binds it. The kernel requires these
-//! calls in this order.
+//! Opens one XDP socket on one queue, in the order of calls that the kernel requires.
 //!
-//! Each socket registers the whole mapping of its pool itself, instead of sharing a registration (`XDP_SHARED_UMEM`). A
-//! frame received on one port can still be sent on another without a copy, because both have registered the memory.
-//! Each socket has its own fill and completion rings, and ports may be opened and closed in any order.
+//! Each socket registers its pool's whole mapping itself, instead of sharing a registration (`XDP_SHARED_UMEM`), so it
+//! has its own fill and completion rings, and ports may be opened and closed in any order. Frames still move between
+//! ports without a copy.
 
 use super::ring::{Consumer, Producer};
 use super::{AfXdpConfig, Copying};
@@ -15,22 +14,20 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Bytes that the kernel reserves in front of every frame for XDP programs.
+/// Bytes in front of every frame that the kernel reserves for XDP programs.
 pub(super) const KERNEL_HEADROOM: usize = 256;
 
-/// A bound socket and the program's ends of its rings.
 pub(super) struct Socket {
     pub fd: OwnedFd,
     pub fill: Producer<u64>,
     pub completion: Consumer<u64>,
     pub receive: Consumer<xdp_desc>,
     pub transmit: Producer<xdp_desc>,
-    /// Whether the driver reads and writes the frames in place.
     pub zero_copy: bool,
 }
 
 impl Socket {
-    /// Opens a socket in this thread's namespace and binds it to a queue of the interface `index`.
+    /// Opens a socket in this thread's namespace on a queue of the interface `index`.
     pub(super) fn open(region: &Region, index: u32, queue: u32, config: &AfXdpConfig) -> io::Result<Socket> {
         let fd = rustix::net::socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let set = |name: i32, value: u32| set_option(&fd, libc::SOL_XDP, name, &value);
@@ -45,8 +42,8 @@ impl Socket {
         let completion = map::<u64>(&fd, at.cr, size, libc::XDP_UMEM_PGOFF_COMPLETION_RING)?;
         let receive = map::<xdp_desc>(&fd, at.rx, size, libc::XDP_PGOFF_RX_RING as u64)?;
         let transmit = map::<xdp_desc>(&fd, at.tx, size, libc::XDP_PGOFF_TX_RING as u64)?;
-        // Limit of the memory for copied frames: far more than any DUT's queue holds, so that a full queue causes loss
-        // (EBUSY) and not back-pressure, which hides the loss.
+        // Memory for copied frames: more than any DUT's queue holds, so that a full queue causes loss (EBUSY) and not
+        // back-pressure, which hides it.
         set_send_buffer(&fd, 64 << 20)?;
         let flags = libc::XDP_USE_NEED_WAKEUP
             | match config.copying {
@@ -54,7 +51,7 @@ impl Socket {
                 Copying::Always => libc::XDP_COPY,
                 Copying::Never => libc::XDP_ZEROCOPY,
             };
-        // The kernel releases a queue about 20 to 40 ms after its last socket was closed.
+        // The kernel releases a queue 20 to 40 ms after its last socket was closed.
         super::super::while_busy(|| bind(&fd, index, queue, flags))?;
         let options: u32 = get_option(&fd, libc::SOL_XDP, libc::XDP_OPTIONS)?;
         Ok(Socket {
@@ -67,7 +64,7 @@ impl Socket {
         })
     }
 
-    /// Tells the kernel that there are frames to send. Never blocks.
+    /// Tells the kernel of frames to send. Never blocks.
     pub(super) fn kick(&self) -> io::Result<()> {
         // SAFETY: the call passes no buffer and no address.
         let result =
@@ -75,7 +72,6 @@ impl Socket {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Tells the driver that there are free frames again.
     pub(super) fn wake_receiver(&self) {
         let (nothing, flags) = (std::ptr::null_mut(), libc::MSG_DONTWAIT);
         // SAFETY: the call passes no buffer and no address. Its result is ignored: it says only whether the driver
@@ -83,17 +79,15 @@ impl Socket {
         unsafe { libc::recvfrom(self.fd.as_raw_fd(), nothing, 0, flags, std::ptr::null_mut(), std::ptr::null_mut()) };
     }
 
-    /// Returns the number of frames lost on the tester's side: without a free frame, or without room in the receive
-    /// ring.
+    /// Frames lost on the tester's side: without a free frame, or without room in the receive ring.
     pub(super) fn dropped(&self) -> u64 {
         let seen = get_option::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS);
-        // A zero-copy driver counts a missing free frame only in `rx_fill_ring_empty_descs`. In copy mode `rx_dropped`
-        // counts it too.
+        // A zero-copy driver counts a missing free frame only in `rx_fill_ring_empty_descs`; in copy mode `rx_dropped`
+        // does too.
         seen.map_or(0, |s| s.rx_dropped + s.rx_ring_full + if self.zero_copy { s.rx_fill_ring_empty_descs } else { 0 })
     }
 }
 
-/// Registers all frames of the mapping with the socket.
 fn register(socket: &OwnedFd, region: &Region) -> io::Result<()> {
     let (base, len) = region.memory();
     let config = region.config();
