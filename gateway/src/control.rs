@@ -1,6 +1,5 @@
-//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. A separate file,
-//! because both ends are here: the gateway's, which serves many clients in turn without waiting for any, and the
-//! command's.
+//! The control socket of a gateway: a client sends one line, gets text, and the connection ends. Serves many clients in
+//! turn without waiting for any.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -11,25 +10,24 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A socket that listens, and its clients; its file is removed with it.
+/// A listening socket, its file, and its clients.
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    /// In the order in which they connected.
     clients: VecDeque<Client>,
 }
 
-/// A client must have sent its line within this time.
+/// Time for a client's line.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
-/// And must have taken the answer within this time.
+/// Time for taking the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum length of a request, in octets.
 const LONGEST: usize = 4096;
-/// Maximum number of clients at once; a further one replaces the oldest, so that silent clients cannot block others.
+/// Maximum number of clients at once; a further one replaces the oldest, so that silent ones cannot block others.
 const MOST_CLIENTS: usize = 256;
 
 impl Control {
-    /// Listens at a path. A socket left behind by a gateway that has ended is replaced; one that is in use is not.
+    /// Listens at a path. Replaces the socket of a gateway that has ended.
     ///
     /// # Errors
     /// When another gateway listens there, or the file cannot be made.
@@ -49,7 +47,7 @@ impl Control {
         Ok(Control { listener, path: path.to_owned(), clients: VecDeque::new() })
     }
 
-    /// Waits until a client or one of `others` is ready, `wait` at most, and answers every request that is complete.
+    /// Waits at most `wait` until a client or one of `others` is ready, and answers every complete request.
     pub fn serve(&mut self, wait: Duration, others: &[BorrowedFd<'_>], mut answer: impl FnMut(&str) -> String) {
         self.wait(wait, others);
         while let Ok((stream, _)) = self.listener.accept() {
@@ -61,7 +59,7 @@ impl Control {
             }
         }
         let now = Instant::now();
-        // A client that hangs up early gets no answer, which is no error of the gateway's.
+        // A client that hangs up early is no error.
         self.clients.retain_mut(|client| client.step(&mut answer).unwrap_or(false) && now < client.deadline);
     }
 
@@ -81,7 +79,7 @@ impl Drop for Control {
     }
 }
 
-/// A connection, from its first octet to its last.
+/// A connection.
 struct Client {
     stream: UnixStream,
     deadline: Instant,
@@ -89,9 +87,8 @@ struct Client {
 }
 
 enum Talk {
-    /// What has arrived of the request.
     Request(Vec<u8>),
-    /// What is left of the answer: its octets, and how many are sent.
+    /// The rest of the answer: its octets, and how many are sent.
     Answer(Vec<u8>, usize),
 }
 
@@ -107,7 +104,7 @@ impl Client {
         }
     }
 
-    /// Proceeds as far as possible without waiting; false when the connection is over.
+    /// Proceeds without waiting; false when the connection is over.
     fn step(&mut self, answer: &mut impl FnMut(&str) -> String) -> io::Result<bool> {
         if let Talk::Request(so_far) = &mut self.talk {
             let Some(line) = read_line(&mut self.stream, so_far)? else { return Ok(true) };
@@ -122,7 +119,7 @@ impl Client {
     }
 }
 
-/// The line, once it is complete: ended by a line feed or by the end of the stream.
+/// The complete line: ended by a line feed or the stream's end.
 fn read_line(stream: &mut UnixStream, so_far: &mut Vec<u8>) -> io::Result<Option<String>> {
     let mut part = [0; LONGEST];
     loop {

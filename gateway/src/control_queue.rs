@@ -1,5 +1,5 @@
-//! The control queue of each worker: work for a worker to do between two rounds, such as reading state or changing the
-//! configuration while frames are forwarded. Apart from the device, whose threads only check whether work waits.
+//! The control queue of each worker: work between two rounds, such as reading state or changing the configuration while
+//! frames are forwarded.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long the control side waits for a worker.
+/// How long to wait for a worker.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Work on a worker that its thread does between two rounds.
 type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// The queues to all workers.
@@ -23,7 +22,7 @@ pub struct ControlQueue {
     pub(crate) jobs: Vec<Arc<Jobs>>,
 }
 
-/// What a worker has counted and what it keeps.
+/// What a worker has counted and keeps.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// Frames, by outcome.
@@ -34,7 +33,6 @@ pub struct Account {
     pub entries: Option<(u64, u64)>,
 }
 
-/// The queue to one worker.
 pub(crate) struct Jobs {
     pub(crate) waiting: AtomicBool,
     list: Mutex<Vec<Job>>,
@@ -55,8 +53,7 @@ impl Jobs {
 }
 
 impl ControlQueue {
-    /// Calls `work` with every worker's function and waits for the answers, in the order of the workers; `None` for a
-    /// worker that does not answer.
+    /// Calls `work` with every worker's function and waits for the answers in order; `None` for a silent worker.
     pub fn ask<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut dyn DynFunction<Frame>) -> T + Send + Sync + 'static,
@@ -64,7 +61,7 @@ impl ControlQueue {
         self.have(move |i, worker| work(i, &mut *worker.function))
     }
 
-    /// Calls `work` with every worker and waits for the answers, as [`ControlQueue::ask`] does.
+    /// As [`ControlQueue::ask`], with the worker.
     fn have<T: Send + 'static>(
         &self,
         work: impl Fn(usize, &mut Worker) -> T + Send + Sync + 'static,
@@ -88,7 +85,7 @@ impl ControlQueue {
     /// Replaces the addresses for which every worker answers.
     ///
     /// # Errors
-    /// The number of the first worker that does not answer.
+    /// The number of the first silent worker.
     pub fn answer_for(&self, owns: Option<Owns>) -> Result<(), usize> {
         let done = self.have(move |_, worker| worker.owns.clone_from(&owns));
         done.iter().position(Option::is_none).map_or(Ok(()), Err)
@@ -97,7 +94,7 @@ impl ControlQueue {
     /// Makes every worker learn the Ethernet addresses of these next hops.
     ///
     /// # Errors
-    /// The number of the first worker that does not answer.
+    /// The number of the first silent worker.
     pub fn learn(&self, next_hops: &Arc<NextHops>) -> Result<(), usize> {
         let next_hops = Arc::clone(next_hops);
         let done = self.have(move |_, worker| worker.next_hops = Some(Arc::clone(&next_hops)));
@@ -110,7 +107,7 @@ impl ControlQueue {
         self.have(move |_, _| limits.apply()).into_iter().flatten().collect()
     }
 
-    /// The account of every worker at one moment; `None` for a worker that does not answer.
+    /// The account of every worker; `None` for a silent worker.
     pub fn accounts(&self) -> Vec<Option<Account>> {
         self.have(|_, worker| Account {
             frames: worker.counters,
@@ -128,20 +125,20 @@ impl ControlQueue {
         sent.into_iter().flatten().collect()
     }
 
-    /// Returns the slots of the state table of every worker, and its sessions in these slots at `now` (nanoseconds of its clock);
-    /// `None` for a worker that does not answer.
+    /// Each worker's slots of the state table, and its sessions in these slots at `now` (nanoseconds of its clock);
+    /// `None` for a silent worker.
     pub fn sessions(&self, now: u64, places: Range<u64>) -> Vec<Option<(u64, Vec<Entry>)>> {
         self.ask(move |_, f| (f.places(), f.sessions(now, places.clone())))
     }
 
-    /// Replaces the functions of all workers, or of none. The new ones have the type of the running ones.
+    /// Replaces the functions of all workers, or of none, by others of the same type.
     ///
     /// # Errors
     /// Why the functions cannot be adopted; all workers then have their old ones.
     pub fn adopt(&self, functions: Vec<Boxed<Frame>>) -> Result<(), String> {
         let new: Arc<Vec<Mutex<Boxed<Frame>>>> = Arc::new(functions.into_iter().map(Mutex::new).collect());
         let mut result = Ok(());
-        // The first round only asks: if one worker refuses, no worker may have changed.
+        // First ask: if one worker refuses, none may have changed.
         for round in [Round::Try, Round::Do] {
             let with = Arc::clone(&new);
             let answers = self.ask(move |worker, running| {
@@ -155,7 +152,7 @@ impl ControlQueue {
                 break;
             }
         }
-        // Waits until all workers have released the old functions, so that this thread frees them and no worker does.
+        // Waits until workers have released the old functions, so that this thread frees them.
         let end = Instant::now() + RELEASED_WITHIN;
         while Arc::strong_count(&new) > 1 && Instant::now() < end {
             std::thread::yield_now();

@@ -1,6 +1,5 @@
-//! The embedded device: workers on threads of this process, each on its core, with the few controls a device under test
-//! needs: clear, count, stall, stop. Controls are atomics that a worker reads once a round, so no lock is taken while
-//! frames are forwarded.
+//! The embedded device: workers on threads, each on its core, with controls: clear, count, stall, stop. They are
+//! atomics that a worker reads once a round, without a lock.
 
 use crate::control_queue::{ANSWER_WITHIN, ControlQueue, Jobs};
 use crate::own::Owns;
@@ -20,15 +19,15 @@ pub struct EmbeddedConfig {
     pub pools: Vec<Pool>,
     /// Core of each worker; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
-    /// Give workers priority over all ordinary threads of their cores. Never if threads of the kernel forward packets
-    /// on these cores.
+    /// Give workers priority over ordinary threads of their cores; never if threads of the kernel forward packets
+    /// there.
     pub preempt: bool,
     /// Addresses that the workers answer for.
     pub owns: Option<Owns>,
 }
 
 impl EmbeddedConfig {
-    /// Workers on in-process links, each on its core.
+    /// Workers on in-process links.
     pub fn in_process(
         ports: Vec<(Box<dyn Port>, Box<dyn Port>)>,
         pools: Vec<Pool>,
@@ -52,30 +51,28 @@ pub enum EmbeddedError {
     Ended(usize, String),
 }
 
-/// What the control side and one worker share.
 #[derive(Default)]
 struct Control {
     stop: AtomicBool,
-    /// No measurement is running: the worker sleeps after a round without frames.
+    /// No measurement is running: sleep after a round without frames.
     resting: AtomicBool,
-    /// The current trial is too long for a thread with priority over all others.
+    /// The trial is too long for priority over all others.
     long: AtomicBool,
-    /// Counts requests to clear; the worker answers in `cleared`.
+    /// Requests to clear, answered in `cleared`.
     clear: AtomicU64,
     cleared: AtomicU64,
-    /// Counts requests to publish; the worker answers in `published`.
+    /// Requests to publish, answered in `published`.
     publish: AtomicU64,
     published: AtomicU64,
     sessions: AtomicU64,
     mappings: AtomicU64,
-    /// Counts requests for the stall; the worker answers in `looked`.
+    /// Requests for the stall, answered in `looked`.
     look: AtomicU64,
     looked: AtomicU64,
-    /// Its answer, in ticks: the longest gap between two rounds since the previous request, and the total of its
-    /// stalls.
+    /// In ticks: longest gap between two rounds since the previous request, and total of the stalls.
     stall: AtomicU64,
     stalled: AtomicU64,
-    /// CPU time of rounds with frames, in ticks, and their frames: for the cost of a frame.
+    /// CPU time of rounds with frames, in ticks, and their frames.
     busy: AtomicU64,
     frames: AtomicU64,
     counters: std::sync::Mutex<(WorkerCounters, plane::Drops)>,
@@ -85,33 +82,31 @@ struct Control {
 pub struct Embedded {
     clock: Clock,
     controls: Vec<Arc<Control>>,
-    /// One for each worker, or why it could not be started.
+    /// One for each worker, or why it did not start.
     threads: Vec<Result<JoinHandle<Result<(), PortError>>, std::io::Error>>,
-    /// Whether workers answer only while they are polled: requests wait for the next poll, and entries are those of the
-    /// last round without frames.
+    /// Whether workers answer only while polled: requests wait for the next poll, and entries are those of the last
+    /// round without frames.
     polled: bool,
     /// How long to wait for a worker that runs.
     patience: Duration,
 }
 
-/// Stalls of workers, in nanoseconds. Workers never sleep during a measurement, so this includes all time for which
-/// they were descheduled.
+/// Stalls of workers, in nanoseconds: all time for which they were descheduled, as they never sleep in a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The longest time between two rounds of a worker.
+    /// The longest time between two rounds.
     pub stall: u64,
     /// The total of the stalls of all workers ([`port::Gaps`]).
     pub stalled: u64,
 }
 
-/// Maximum number of frames that wait for this worker from another one.
+/// Maximum number of frames from another worker that wait.
 const INBOX: usize = 1024;
-/// Sleep between two rounds of a resting worker: well below any start delay, so that it is awake when frames arrive.
+/// Sleep of a resting worker: well below any start delay.
 const NAP: Duration = Duration::from_micros(200);
 
 impl Embedded {
-    /// Start one thread for each function. The caller makes the functions, so that large tables exist before any
-    /// measurement.
+    /// Starts one thread for each function.
     pub fn start(clock: Clock, config: EmbeddedConfig, functions: Vec<Boxed<Frame>>) -> (Embedded, ControlQueue) {
         let (cores, preempt) = (config.cores.clone(), config.preempt);
         let (controls, rounds) = Rounds::make(clock, config, functions, false);
@@ -119,11 +114,10 @@ impl Embedded {
         let threads = rounds.into_iter().zip(cores).enumerate().map(|(i, (mut round, core))| {
             std::thread::Builder::new().name(format!("gateway-{i}")).spawn(move || {
                 port::host::place(core)?;
-                // A thread without an isolated core must not block others.
+                // Without an isolated core it must not block others.
                 round.preempts = preempt && core.is_some() && port::host::preempt_others();
                 let _ = round.preempts || port::host::hurry();
-                // For the embedded device under test; a gateway on interfaces limits its workers further, through the
-                // control queue.
+                // For the embedded device; a gateway on interfaces limits its workers through the control queue.
                 if preempt {
                     let _ = port::privileges::limit_measuring_thread();
                 }
@@ -134,7 +128,7 @@ impl Embedded {
         (Embedded { clock, threads: threads.collect(), controls, polled: false, patience: ANSWER_WITHIN }, queue)
     }
 
-    /// Starts no threads, for machines with one core: the thread that calls the returned functions does the work.
+    /// Starts no threads, for machines with one core: callers of the returned functions do the work.
     pub fn polled(
         clock: Clock,
         config: EmbeddedConfig,
@@ -143,24 +137,22 @@ impl Embedded {
         let (controls, rounds) = Rounds::make(clock, config, functions, true);
         let polls = rounds.into_iter().map(|mut round| {
             Box::new(move || {
-                // An in-process link cannot break; a worker that has stopped has nothing to do.
+                // In-process links cannot break; a stopped worker has nothing to do.
                 let _ = round.once();
             }) as Box<dyn FnMut() + Send>
         });
         (Embedded { clock, controls, threads: Vec::new(), polled: true, patience: ANSWER_WITHIN }, polls.collect())
     }
 
-    /// Sets how long to wait for answers. A descheduled worker answers once it runs again, and then reports how long it
-    /// was descheduled. There is no wait for a worker that has ended.
+    /// Sets how long to wait for answers. A descheduled worker answers, and reports that, once it runs again.
     #[must_use]
     pub fn patient(mut self, patience: Duration) -> Embedded {
         self.patience = patience;
         self
     }
 
-    /// Make workers poll without a pause until [`Self::rest`]; a trial lasts about this time. If the scheduler would
-    /// throttle workers with priority over all other threads within that time, they have no such priority until they
-    /// are woken for a shorter time.
+    /// Makes workers poll without a pause until [`Self::rest`]. If a trial is longer than the scheduler allows threads
+    /// with priority over all others, workers have no such priority in it.
     pub fn wake(&self, lasts: Duration) {
         let long = lasts > port::host::PREEMPT_AT_MOST;
         self.controls.iter().for_each(|c| {
@@ -169,15 +161,15 @@ impl Embedded {
         });
     }
 
-    /// Let workers sleep whenever there is nothing to do, until [`Self::wake`].
+    /// Lets workers sleep when idle, until [`Self::wake`].
     pub fn rest(&self) {
         self.controls.iter().for_each(|c| c.resting.store(true, Ordering::Relaxed));
     }
 
-    /// Forget all state of all workers; returns when they have.
+    /// Forgets all state of all workers, and waits for that.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn clear(&self) -> Result<(), EmbeddedError> {
         self.controls.iter().for_each(|c| {
             c.clear.fetch_add(1, Ordering::Release);
@@ -188,7 +180,7 @@ impl Embedded {
     /// Sessions and mappings over all workers.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn entries(&self) -> Result<(u64, u64), EmbeddedError> {
         self.publish()?;
         Ok(self
@@ -200,20 +192,19 @@ impl Embedded {
     /// Counters of each worker.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn counters(&self) -> Result<Vec<(WorkerCounters, plane::Drops)>, EmbeddedError> {
         self.publish()?;
         Ok(self.controls.iter().map(|c| c.counters.lock().expect("no panic while held").clone()).collect())
     }
 
-    /// Stalls of workers since the last call. Waits for the workers: one that is descheduled now, or was all the time,
-    /// can report it only when it runs again.
+    /// Stalls of workers since the last call. Waits for descheduled workers, which report only when they run again.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn away(&self) -> Result<Away, EmbeddedError> {
         if self.polled {
-            // The caller's thread runs the rounds, and measures its own stalls.
+            // The caller's thread measures its own stalls.
             return Ok(Away::default());
         }
         self.controls.iter().for_each(|c| {
@@ -227,19 +218,19 @@ impl Embedded {
         })
     }
 
-    /// Nanoseconds that workers spent in rounds with frames, and frames, since the last call.
+    /// Nanoseconds of rounds with frames, and frames, since the last call.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn busy(&self) -> Result<(u64, u64), EmbeddedError> {
         let each = self.busy_each()?;
         Ok(each.into_iter().fold((0, 0), |(ns, frames), of| (ns + of.0, frames + of.1)))
     }
 
-    /// The same of each worker.
+    /// As [`Self::busy`], by worker.
     ///
     /// # Errors
-    /// When a worker does not answer.
+    /// A silent worker.
     pub fn busy_each(&self) -> Result<Vec<(u64, u64)>, EmbeddedError> {
         self.publish()?;
         let of = |c: &Arc<Control>| {
@@ -253,7 +244,7 @@ impl Embedded {
         self.polled
     }
 
-    /// Whether a worker has ended by itself: a port broke.
+    /// Whether a worker has ended because a port broke.
     pub fn has_ended(&self) -> bool {
         self.threads.iter().any(|thread| thread.as_ref().map_or(true, JoinHandle::is_finished))
     }
@@ -317,19 +308,19 @@ fn not_started(why: &std::io::Error) -> String {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // `stop` has reported the error, or no caller is left to receive it.
+        // `stop` has reported the error, or no caller can receive it.
         let _ = self.end();
     }
 }
 
-/// A worker with its control: the loop of its thread.
+/// A worker with its control.
 struct Rounds {
     clock: Clock,
     worker: Worker,
     control: Arc<Control>,
     jobs: Arc<Jobs>,
     polled: bool,
-    /// The thread may have priority over all others of its core; in long trials it does not.
+    /// Priority over all others of its core, except in long trials.
     preempts: bool,
     long: bool,
     cleared: u64,
@@ -380,7 +371,7 @@ impl Rounds {
     fn once(&mut self) -> Result<bool, PortError> {
         let control = &*self.control;
         let now = self.clock.now();
-        // The time of a round itself is part of the gap: a round is a burst, microseconds at most.
+        // A round is part of the gap: microseconds at most.
         self.gaps.add(now - self.last);
         self.last = now;
         if control.look.load(Ordering::Relaxed) != self.looked {
@@ -390,8 +381,7 @@ impl Rounds {
             control.stalled.store(gaps.stalled, Ordering::Relaxed);
             control.looked.store(self.looked, Ordering::Release);
         }
-        // Before any frame is processed: without a thread no caller waits for it, and state from frames after the
-        // request must stay.
+        // Before any frame: without a thread no caller waits, and state from later frames must stay.
         if control.clear.load(Ordering::Relaxed) != self.cleared {
             self.cleared = control.clear.load(Ordering::Acquire);
             self.worker.function.clear();
@@ -405,7 +395,7 @@ impl Rounds {
         if control.publish.load(Ordering::Relaxed) != self.published {
             self.publish();
         } else if self.polled && seen == 0 {
-            // A request between two phases is not answered then, so the answer must be published before.
+            // Requests between two phases are not answered, so publish before.
             self.show_entries();
             self.account();
         }
@@ -415,7 +405,7 @@ impl Rounds {
         let control = &*self.control;
         if control.long.load(Ordering::Relaxed) != self.long && self.preempts {
             self.long = !self.long;
-            // Best effort: if it fails, the effect shows as a stall.
+            // A failure shows as a stall.
             let _ = if self.long { port::host::preempt_no_more() } else { port::host::preempt_others() };
         }
         if seen == 0 && !self.polled && control.resting.load(Ordering::Relaxed) {
@@ -430,7 +420,6 @@ impl Rounds {
         self.control.mappings.store(mappings, Ordering::Relaxed);
     }
 
-    /// Adds time and frames since the last call to the account.
     fn account(&mut self) {
         if self.frames > 0 {
             self.control.busy.fetch_add(std::mem::take(&mut self.busy), Ordering::Relaxed);

@@ -1,6 +1,5 @@
-//! File mode: a plane function between capture files instead of ports, for conformance cases and for the study of
-//! single packets. Deterministic: inputs are merged by time stamp (ties left first), the packet's time is the clock,
-//! and the seed determines every random choice of the function.
+//! File mode: a plane function between capture files. Deterministic: inputs are merged by time stamp (ties left first),
+//! which is the clock, and the seed determines every random choice.
 
 use crate::own::Owns;
 use pcap_parser::traits::PcapReaderIterator;
@@ -37,15 +36,15 @@ pub enum FileError {
     },
 }
 
-/// A packet with room in front and behind, on the heap.
+/// A packet on the heap, with room on both sides.
 pub struct Heap {
     bytes: Vec<u8>,
     start: usize,
 }
 
-/// Octets in front of a packet's first, for headers.
+/// Octets in front, for headers.
 const HEADROOM: usize = 128;
-/// Maximum length of a packet: the largest IPv6 packet, with its Ethernet header and a margin.
+/// Maximum length of a packet: the largest IPv6 packet with Ethernet header and a margin.
 const LARGEST: usize = 65_535 + 128;
 
 impl Heap {
@@ -87,16 +86,16 @@ impl Packet for Heap {
     }
 }
 
-/// A capture file being read: classic pcap in both byte orders, micro- and nanoseconds, or pcapng.
+/// A capture file being read: pcap in both byte orders, micro- and nanoseconds, or pcapng.
 pub struct Reader {
     inner: Box<dyn PcapReaderIterator>,
     path: PathBuf,
     packet: u64,
-    /// Whether it consists of blocks that begin with their length (pcapng); else classic.
+    /// Whether it consists of blocks (pcapng); else classic.
     blocks: bool,
-    /// For a classic file: nanoseconds for each unit of the fraction.
+    /// Classic file: nanoseconds for each unit of the fraction.
     unit: u64,
-    /// For a pcapng file: units per second and offset in seconds of each interface.
+    /// Pcapng file: units per second and offset in seconds of each interface.
     interfaces: Vec<(u64, i64)>,
 }
 
@@ -122,7 +121,7 @@ impl Reader {
         let blocks = first == SECTION;
         let reader =
             |inner| Reader { inner, path: path.to_owned(), packet: 0, blocks, unit: 1000, interfaces: Vec::new() };
-        // The buffer must exceed the largest packet; otherwise such a packet never fits.
+        // Larger than the largest packet.
         match create_reader(1 << 20, file) {
             Ok(inner) => Ok(reader(inner)),
             Err(PcapError::Eof) => Err(FileError::Wrong {
@@ -186,14 +185,13 @@ impl Reader {
 /// The first octets of a pcapng file.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Whether a pcapng block states a length below that of its type and its two length fields, in either byte order: in
-/// the other byte order such a value exceeds any block. The parser relies on every block being longer.
+/// Whether a pcapng block states a length below that of its type and length fields, in either byte order. The parser
+/// relies on longer blocks.
 fn is_too_short(block: &[u8]) -> bool {
     let length = block.get(4..8).and_then(|octets| <[u8; 4]>::try_from(octets).ok());
     length.is_some_and(|octets| u32::from_le_bytes(octets) < 12 || u32::from_be_bytes(octets) < 12)
 }
 
-/// Result of reading the next block of a file.
 enum NextBlock {
     Got(usize, Result<Option<Stamped>, String>),
     More,
@@ -203,7 +201,6 @@ enum NextBlock {
 
 const NOT_ETHERNET: &str = "the link type is not Ethernet: capture with Ethernet headers";
 
-/// What a block holds: a packet, or something to remember.
 fn read_block(
     block: &PcapBlockOwned<'_>,
     unit: &mut u64,
@@ -258,7 +255,7 @@ fn stamped(whole: bool, time: u64, data: &[u8]) -> Result<Option<Stamped>, Strin
     Ok(Some(Stamped { time, bytes: data.to_vec() }))
 }
 
-/// Snapshot length that a file states: more than any packet has.
+/// Snapshot length: more than any packet.
 const WHOLE_PACKETS: usize = 1 << 18;
 
 /// A capture file being written: classic pcap with nanoseconds.
@@ -313,9 +310,9 @@ pub struct Passed {
     pub received: u64,
     /// Packets written.
     pub sent: u64,
-    /// Packets that the function dropped. A fragment that waits for others counts only when its lifetime is over.
+    /// Packets that the function dropped; waiting fragments when their lifetime is over.
     pub dropped: u64,
-    /// Fragments that the function stored until the rest of their packet arrives, or reassembled.
+    /// Fragments that the function stored, or reassembled.
     pub held: u64,
     /// Packets for the gateway itself that were answered.
     pub answered: u64,
@@ -323,26 +320,25 @@ pub struct Passed {
     pub local: u64,
     /// Packets for a side without a file.
     pub unwritten: u64,
-    /// Packets of another VLAN than the side's, or without a tag if the side has one.
+    /// Packets of another VLAN, or untagged for a side with one.
     pub other_vlan: u64,
 }
 
-/// Fragments that a function kept until their lifetime was over.
 fn late(counters: &Drops) -> u64 {
-    // If functions are chained, each name begins with that of the part.
+    // In a chain, each name begins with that of the part.
     let late = counters.iter().filter(|(name, _)| name.rsplit('.').next() == Some("fragment-late"));
     late.map(|(_, n)| n).sum()
 }
 
-/// Timed work is done at least this often in the packets' own time.
+/// Timed work is done at least this often in the packets' time.
 const STEP: u64 = 1_000_000_000;
-/// After a gap longer than this all timers have expired; the rest of the gap is skipped.
+/// Longer gaps are skipped: all timers have expired.
 const MOST_STEPS: u64 = 3_600;
-/// The function's clock at the first packet: not zero, so that earlier times can be represented.
+/// The function's clock at the first packet, so that earlier times can be represented.
 const EPOCH: u64 = 1_000_000_000;
 
-/// Passes all packets of the files through a function, continues for `linger` nanoseconds so that delayed packets are
-/// sent, and writes every packet that leaves, with the time at which it left. Sides with a tag are in that VLAN.
+/// Passes all packets through a function, continues for `linger` nanoseconds for delayed packets, and writes every
+/// packet that leaves, with its time. Sides with a tag are in that VLAN.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -376,7 +372,7 @@ pub fn replay(
         };
         let side = usize::from(!left_first);
         let Some(packet) = next[side].take() else { break };
-        // A file that is not in order does not set the clock back.
+        // A file out of order does not set the clock back.
         let time = packet.time.max(now);
         r.wait(&mut now, time, first, &mut files.outputs)?;
         r.one(if side == 0 { Side::Customer } else { Side::Internet }, &packet.bytes, now - first + EPOCH);
@@ -393,21 +389,18 @@ fn advance(reader: &mut Option<Reader>) -> Result<Option<Stamped>, FileError> {
     reader.as_mut().map_or(Ok(None), Reader::read)
 }
 
-/// A function at work between files.
 struct Replay<'a> {
     function: &'a mut dyn DynFunction<Heap>,
     owns: Option<&'a Owns>,
     vlans: [Option<Tag>; 2],
     passed: Passed,
-    /// Fragments whose lifetime was over at the last check.
     late: u64,
-    /// Packets to be written, in order.
     queue: Vec<(Side, Heap)>,
     spare: Collect,
 }
 
 impl Replay<'_> {
-    /// Let time pass until `to`: sweeps, and packets that waited for it.
+    /// Lets time pass until `to`: sweeps, and delayed packets.
     fn wait(&mut self, now: &mut u64, to: u64, first: u64, outputs: &mut [Option<Writer>; 2]) -> Result<(), FileError> {
         for _ in 0..MOST_STEPS {
             if to - *now <= STEP {
@@ -429,7 +422,6 @@ impl Replay<'_> {
         self.drop_late();
     }
 
-    /// Counts the fragments that the function has dropped since the last check.
     fn drop_late(&mut self) {
         let late = late(&self.function.counters());
         self.passed.dropped += late - std::mem::replace(&mut self.late, late);
@@ -454,7 +446,7 @@ impl Replay<'_> {
             }
             Verdict::Local => self.passed.local += 1,
             Verdict::Held => self.passed.held += 1,
-            // There is only one worker, so none to hand over to.
+            // There is only one worker.
             Verdict::Drop | Verdict::HandOver(_) => self.passed.dropped += 1,
         }
         self.queue.append(&mut self.spare.emitted);
@@ -478,12 +470,11 @@ impl Replay<'_> {
     }
 }
 
-/// The index of a side's file: the customers' first.
+/// A side's index: the customers' first.
 fn number(side: Side) -> usize {
     usize::from(side == Side::Internet)
 }
 
-/// Packets that a function makes itself.
 #[derive(Default)]
 struct Collect {
     emitted: Vec<(Side, Heap)>,

@@ -1,13 +1,12 @@
-//! The null device: forwards every frame to the other side and writes only its Ethernet addresses, as any router does.
-//! It runs in the workers of a device, in place of the device's function, so that it has the same threads, cores, links
-//! and pools. Its rate is that of this path without the work of the device.
+//! The null device: forwards every frame to the other side, with other Ethernet addresses. It runs in a device's
+//! workers in place of its function, so its rate is that of the same path without the device's work.
 
 use plane::{DynFunction, Packet, Side, Spare, Verdict, Wrapper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Selects device or null device for all workers of a gateway, and wraps their functions. State and counters stay those of the
-/// functions. Change it only while no frames are on the way.
+/// Switches all workers of a gateway between device and null device, which keeps state and counters. Only while no
+/// frames are on the way.
 #[derive(Clone, Debug, Default)]
 pub struct Switch(Arc<AtomicBool>);
 
@@ -22,10 +21,9 @@ impl Switch {
     }
 }
 
-/// Octets of both Ethernet addresses.
 const ADDRESSES: usize = 12;
 
-/// Forwards a batch. The addresses are 0, as in the tester's view of a plain cable.
+/// Forwards a batch. The addresses are 0, as on the tester's plain cable.
 fn forward<P: Packet>(from: Side, batch: &mut [P], verdicts: &mut [Verdict]) {
     for packet in batch {
         if let Some(addresses) = packet.bytes_mut().get_mut(..ADDRESSES) {

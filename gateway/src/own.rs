@@ -1,5 +1,4 @@
-//! Messages that a gateway itself answers: ARP requests and Neighbor Solicitations for its addresses, and pings. Not a
-//! plane function, because it is about the link, and because a gateway may leave it to the kernel.
+//! Messages that a gateway itself answers: ARP requests and Neighbor Solicitations for its addresses, and pings.
 
 use plane::ip6::{Head6, be128, put128};
 use plane::{Packet, Side};
@@ -12,7 +11,7 @@ use wire::{AddrRange, Prefix6, header as h};
 pub struct Own {
     /// Ethernet address.
     pub mac: Mac,
-    /// IPv4 addresses for which it answers: the gateway's own, and a NAT's pool.
+    /// IPv4 addresses that it answers for, a NAT's pool included.
     pub ipv4: Vec<AddrRange>,
     /// IPv6 addresses likewise; of the side's own address a prefix of 128 bits.
     pub ipv6: Vec<Prefix6>,
@@ -28,8 +27,7 @@ pub struct Owns {
 }
 
 impl Owns {
-    /// Turn a packet that came in on `side` into its answer; false if there is none, and the packet's content is then
-    /// undefined.
+    /// Turns a packet from `side` into its answer; false, with undefined content, if there is none.
     pub fn answer<P: Packet>(&self, side: Side, packet: &mut P) -> bool {
         let own = match side {
             Side::Customer => &self.customer,
@@ -41,7 +39,6 @@ impl Owns {
 
 const ARP_REQUEST: u16 = 1;
 const ARP_REPLY: u16 = 2;
-/// Type of an ICMP echo request and reply.
 const ECHO: [u8; 2] = [8, 0];
 /// Type of an ICMPv6 echo request and reply.
 const ECHO6: [u8; 2] = [128, 129];
@@ -49,9 +46,7 @@ const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 /// Hop limit of all Neighbor Discovery messages (RFC 4861, section 7.1).
 const ND_HOP_LIMIT: u8 = 255;
-/// Time to live of packets that the gateway itself sends.
 const TTL: u8 = 64;
-/// Frame of a Neighbor Advertisement with its one option.
 const ADVERTISEMENT_LEN: usize = h::ETH + h::IPV6 + 32;
 
 impl Own {
@@ -62,7 +57,7 @@ impl Own {
         self.ipv6.iter().any(|p| p.contains(a))
     }
 
-    /// Turn a packet into its answer; false if there is none, and the packet's content is then undefined.
+    /// Turns a packet into its answer; false, with undefined content, if there is none.
     pub fn answer<P: Packet>(&self, packet: &mut P) -> bool {
         let b = packet.bytes();
         if b.len() < h::ETH || b[6] & 1 == 1 {
@@ -76,13 +71,12 @@ impl Own {
         }
     }
 
-    /// The Ethernet header of an answer.
     fn back(&self, b: &mut [u8]) {
         b.copy_within(6..12, 0);
         b[6..12].copy_from_slice(&self.mac.0);
     }
 
-    /// RFC 826: Ethernet and IPv4, a request for one of ours.
+    /// RFC 826: a request for one of ours.
     fn arp(&self, b: &mut [u8]) -> bool {
         let right = b.len() >= 42
             && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604)
@@ -166,7 +160,7 @@ impl Own {
             return false;
         }
         let b = packet.bytes_mut();
-        // A host without an address checks for a duplicate: answer to all nodes (section 7.2.4).
+        // A host without an address checks for duplicates: answer to all nodes (section 7.2.4).
         let unspecified = head.src == 0;
         let all_nodes = u128::from_be_bytes([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         self.back(b);
@@ -189,7 +183,7 @@ impl Own {
     }
 }
 
-/// Sum of an ICMPv6 message without extension headers, pseudo header included; the packet ends with the slice.
+/// Sum of the ICMPv6 message at the end of the slice, with its pseudo header.
 pub(crate) fn sum6(b: &[u8]) -> Sum {
     let l4 = h::ETH + h::IPV6;
     Sum::default().bytes(&b[22..]).be16(u16::from(header::ICMPV6)).be32((b.len() - l4) as u32)

@@ -1,7 +1,5 @@
-//! The privileges of a running gateway. Opening its ports requires privileges; afterwards the gateway forwards frames
-//! through its open descriptors, answers on its socket, and reads its file again. Each thread permanently drops all
-//! other rights: capabilities, new privileges, writing files (Landlock), and all system calls except those listed here
-//! (seccomp).
+//! Limits of a running gateway, which needs privileges only to open its ports. Each thread permanently drops
+//! capabilities, new privileges, writing files (Landlock), and all system calls but those listed (seccomp).
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
@@ -16,7 +14,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why a thread keeps a right that it does not need.
+/// Why a thread keeps a right.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
     /// Capabilities, or `no_new_privs`.
@@ -33,27 +31,25 @@ pub enum LimitError {
     Calls(#[from] seccompiler::Error),
 }
 
-/// The limits of a gateway, to be [applied](Limits::apply) by each of its threads.
+/// Limits to be [applied](Limits::apply) by each thread.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The folder of the control socket, which is removed at the end.
     socket_folder: PathBuf,
     keep: CapabilitySet,
     calls: BpfProgram,
 }
 
 impl Limits {
-    /// Limits of a gateway that reads `files` again later and removes `socket` at its end.
+    /// Limits of a gateway that reads `files` again and removes `socket` at its end.
     ///
     /// # Errors
-    /// When the list of system calls cannot be made for this processor.
+    /// When the system calls cannot be listed for this processor.
     pub fn new<'a>(files: impl IntoIterator<Item = &'a Path>, socket: &Path) -> Result<Limits, LimitError> {
         let folder = socket.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Limits { socket_folder: folder.to_owned(), keep: to_read(files)?, calls: allowed_calls()? })
     }
 
-    /// Limits the calling thread, and those that it starts. Returns the limits that could not be set; all others are in
-    /// force.
+    /// Limits the calling thread and its later ones. Returns the limits that failed; all others hold.
     pub fn apply(&self) -> Vec<LimitError> {
         let steps = [Limits::drop_capabilities, Limits::limit_files, Limits::limit_calls];
         steps.into_iter().filter_map(|step| step(self).err()).collect()
@@ -63,14 +59,14 @@ impl Limits {
         Ok(port::privileges::keep_only(self.keep)?)
     }
 
-    /// Files can be read, and only the socket can be removed; no TCP.
+    /// Files can only be read, the socket removed; no TCP.
     fn limit_files(&self) -> Result<(), LimitError> {
         let status = self.files()?.restrict_self()?;
         if status.ruleset == RulesetStatus::NotEnforced { Err(LimitError::NoLandlock) } else { Ok(()) }
     }
 
     fn files(&self) -> Result<RulesetCreated, RulesetError> {
-        // Older kernels enforce the rules that they support.
+        // Older kernels enforce what they support.
         let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V5))?;
         let rules = rules.handle_access(AccessNet::from_all(ABI::V5))?.create()?;
         let beneath = |path: &Path, access| PathFd::new(path).map(|path| PathBeneath::new(path, access));
@@ -96,7 +92,7 @@ fn to_read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<CapabilitySe
     Ok(if needed { read & all.permitted } else { none })
 }
 
-/// The system calls that frames, the control socket, signals, reading files and memory need.
+/// System calls of frames, control socket, signals, reading files and memory.
 const CALLS: &[i64] = &[
     // Frames and the control socket, on open descriptors.
     libc::SYS_accept4,
@@ -146,13 +142,13 @@ const CALLS: &[i64] = &[
     libc::SYS_sigaltstack,
 ];
 
-/// Older calls that C libraries of this processor make instead of some of these.
+/// Older calls of this processor's C libraries.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[i64] = &[libc::SYS_lstat, libc::SYS_poll, libc::SYS_stat, libc::SYS_unlink];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[i64] = &[];
 
-/// A call that is allowed with some arguments only: these bits of this argument have this value.
+/// A call allowed only if these bits of this argument have this value.
 struct Only {
     call: i64,
     argument: u8,
@@ -163,7 +159,7 @@ struct Only {
 const NOT_TO_WRITE: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
 const ALL_BITS: i32 = -1;
 
-/// Files may only be opened for reading, memory is never executable, and only two harmless device requests are allowed.
+/// Files open only for reading, memory is never executable, and two harmless device requests are allowed.
 const CALLS_WITH_ARGUMENTS: &[Only] = &[
     Only { call: libc::SYS_openat, argument: 2, bits: NOT_TO_WRITE, value: 0 },
     #[cfg(target_arch = "x86_64")]
@@ -183,7 +179,7 @@ impl Only {
     }
 }
 
-/// The filter: calls that are not allowed fail with "operation not permitted".
+/// Other calls fail with "operation not permitted".
 fn allowed_calls() -> Result<BpfProgram, LimitError> {
     let made = || -> Result<BpfProgram, seccompiler::BackendError> {
         let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
@@ -191,7 +187,7 @@ fn allowed_calls() -> Result<BpfProgram, LimitError> {
         for only in CALLS_WITH_ARGUMENTS {
             rules.entry(only.call).or_default().push(only.rule()?);
         }
-        // A thread that panics may end this process, but no other.
+        // A panicking thread may end only this process.
         let own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, std::process::id().into())?;
         rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![own])?]);
         let refused = SeccompAction::Errno(libc::EPERM as u32);

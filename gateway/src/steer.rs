@@ -1,5 +1,4 @@
-//! Converts the plane's steering to the link's: the same rule as data of two independent crates. A separate file, for
-//! the test that compares the two.
+//! Converts the plane's steering to the link's.
 
 use plane::Steering;
 use port::link::Steer;

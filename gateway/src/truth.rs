@@ -1,5 +1,5 @@
-//! The known-truth device: any plane function with exactly injected faults and limits around it. It is independent of
-//! the tester's judge, clock and counters, so that it can verify them.
+//! The known-truth device: any plane function with exactly injected faults and limits. Independent of the tester's
+//! judge, clock and counters, which it verifies.
 
 mod spells;
 mod table;
@@ -10,80 +10,77 @@ use std::time::{Duration, Instant};
 use table::Table;
 pub use table::WhenFull;
 
-/// What is injected. Everything is off at zero.
+/// What is injected; zero is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TruthConfig {
     /// Lose every k-th frame.
     pub lose_every: u64,
     /// Send every k-th frame twice.
     pub duplicate_every: u64,
-    /// Forward every k-th frame with a destination port that is one too high (and a correct checksum).
+    /// Forward every k-th frame with its destination port one too high (and a correct checksum).
     pub misroute_every: u64,
-    /// Forward every k-th frame with a source port that is one too high (and a correct checksum), as another mapping
-    /// would.
+    /// Forward every k-th frame with its source port one too high (and a correct checksum), as another mapping would.
     pub disguise_every: u64,
     /// Forward every k-th frame with one bit of its UDP checksum inverted.
     pub bad_checksum_every: u64,
-    /// Forward every k-th frame with one bit of its last octet inverted (and its old checksum).
+    /// Forward every k-th frame with one bit of its last octet inverted.
     pub bad_payload_every: u64,
-    /// Exempt this many frames after each clear from all of the above, counted over frames that it could affect: a
-    /// phase 1, so that only phase 2 is tested. Stall and slow start do not apply to them, either.
+    /// Exempt this many frames after each clear, of those that could be affected: a phase 1. Stall and slow start do
+    /// not apply to them, either.
     pub after: u64,
     /// Frames per second and side that are forwarded; more are lost.
     pub capacity: u64,
-    /// The same from the Internet's side, if it is another number.
+    /// The same from the Internet's side, if different.
     pub reverse_capacity: Option<u64>,
     /// New connections per second; frames that would open more are lost.
     pub set_up_rate: u64,
-    /// Connections that its table holds; frames of connections that have left it are lost in both directions.
+    /// Connections in its table; frames of others are lost in both directions.
     pub table: usize,
-    /// What it does when its table is full.
+    /// Behaviour with a full table.
     pub when_full: WhenFull,
-    /// For this long from the first frame of a trial, every second frame is lost.
+    /// Time from a trial's first frame in which every second frame is lost.
     pub slow_start: Duration,
-    /// For this long from `stall_at` after the first frame of a trial, every frame is lost.
+    /// Time from `stall_at` on in which every frame is lost.
     pub stall: Duration,
-    /// When the stall begins.
+    /// When the stall begins, after a trial's first frame.
     pub stall_at: Duration,
-    /// For this long after a frame above the capacity, every frame is lost.
+    /// Time after a frame above the capacity in which every frame is lost.
     pub recovery: Duration,
-    /// Time that deleting the table takes, also if it is empty.
+    /// Time that deleting the table takes, even if empty.
     pub tear_down: Duration,
-    /// Connections that it deletes per second, in addition to that time; 0: all at once.
+    /// Connections deleted per second, in addition; 0: all at once.
     pub tear_down_rate: u64,
-    /// Reorder every k-th frame: send it after the rest of its batch, at least after the next frame of its direction.
+    /// Reorder every k-th frame: send it after the rest of its batch, and at least the next frame of its direction.
     pub overtake_every: u64,
-    /// Delay every batch by this time after it is processed, by the system's clock: exact for one frame at a time.
+    /// Delay every processed batch by this time, by the system's clock: exact for one frame at a time.
     pub delay: Duration,
     /// Additional delay, uniformly random up to this time, in the same series for every device.
     pub random_delay: Duration,
-    /// Only frames from this side are lost, duplicated, changed, reordered and delayed; `None`: both.
+    /// Only frames from this side are affected; `None`: both.
     pub only: Option<Side>,
 }
 
-/// A bucket that gives exactly `rate` tokens a second from the first frame of a trial on: it begins empty, and tokens
-/// that accumulate between trials are discarded. If a thread is preempted at the start, the first frame is late, and
-/// the frames in the queue arrive as a burst. So the bucket lends as many tokens as that queue holds frames, and takes
-/// them back gradually. A trial longer than that loses no frame up to `rate`, and some above.
+/// A bucket of exactly `rate` tokens a second from a trial's first frame on, empty at first. If a thread is preempted
+/// at the start, the queued frames arrive as a burst. So the bucket lends as many tokens as that queue holds frames,
+/// and takes them back gradually. Longer trials lose no frame up to `rate`, and some above.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rate: u64,
-    /// Tokens × 10^9; below zero while some are lent.
+    /// Tokens × 10^9; below zero while lent.
     level: i128,
-    /// When the first frame of this trial arrived.
+    /// When this trial's first frame arrived.
     began: u64,
     last: u64,
 }
 
 impl Bucket {
     const ONE: i128 = 1_000_000_000;
-    /// Maximum number of tokens that accumulate, and number of tokens lent at first: as many as the queue in front of
-    /// the device holds frames, so that a stall that the queue absorbs does not appear as a limit, neither later nor at
-    /// the start.
+    /// Maximum number of accumulated and lent tokens: as many as the queue in front holds frames, so that stalls that
+    /// it absorbs do not appear as a limit.
     const ROOM: i128 = 512 * Bucket::ONE;
-    /// Nanoseconds without a frame after which a new trial begins: shorter than the pause between trials.
+    /// Nanoseconds without a frame before a new trial: shorter than the pause between trials.
     const PAUSE: u64 = 10_000_000;
-    /// Nanoseconds after which all lent tokens have been taken back.
+    /// Nanoseconds after which all lent tokens are back.
     const LENT_FOR: u64 = 32_000_000;
 
     fn take(&mut self, now: u64) -> bool {
@@ -118,12 +115,10 @@ pub struct Truth {
     config: TruthConfig,
     capacity: [Bucket; 2],
     set_up: Bucket,
-    /// Capacities use the system's clock: the workers use the tester's clock, which could not reveal its own error.
+    /// Capacities use the system's clock: the tester's could not reveal its own error.
     began: Instant,
-    /// Flows seen from the customers' side.
     table: Table,
     spells: [Spells; 2],
-    /// State of the random delays.
     random: u64,
     seen: u64,
     forwarded: u64,
@@ -134,7 +129,7 @@ pub struct Truth {
     held: Option<Held>,
 }
 
-/// A frame that is to be sent after the next one of its direction.
+/// A frame to be sent after the next of its direction.
 struct Held {
     to: Side,
     frame: Vec<u8>,
@@ -163,8 +158,7 @@ impl Truth {
         }
     }
 
-    /// Hold a frame back if it is its turn, and note when another passes it. Exact, wherever the caller sends emitted
-    /// packets relative to the frames of a batch.
+    /// Holds a frame back if it is its turn, and notes when another passes it, wherever emitted packets are sent.
     fn holds_back(&mut self, to: Side, frame: &[u8]) -> bool {
         let is_turn = self.hits(self.forwarded, self.config.overtake_every);
         match &mut self.held {
@@ -180,7 +174,7 @@ impl Truth {
         }
     }
 
-    /// Send the frame that was held back, as a copy, once another frame has passed it.
+    /// Sends a copy of the held frame once another has passed it.
     fn let_go<P: Packet>(&mut self, spare: &mut dyn Spare<P>) {
         if let Some(held) = self.held.take_if(|held| held.overtaken)
             && let Some(mut late) = spare.fresh(held.frame.len())
@@ -191,7 +185,7 @@ impl Truth {
         }
     }
 
-    /// Whether a limit or the injected loss drops this frame before the function processes it.
+    /// Whether a limit or injected loss drops this frame.
     fn takes(&mut self, now: u64, from: Side, frame: &[u8]) -> bool {
         let side = usize::from(from == Side::Internet);
         let overload = !self.capacity[side].take(now);
@@ -211,25 +205,23 @@ impl Truth {
         self.touches(from) && self.hits(self.seen, self.config.lose_every)
     }
 
-    /// Whether it tracks connections.
     fn tracks(&self) -> bool {
         self.config.set_up_rate > 0 || self.config.tear_down_rate > 0 || self.table.is_limited()
     }
 
-    /// Whether anything depends on the time.
     fn is_timed(&self) -> bool {
         let TruthConfig { capacity, reverse_capacity, set_up_rate, slow_start, stall, .. } = self.config;
         let is_limited = capacity > 0 || reverse_capacity.is_some() || set_up_rate > 0;
         is_limited || slow_start + stall > Duration::ZERO
     }
 
-    /// Whether a frame to the customers' side belongs to a connection that is no longer in the table.
+    /// Whether a frame to the customers' side belongs to no connection in the table.
     fn has_left(&self, to: Side, frame: &[u8]) -> bool {
         let known = || table::flow_back(frame).is_some_and(|flow| self.table.has(&flow));
         self.table.is_limited() && to == Side::Customer && !known()
     }
 
-    /// Waits for the constant and the random delay of a batch.
+    /// Waits for the delay of a batch.
     fn wait(&mut self) {
         let mut delay = self.config.delay;
         if self.config.random_delay > Duration::ZERO {
@@ -253,7 +245,7 @@ impl Truth {
         every > 0 && count > self.config.after && (count - self.config.after).is_multiple_of(every)
     }
 
-    /// Corrupt a frame if it is its turn.
+    /// Corrupts a frame if it is its turn.
     fn change(&mut self, frame: &mut [u8]) {
         let TruthConfig { misroute_every, disguise_every, bad_checksum_every, bad_payload_every, .. } = self.config;
         let turn = [misroute_every, disguise_every, bad_checksum_every, bad_payload_every]
@@ -345,7 +337,7 @@ const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 const UDP_CHECKSUM: usize = 40;
 
-/// Raise a UDP port of an Ethernet/IPv4/UDP frame by one and change the checksum to match.
+/// Raises a UDP port by one, and updates the checksum.
 fn raise_port(frame: &mut [u8], at: usize) {
     if frame.len() >= UDP_CHECKSUM + 2 {
         let old = u16::from_be_bytes([frame[at], frame[at + 1]]);
@@ -356,15 +348,13 @@ fn raise_port(frame: &mut [u8], at: usize) {
     }
 }
 
-/// RFC 1624, equation 3. Separate from the code with which frames are built and judged: a fault of that code must not
-/// be injected, too.
+/// RFC 1624, equation 3. Separate from the code that builds and judges frames, whose faults it must not share.
 fn sum_after(sum: u16, old: u16, new: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (total & 0xffff) + (total >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// Waits without yielding the core.
 fn wait(time: Duration) {
     if time > Duration::ZERO {
         let began = Instant::now();

@@ -4,7 +4,6 @@ use crate::EmbeddedConfig;
 use port::link::{Steer, link};
 use port::{Clock, Pool, PoolConfig, Port};
 
-/// A worker between two in-process links, and the far ends of these.
 pub(crate) fn wired(clock: Clock) -> (Pool, [Box<dyn Port>; 2], EmbeddedConfig) {
     let mut pools = Pool::for_workers(PoolConfig::compact(2, 64, 60)).unwrap();
     let own = pools.remove(0);

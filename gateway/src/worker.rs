@@ -1,5 +1,5 @@
-//! One worker: receives a burst, lets the plane function process it, and passes the frames to the links. Packets for
-//! another worker are handed over through an inbox, one single-producer ring for each pair.
+//! One worker: receives a burst, lets the plane function process it, and sends it. Packets for other workers take
+//! single-producer rings.
 
 use crate::neighbour::NextHops;
 use crate::own::Owns;
@@ -8,10 +8,9 @@ use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 
-/// Frames for a side or another worker that are not in the batch.
 struct Outgoing<'a> {
     pool: &'a mut Pool,
-    /// Emitted frames, by side: sent after those of the batch.
+    /// Emitted frames, by side, sent after the batch.
     after: &'a mut [Burst; 2],
     mail: &'a mut Mail,
     counters: &'a mut WorkerCounters,
@@ -36,7 +35,6 @@ fn side(s: Side) -> usize {
     }
 }
 
-/// A frame on its way to another worker.
 type Handed = (Side, Frame);
 
 /// A worker's ends of all inboxes.
@@ -44,15 +42,15 @@ type Handed = (Side, Frame);
 pub struct Mail {
     /// From each other worker.
     inbox: Vec<Consumer<Handed>>,
-    /// To each worker; none to itself.
+    /// To each other worker.
     outbox: Vec<Option<Producer<Handed>>>,
 }
 
 impl Mail {
-    /// Put a frame into another worker's inbox; lost and counted when that is full.
+    /// Puts a frame into another worker's inbox; lost and counted when full.
     fn send(&mut self, worker: u16, from: Side, frame: Frame, pool: &mut Pool, counters: &mut WorkerCounters) {
         let Some(ring) = self.outbox.get_mut(worker as usize).and_then(Option::as_mut) else {
-            // A function never hands over to itself or to a worker that does not exist.
+            // A function hands over only to other workers.
             debug_assert!(false, "a frame was handed over to worker {worker}");
             counters.inbox_full += 1;
             return pool.free(frame);
@@ -84,7 +82,7 @@ pub fn mail(workers: usize, depth: usize) -> Vec<Mail> {
     all
 }
 
-/// Counters of the worker itself; the function's own counters have its drop reasons.
+/// Counters of the worker itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
     /// Frames received on both sides.
@@ -95,8 +93,7 @@ pub struct WorkerCounters {
     pub refused: u64,
     /// Frames dropped by the function.
     pub dropped: u64,
-    /// Fragments whose frame ended here because the function keeps a copy, or has sent the reassembled datagram. A copy that
-    /// leaves counts as sent; lost copies are events of the function.
+    /// Fragments of which the function keeps a copy, or whose datagram it has sent. A copy that leaves counts as sent.
     pub held: u64,
     /// Frames given to another worker.
     pub handed_over: u64,
@@ -104,7 +101,7 @@ pub struct WorkerCounters {
     pub inbox_full: u64,
     /// Frames for the machine itself that were answered here.
     pub answered: u64,
-    /// Frames for the machine itself that this worker does not process.
+    /// Other frames for the machine itself.
     pub local: u64,
 }
 
@@ -120,15 +117,15 @@ pub struct Worker {
     to: [Burst; 2],
     after: [Burst; 2],
     rounds: u32,
-    /// Addresses for which it answers; `None` leaves all answers to the machine.
+    /// Addresses that it answers for; `None` leaves answers to the machine.
     pub owns: Option<Owns>,
-    /// Next hops whose Ethernet addresses it learns, together with all other workers.
+    /// Next hops whose Ethernet addresses all workers learn.
     pub next_hops: Option<Arc<NextHops>>,
     /// Its counters.
     pub counters: WorkerCounters,
 }
 
-/// Timers run at least once in this number of rounds, also under full load.
+/// Timers run at least once in this many rounds.
 const ROUNDS_PER_IDLE: u32 = 64;
 
 impl Worker {
@@ -157,14 +154,13 @@ impl Worker {
         }
     }
 
-    /// Answer for these addresses instead of leaving them to the machine.
+    /// Answers for these addresses.
     pub fn answer_for(mut self, owns: Option<Owns>) -> Worker {
         self.owns = owns;
         self
     }
 
-    /// Sends a frame of the gateway itself on a side, in addition to those of its function; it is lost if the pool has
-    /// no free frame.
+    /// Sends a frame of the gateway itself; lost if the pool has no free frame.
     ///
     /// # Errors
     /// When the port is broken.
@@ -175,7 +171,7 @@ impl Worker {
         self.hand_over()
     }
 
-    /// One round: both sides, the inbox, hand-over, a little timer work. Returns how many frames it saw.
+    /// One round: both sides, the inbox, a little timer work. Returns how many frames it saw.
     ///
     /// # Errors
     /// When a port is broken.
@@ -198,14 +194,14 @@ impl Worker {
             self.function.idle(nanos);
         }
         if self.rounds.is_multiple_of(ROUNDS_PER_IDLE) {
-            // A function may have delayed answers to send, and can send only while it processes a batch.
+            // A function sends delayed answers only while it processes a batch.
             self.work(nanos, Side::Customer);
             self.hand_over()?;
         }
         Ok(seen)
     }
 
-    /// Let the function decide about the batch, and queue the frames: those of the batch before those that it emitted.
+    /// Lets the function decide about the batch, and queues its frames before emitted ones.
     #[inline]
     fn work(&mut self, nanos: u64, from: Side) {
         let mut verdicts = [Verdict::Drop; BATCH];
@@ -214,7 +210,7 @@ impl Worker {
         let n = self.batch.len();
         self.function.process(nanos, from, &mut self.batch, &mut verdicts[..n], &mut spare);
         match verdicts[..n].first() {
-            // The usual case: all frames leave on the same side, and the batch is passed on as a whole.
+            // Usually all frames leave on one side, and the batch is passed on as a whole.
             Some(&Verdict::Forward(to)) if verdicts[..n].iter().all(|v| *v == Verdict::Forward(to)) => {
                 debug_assert!(self.to[side(to)].is_empty(), "what was to be sent has been handed over");
                 std::mem::swap(&mut self.batch, &mut self.to[side(to)]);
@@ -226,7 +222,6 @@ impl Worker {
         }
     }
 
-    /// Executes the verdict on each frame of the batch.
     fn sort(&mut self, from: Side, verdicts: [Verdict; BATCH]) {
         for (mut frame, verdict) in self.batch.drain(..).zip(verdicts) {
             match verdict {
@@ -262,7 +257,7 @@ impl Worker {
         let mut seen = 0;
         for ring in 0..self.mail.inbox.len() {
             while let Ok((from, frame)) = self.mail.inbox[ring].pop() {
-                // Hand-overs are rare (fragments, ICMP errors, hairpins): one at a time keeps the sides apart.
+                // Hand-overs are rare: one at a time keeps the sides apart.
                 self.batch.push(frame);
                 self.work(nanos, from);
                 self.hand_over()?;
@@ -285,7 +280,7 @@ impl Worker {
                 let sent = self.ports[s].transmit(&mut self.pool, &mut self.to[s])?;
                 self.counters.sent += sent.accepted as u64;
                 self.counters.refused += sent.refused as u64;
-                // Back-pressure of our own side: a gateway drops what it cannot send, as any router does.
+                // A gateway drops what it cannot send, as any router.
                 self.counters.refused += self.to[s].len() as u64;
                 self.pool.free_all(&mut self.to[s]);
             }

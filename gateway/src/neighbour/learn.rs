@@ -1,6 +1,5 @@
-//! The Ethernet address of each side's next hop, shared by all workers and learnt from the next hop's ARP and Neighbor
-//! Discovery messages. Functions build frames with the address that they were made with. If the address changes,
-//! workers rewrite it in the frames that they send, until the functions are made again.
+//! The Ethernet address of each side's next hop, learnt from its ARP and Neighbor Discovery messages. Functions keep
+//! the address that they were made with; workers rewrite it in frames.
 
 use super::message::said;
 use plane::{Packet, Side};
@@ -8,17 +7,15 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wire::Mac;
 
-/// The next hop of a side that the gateway's file names by its IP address.
+/// The next hop of a side, named by its IP address.
 #[derive(Debug)]
 pub struct NextHop {
     address: IpAddr,
-    /// Destination of the frames that functions build.
     built: AtomicU64,
     current: AtomicU64,
     heard: AtomicU64,
 }
 
-/// An Ethernet address as a word.
 fn word(mac: Mac) -> u64 {
     let [a, b, c, d, e, f] = mac.0;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
@@ -51,12 +48,12 @@ impl NextHop {
         self.heard.load(Ordering::Acquire)
     }
 
-    /// Note that functions build frames to this address from now on.
+    /// Functions build frames to this address from now on.
     pub fn built_with(&self, mac: Mac) {
         self.built.store(word(mac), Ordering::Release);
     }
 
-    /// Learns from a frame, if that is a message of the next hop about itself.
+    /// Learns from the next hop's messages about itself.
     fn hear(&self, frame: &[u8]) {
         let Some(said) = said(frame, self.address) else { return };
         if said.replaces {
@@ -65,7 +62,6 @@ impl NextHop {
         self.heard.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Sets the present address of the next hop in frames to it.
     #[inline]
     fn readdress<P: Packet>(&self, frames: &mut [P]) {
         let (built, current) = (self.built.load(Ordering::Relaxed), self.current.load(Ordering::Relaxed));
@@ -98,14 +94,14 @@ impl NextHops {
         }
     }
 
-    /// Learns from a frame for the machine itself that came in on `side`.
+    /// Learns from a frame for the machine itself.
     pub fn hear(&self, side: Side, frame: &[u8]) {
         if let Some(next_hop) = self.on(side) {
             next_hop.hear(frame);
         }
     }
 
-    /// Sets the present address of the next hop in frames that leave on `side`.
+    /// Sets the present address of the next hop in leaving frames.
     #[inline]
     pub fn readdress<P: Packet>(&self, side: Side, frames: &mut [P]) {
         if let Some(next_hop) = self.on(side) {

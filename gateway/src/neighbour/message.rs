@@ -1,5 +1,4 @@
-//! The gateway's request to its neighbour, and what a frame says about a neighbour's Ethernet address. Apart from the
-//! code that decides when to ask and listen, because these are the rules of ARP (RFC 826, RFC 5227) and Neighbor
+//! The request to a neighbour, and what frames say about its Ethernet address: ARP (RFC 826, RFC 5227) and Neighbor
 //! Discovery (RFC 4861).
 
 use crate::own::sum6;
@@ -11,20 +10,18 @@ use wire::header::{self, Mac, be16, be32, put16};
 /// What a frame says about a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said {
-    /// Its Ethernet address.
     pub mac: Mac,
-    /// Whether this address replaces another one that is known: always except in a Neighbor Advertisement without the
-    /// Override flag (RFC 4861, section 7.2.5).
+    /// Whether it replaces a known address: not a Neighbor Advertisement without the Override flag (RFC 4861, section
+    /// 7.2.5).
     pub replaces: bool,
 }
 
-/// A request of the station `own` with the address `from` for the Ethernet address of `to`.
+/// A request from `own` with the address `from` for the Ethernet address of `to`.
 pub fn request(own: Mac, from: IpAddr, to: IpAddr) -> Vec<u8> {
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => arp(own, from, to),
         (IpAddr::V6(from), IpAddr::V6(to)) => solicitation(own, from, to),
-        // The configuration ensures that both have the same IP version; otherwise the source is unspecified, which is
-        // legal in both.
+        // Both have the same IP version; else the source is unspecified, which is legal.
         (_, IpAddr::V4(to)) => arp(own, Ipv4Addr::UNSPECIFIED, to),
         (_, IpAddr::V6(to)) => solicitation(own, Ipv6Addr::UNSPECIFIED, to),
     }
@@ -68,7 +65,7 @@ fn solicitation(own: Mac, from: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     b
 }
 
-/// What a frame says about the Ethernet address of `neighbour`; nothing if it is no valid message about it.
+/// What a frame says about the Ethernet address of `neighbour`, if it is a valid message about it.
 pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
     if frame.len() < header::ETH || frame[6] & 1 == 1 {
         return None;
@@ -81,7 +78,7 @@ pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
     said.filter(|s| is_station(s.mac))
 }
 
-/// Whether it is the address of one station: neither a group address nor zero.
+/// Whether it is one station's address: neither group nor zero.
 fn is_station(mac: Mac) -> bool {
     mac.0[0] & 1 == 0 && mac != Mac::default()
 }
@@ -90,8 +87,8 @@ fn mac_at(b: &[u8], at: usize) -> Option<Mac> {
     b.get(at..at + 6)?.try_into().ok().map(Mac)
 }
 
-/// RFC 826: both request and reply tell the sender's address, a gratuitous one too (RFC 5227, section 3). A probe has no
-/// sender address (RFC 5227, section 2.1.1) and tells nothing.
+/// RFC 826: requests and replies, gratuitous ones too (RFC 5227, section 3), tell the sender's address; a probe does
+/// not (section 2.1.1).
 fn arp_said(b: &[u8], neighbour: Ipv4Addr) -> Option<Said> {
     let of_ethernet_and_ipv4 =
         b.len() >= 42 && (be16(b, 14), be16(b, 16), be16(b, 18)) == (1, header::TYPE_IPV4, 0x0604);
@@ -109,8 +106,8 @@ const OVERRIDE: u8 = 0x20;
 const SOURCE_ADDRESS: u8 = 1;
 const TARGET_ADDRESS: u8 = 2;
 
-/// RFC 4861: a solicitation from the neighbour (section 7.2.3) or an advertisement about it (section 7.2.5), if valid (sections
-/// 7.1.1 and 7.1.2).
+/// RFC 4861: a valid (sections 7.1.1 and 7.1.2) solicitation from the neighbour (section 7.2.3) or advertisement about
+/// it (section 7.2.5).
 fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     let head = Head6::of_frame(b).ok()?;
     let at = head.l4;
@@ -127,8 +124,8 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     match b[at] {
         SOLICITATION if head.src == neighbour => Some(Said { mac: option(options, SOURCE_ADDRESS)??, replaces: true }),
         ADVERTISEMENT if target == neighbour && (head.dst >> 120 != 0xff || flags & SOLICITED == 0) => {
-            // The option may be missing in the answer to a unicast solicitation (section 4.4): then the Ethernet source
-            // is the neighbour's address.
+            // The answer to a unicast solicitation may lack the option (section 4.4): the Ethernet source is the
+            // address.
             match option(options, TARGET_ADDRESS)? {
                 Some(mac) => Some(Said { mac, replaces: flags & OVERRIDE != 0 }),
                 None => Some(Said { mac: mac_at(b, 6)?, replaces: false }),
@@ -138,7 +135,7 @@ fn discovery_said(b: &[u8], neighbour: u128) -> Option<Said> {
     }
 }
 
-/// The Ethernet address in the option of this kind, if there is one; none at all where an option has no length.
+/// The Ethernet address in the option of this kind, if any; `None` where an option has no length.
 #[allow(clippy::option_option, reason = "no such option, and options that make the message invalid, are two things")]
 fn option(mut options: &[u8], kind: u8) -> Option<Option<Mac>> {
     let mut found = None;

@@ -1,5 +1,5 @@
 //! The Ethernet address of each side's next hop (ARP, RFC 826; Neighbor Discovery, RFC 4861): resolved before a gateway
-//! starts, learnt while it runs. Apart from the gateway's own answers, because this is about its neighbour.
+//! starts, learnt while it runs.
 
 pub mod learn;
 mod message;

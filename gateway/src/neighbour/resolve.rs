@@ -1,4 +1,4 @@
-//! Resolution of the next hop's Ethernet address before a gateway starts. Apart from learning, because this code waits.
+//! Resolution of the next hop's Ethernet address before a gateway starts.
 
 use super::message::{request, said};
 use crate::own::Own;
@@ -34,9 +34,8 @@ pub enum NeighbourError {
 const ATTEMPTS: u32 = 5;
 const WAIT: Duration = Duration::from_millis(600);
 
-/// Asks for a neighbour until it answers, a few seconds at most, on all ports of one side (one for each worker, with
-/// the worker's pool; at least one): the interface chooses the queue at which the answer arrives. Meanwhile it answers
-/// requests for our own addresses.
+/// Asks for a neighbour for a few seconds, on all ports of a side (one for each worker, with its pool), as the
+/// interface chooses the queue of the answer. Meanwhile answers requests for our own addresses.
 ///
 /// # Errors
 /// When the neighbour does not answer, a port is broken, or `stop` is set.
@@ -76,7 +75,7 @@ fn ask(port: &mut dyn Port, pool: &mut Pool, request: &[u8]) -> Result<(), PortE
     Ok(())
 }
 
-/// The neighbour's address if a received frame has it; answers requests for our own.
+/// The neighbour's address if received; answers requests for our own.
 fn listen(port: &mut dyn Port, pool: &mut Pool, own: &Own, whom: IpAddr) -> Result<Option<Mac>, PortError> {
     let (mut burst, mut answers): (Burst, Burst) = (port::burst(), port::burst());
     port.receive(pool, &mut burst)?;

@@ -1,20 +1,18 @@
-//! Times of a trial in which the known-truth device loses frames: a slow start, a stall, and the recovery from an overload.
+//! Times of a trial in which the known-truth device loses frames: slow start, stall, and recovery from overload.
 
 use super::{Bucket, TruthConfig};
 
-/// When the current trial began, and the last overload. A new trial begins after a pause, as for [`Bucket`].
+/// When the trial, and the last overload, began. A new trial begins after a pause, as for [`Bucket`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spells {
     began: u64,
     last: u64,
     overloaded: Option<u64>,
-    /// Frames of the slow start.
     slow: u64,
 }
 
 impl Spells {
-    /// Whether a frame that arrives at this time (in nanoseconds, from 1 on) is lost; `overload` if the capacity is
-    /// exceeded.
+    /// Whether a frame at this time (in nanoseconds, from 1 on) is lost; `overload` if it exceeds the capacity.
     pub(super) fn take(&mut self, now: u64, config: &TruthConfig, overload: bool) -> bool {
         if self.last == 0 || now - self.last >= Bucket::PAUSE {
             *self = Spells { began: now, ..Spells::default() };

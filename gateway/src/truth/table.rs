@@ -1,11 +1,11 @@
-//! The connection tracking table of the known-truth device: a size, and what happens when it is full.
+//! The connection tracking table of the known-truth device.
 
 use std::collections::{HashSet, VecDeque};
 
-/// Behaviour of the device when its table is full (RFC 9693, section 4.9).
+/// Behaviour with a full table (RFC 9693, section 4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// A frame that would open another connection is lost.
+    /// A frame of another connection is lost.
     #[default]
     Refuse,
     /// The oldest connection is removed.
@@ -14,10 +14,9 @@ pub enum WhenFull {
     Collect(usize),
 }
 
-/// Addresses and ports of a frame from the customers' side: source address, destination address, source port, destination port.
+/// Source address, destination address, source port, destination port of a frame from the customers' side.
 pub(super) type Flow = [u8; 12];
 
-/// Connections, the oldest first.
 #[derive(Default)]
 pub(super) struct Table {
     /// Entries; 0 is no limit.
@@ -28,13 +27,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Returns an empty table that never grows in a trial, unless it has no limit.
+    /// An empty table, which never grows in a trial unless unlimited.
     pub(super) fn new(size: usize, when_full: WhenFull) -> Table {
         let known = HashSet::with_capacity(size.saturating_mul(2));
         Table { size, when_full, known, order: VecDeque::with_capacity(size) }
     }
 
-    /// Whether it has a limit, so that frames of connections that have left it are lost.
+    /// Whether frames of removed connections are lost.
     pub(super) fn is_limited(&self) -> bool {
         self.size > 0
     }
@@ -47,7 +46,6 @@ impl Table {
         self.known.contains(flow)
     }
 
-    /// Opens a connection; false if it is refused.
     pub(super) fn open(&mut self, flow: Flow) -> bool {
         if self.is_limited() {
             if self.known.len() >= self.size {
@@ -75,12 +73,12 @@ impl Table {
     }
 }
 
-/// The flow of an Ethernet/IPv4/UDP frame from the customers' side.
+/// The flow of a frame from the customers' side.
 pub(super) fn flow_of(frame: &[u8]) -> Option<Flow> {
     frame.get(26..38)?.try_into().ok()
 }
 
-/// The flow to which a frame to the customers' side is the answer.
+/// The flow that a frame to the customers' side answers.
 pub(super) fn flow_back(frame: &[u8]) -> Option<Flow> {
     let mut flow = flow_of(frame)?;
     flow[..8].rotate_left(4);
