@@ -1,5 +1,4 @@
-//! Sets of addresses: ranges, and prefixes of both versions. Apart from the flow space, because pools, rules, routes
-//! and scenarios use them without flows.
+//! Sets of addresses: ranges, and prefixes of both versions.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,16 +26,16 @@ impl AddrRange {
     pub fn contains(&self, a: Ipv4Addr) -> bool {
         (u32::from(self.first)..=u32::from(self.last())).contains(&u32::from(a))
     }
-    /// The longest prefix that contains all of them.
+    /// The longest prefix around all of them.
     pub fn covering(&self) -> Prefix4 {
         let differing = self.first.to_bits() ^ self.last().to_bits();
         Prefix4 { addr: self.first, len: differing.leading_zeros() as u8 }
     }
-    /// The smallest set of prefixes that cover exactly these addresses.
+    /// The fewest prefixes for exactly these addresses.
     pub fn prefixes(&self) -> Vec<Prefix4> {
         prefixes(self.first.to_bits().into(), u64::from(self.last().to_bits()) + 1)
     }
-    /// The smallest set of prefixes that cover exactly these addresses without `hole`.
+    /// The fewest prefixes for these addresses without `hole`.
     pub fn prefixes_without(&self, hole: Ipv4Addr) -> Vec<Prefix4> {
         if !self.contains(hole) {
             return self.prefixes();
@@ -54,11 +53,11 @@ impl fmt::Display for AddrRange {
     }
 }
 
-/// The smallest set of prefixes for the addresses from `from` up to, but without, `to`.
+/// The fewest prefixes from `from` up to, but without, `to`.
 fn prefixes(mut from: u64, to: u64) -> Vec<Prefix4> {
     let mut all = Vec::new();
     while from < to {
-        // The largest block that begins here: as aligned as its start, and no longer than what is left.
+        // As aligned as its start, and no longer than the rest.
         let aligned = if from == 0 { 32 } else { from.trailing_zeros() };
         let bits = aligned.min((to - from).ilog2());
         all.push(Prefix4 { addr: Ipv4Addr::from_bits(from as u32), len: 32 - bits as u8 });

@@ -1,19 +1,17 @@
-//! The values of many flows: one array for each value instead of one structure for each flow, so that the arithmetic of
-//! a whole burst becomes vector code. A separate file, because sender and judge share it.
+//! The values of many flows, as one array a value, so that a burst's arithmetic becomes vector code.
 
 use crate::fields::{Fields, FrameWords, SUBSCRIBER, Source, Values};
 use crate::flow::FlowSpace;
 use crate::layout::{Address6, Ends6, Row};
 
-/// Flows that a [`Batch`] holds; the same number as frames in a burst.
+/// Flows of a [`Batch`], and frames of a burst.
 pub const BATCH: usize = 32;
 
 /// [`Values`] of [`BATCH`] flows: by [`Source`], then their subscribers.
 #[derive(Clone, Debug, Default)]
 pub struct Batch([[u32; BATCH]; 7]);
 
-/// The variable header words of [`BATCH`] frames, as they lie in memory. Words that a layout does not have are
-/// meaningless.
+/// The variable header words of [`BATCH`] frames, as in memory; meaningless if a layout has none.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     /// Both IPv4 addresses.
@@ -22,7 +20,7 @@ pub struct Words {
     pub ports: [u32; BATCH],
     /// Both IPv6 addresses.
     pub(crate) ends: [[Row; 2]; BATCH],
-    /// Sums of both, of 35 bits.
+    /// Their sums, of 35 bits.
     pub(crate) end_sums: [u64; BATCH],
 }
 
@@ -35,7 +33,7 @@ impl Words {
 }
 
 impl Batch {
-    /// Set the values of these flows, without anything that phase 1 teaches.
+    /// Sets the values of these flows, without learned ones.
     #[inline(never)]
     pub fn set(&mut self, space: &FlowSpace, flows: &[u32; BATCH]) {
         let [inside_addr, inside_port, remote_addr, remote_port, outer_addr, outer_port, subscriber] = &mut self.0;
@@ -49,7 +47,7 @@ impl Batch {
         &self.0[SUBSCRIBER]
     }
 
-    /// Set the outside address and port that phase 1 has taught about flow `j`.
+    /// Sets the outside address and port learned for flow `j`.
     ///
     /// # Panics
     /// When `j` is not below [`BATCH`].
@@ -97,7 +95,7 @@ impl Batch {
         self.gather::<1>(&ends.dst, rows, end_sums);
     }
 
-    /// Fetch the rows of one address: three loops, so that none contains a branch.
+    /// Fetches the rows of one address: three loops without branches.
     #[inline(always)]
     fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Row; 2]; BATCH], sums: &mut [u64; BATCH]) {
         let mut put = |j: usize, row: Row| {
@@ -122,7 +120,7 @@ impl Batch {
         }
     }
 
-    /// Call `each` with every row of a large table that [`Self::end_words`] will read, for a prefetch.
+    /// Calls `each` with every row of a large table that [`Self::end_words`] will read.
     #[inline(always)]
     pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
         for address in [&ends.src, &ends.dst] {

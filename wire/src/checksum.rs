@@ -1,13 +1,12 @@
-//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624). Sums are computed over words as they lie in
-//! memory. A ones' complement sum is the same in either byte order after swapping its bytes, so a sum must only be
-//! stored with `to_ne_bytes`, and never be compared with a number.
+//! The Internet checksum (RFC 1071) and its update (RFC 1624). Sums are over words as in memory, in the machine's byte
+//! order: store them with `to_ne_bytes`, and never compare them with a number.
 
 /// An unfolded ones' complement sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(pub u64);
 
 impl Sum {
-    /// Add the bytes of a slice; an odd last byte counts as followed by zero.
+    /// Adds the bytes of a slice, an odd one followed by zero.
     #[inline]
     pub fn bytes(mut self, data: &[u8]) -> Sum {
         let (words, rest) = data.as_chunks::<8>();
@@ -18,59 +17,58 @@ impl Sum {
         last[..rest.len()].copy_from_slice(rest);
         self.word(u64::from_ne_bytes(last))
     }
-    /// Add eight bytes as they lie in memory.
+    /// Adds eight bytes as in memory.
     #[inline(always)]
     pub fn word(self, w: u64) -> Sum {
         // Two 32-bit halves: 2^32 additions cannot overflow.
         Sum(self.0 + (w & 0xffff_ffff) + (w >> 32))
     }
-    /// Add four bytes as they lie in memory.
+    /// Adds four bytes as in memory.
     #[inline(always)]
     pub fn half(self, w: u32) -> Sum {
         Sum(self.0 + w as u64)
     }
-    /// Add a number that is big-endian on the wire.
+    /// Adds a big-endian number.
     #[inline(always)]
     pub fn be16(self, v: u16) -> Sum {
         Sum(self.0 + v.to_be() as u64)
     }
-    /// Add a number that is big-endian on the wire.
+    /// Adds a big-endian number.
     #[inline(always)]
     pub fn be32(self, v: u32) -> Sum {
         Sum(self.0 + v.to_be() as u64)
     }
-    /// Add another sum.
+    /// Adds a sum.
     #[inline(always)]
     pub fn plus(self, other: Sum) -> Sum {
         Sum(self.0 + u64::from(other.fold()))
     }
-    /// The 16-bit ones' complement sum, as it lies in memory.
+    /// The 16-bit ones' complement sum, as in memory.
     #[inline(always)]
     pub fn fold(self) -> u16 {
-        // Added to itself with the halves swapped, the upper half is the sum of both halves with its carry.
+        // Added to itself with halves swapped, the upper half is the sum of both with carry.
         let s = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
         (s.wrapping_add(s.rotate_left(16)) >> 16) as u16
     }
-    /// The checksum field for everything summed so far, as it lies in memory.
+    /// The checksum field for this sum, as in memory.
     #[inline(always)]
     pub fn checksum(self) -> [u8; 2] {
         (!self.fold()).to_ne_bytes()
     }
-    /// Whether data that includes its checksum field is valid: the sum folds to all ones.
+    /// Whether data with its checksum field is valid.
     #[inline(always)]
     pub fn is_valid(self) -> bool {
         self.is_multiple() & (self.0 != 0)
     }
-    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero. Computed by a multiplication with
-    /// the inverse modulo 2^64: only for multiples is the product small.
+    /// Whether the sum is a multiple of 2^16 - 1, i.e. folds to all ones or is zero: only then is its product with the
+    /// inverse modulo 2^64 small.
     #[inline(always)]
     pub(crate) fn is_multiple(self) -> bool {
         const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
         self.0.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
     }
-    /// Add eight bytes as they lie in memory, with an end-around carry: half the work of [`Self::word`], but the sum
-    /// then uses all 64 bits, so that only this method, [`Self::fold`], [`Self::checksum`] and [`Self::is_valid`] may
-    /// follow.
+    /// Adds eight bytes with an end-around carry: half the work of [`Self::word`], but only this method,
+    /// [`Self::fold`], [`Self::checksum`] and [`Self::is_valid`] may follow.
     #[inline(always)]
     pub(crate) fn word_around(self, w: u64) -> Sum {
         let (s, carry) = self.0.overflowing_add(w);
@@ -78,19 +76,19 @@ impl Sum {
     }
 }
 
-/// Sum of the pseudo header of TCP and UDP over IPv4, from the eight address bytes of the header.
+/// Sum of the IPv4 pseudo header, from the eight address bytes.
 #[inline(always)]
 pub fn pseudo_v4(addresses: u64, protocol: u8, length: u16) -> Sum {
     Sum::default().word(addresses).be16(protocol as u16).be16(length)
 }
 
-/// New value of a checksum field after one 16-bit word changed (RFC 1624, equation 3). All as bytes on the wire.
+/// New checksum field after a 16-bit word changed (RFC 1624, equation 3), as bytes on the wire.
 #[inline]
 pub fn update16(field: [u8; 2], old: u16, new: u16) -> [u8; 2] {
     update(field, Sum::default().be16(old), Sum::default().be16(new))
 }
 
-/// New value of a checksum field after the words summed in `old` became those summed in `new`.
+/// New checksum field after the words of `old` became those of `new`.
 #[inline]
 pub fn update(field: [u8; 2], old: Sum, new: Sum) -> [u8; 2] {
     let s = Sum(u64::from(!u16::from_ne_bytes(field)) + u64::from(!old.fold())).plus(new);

@@ -1,13 +1,12 @@
-//! Division of many numbers by the same one. Apart from the flow space, which uses it, because it is only arithmetic.
+//! Division of many numbers by the same one.
 
-/// Exact division by a constant, with one multiplication, without a branch and with 32-bit factors: a loop over many
-/// numerators becomes vector code.
+/// Exact division with one multiplication and no branch, in 32-bit factors: loops become vector code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     pub(crate) by: u32,
     /// floor(2^64 / by) + 1 in two halves: exact for all 32-bit numerators.
     magic: (u32, u32),
-    /// For 1, whose magic number is too large: all ones, and the magic number is 0.
+    /// For 1, whose magic number is too large: all ones, with magic 0.
     whole: u32,
 }
 

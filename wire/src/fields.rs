@@ -1,5 +1,5 @@
-//! The fields in which the frames of a stream differ: where each value comes from, the values of a flow, and the header
-//! words that hold them. They are separate from the template that they fill, because expectations use the same fields.
+//! The fields in which a stream's frames differ: where values come from, a flow's values, and the header words that
+//! hold them.
 
 use crate::flow::Flow;
 use crate::layout::{Layout, Row};
@@ -15,9 +15,9 @@ pub enum Source {
     RemoteAddr,
     /// Port of the Responder.
     RemotePort,
-    /// Address that the Responder saw in phase 1 (the DUT's outside address).
+    /// Outside address that phase 1 has taught.
     OuterAddr,
-    /// Port that the Responder saw in phase 1.
+    /// Outside port that phase 1 has taught.
     OuterPort,
 }
 
@@ -30,13 +30,13 @@ impl Source {
     pub fn is_addr(self) -> bool {
         matches!(self, Source::InsideAddr | Source::RemoteAddr | Source::OuterAddr)
     }
-    /// Whether the value is learned in phase 1 and not known from the flow.
+    /// Whether phase 1 teaches the value.
     pub fn is_outer(self) -> bool {
         matches!(self, Source::OuterAddr | Source::OuterPort)
     }
 }
 
-/// The sources of the four fields of a UDP frame that differ from flow to flow.
+/// Sources of the four fields of a UDP frame that differ by flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
     /// Source address.
@@ -50,23 +50,22 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Whether a field needs a value that only phase 1 teaches.
+    /// Whether phase 1 teaches a field.
     pub fn needs_outer(&self) -> bool {
         [self.src, self.src_port, self.dst, self.dst_port].iter().any(|s| s.is_outer())
     }
-    /// The eight bytes of both IPv4 addresses as they lie in memory.
+    /// Both IPv4 addresses, as in memory.
     #[inline(always)]
     pub(crate) fn addresses(self, values: &Values) -> u64 {
         ((values.get(self.src) as u64) << 32 | values.get(self.dst) as u64).to_be()
     }
-    /// The four bytes of both ports as they lie in memory.
+    /// Both ports, as in memory.
     #[inline(always)]
     pub(crate) fn ports(self, values: &Values) -> u32 {
         (values.get(self.src_port) << 16 | values.get(self.dst_port)).to_be()
     }
 }
 
-/// The variable header words of one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameWords {
     pub(crate) addresses: u64,
@@ -75,16 +74,15 @@ pub(crate) struct FrameWords {
     pub(crate) end_sum: u64,
 }
 
-/// The values that fields are filled from: those of the flow, and those learned about it. Indexed by [`Source`], so
-/// that filling a field is a load without a branch; the subscriber is last.
+/// The values for fields: a flow's, and learned ones. Indexed by [`Source`] without a branch; the subscriber is last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Values([u32; 7]);
 
-/// Index of the subscriber in [`Values`], and of the subscribers in a batch of values.
+/// Index of the subscriber in [`Values`].
 pub(crate) const SUBSCRIBER: usize = 6;
 
 impl Values {
-    /// The values of a flow, without learned ones.
+    /// A flow's values, without learned ones.
     #[inline(always)]
     pub fn of(flow: Flow) -> Values {
         let Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber } = flow;
@@ -94,14 +92,14 @@ impl Values {
     pub(crate) fn from_array(values: [u32; 7]) -> Values {
         Values(values)
     }
-    /// With the outside address and port that phase 1 has taught.
+    /// With the learned outside address and port.
     #[inline(always)]
     pub fn learned(mut self, addr: u32, port: u16) -> Values {
         self.0[Source::OuterAddr as usize] = addr;
         self.0[Source::OuterPort as usize] = port as u32;
         self
     }
-    /// The value for a source, ports in the low 16 bits.
+    /// A source's value, ports in the low 16 bits.
     #[inline(always)]
     pub fn get(&self, source: Source) -> u32 {
         self.0[source as usize]
@@ -119,7 +117,7 @@ impl Values {
     }
 }
 
-/// Ports (as they lie in memory), UDP length and checksum at their places in bytes 34..42.
+/// Ports (as in memory), UDP length and checksum at their places in bytes 34..42.
 #[inline(always)]
 pub(crate) fn place(ports: u32, udp_len: u16, [c, d]: [u8; 2]) -> u64 {
     let ([p, q, r, s], [l, m]) = (ports.to_ne_bytes(), udp_len.to_be_bytes());

@@ -1,5 +1,5 @@
-//! The flow space: a flow is a number. N connections are the product of subscribers, source ports,
-//! destination ports and outside (remote) addresses; this file turns the number into header values.
+//! The flow space: a flow is a number. N connections are the product of subscribers, source ports, destination ports
+//! and remote addresses.
 
 use crate::addr::AddrRange;
 use crate::divisor::Divisor;
@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Header values of one flow, as the customer's side sees it.
+/// Header values of a flow, as customers see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Address of the Initiator.
@@ -27,14 +27,13 @@ pub struct Flow {
     pub subscriber: u32,
 }
 
-/// All flows of a measurement: which header values flow number f has, f in [0, `size`).
+/// All flows of a measurement: the header values of flow f in [0, `size`).
 #[derive(Clone, Debug)]
 pub struct FlowSpace {
     inside: Inside,
-    /// Listed subscribers, whose addresses and ports do not follow from their numbers.
     list: Option<List>,
     remote: AddrRange,
-    /// All ones if the remote address follows from the subscriber, 2^8 apart (networks), else 0.
+    /// All ones if the remote address follows from the subscriber (networks), else 0.
     remote_by_subscriber: u32,
     remote_ports: PortRange,
     size: u64,
@@ -43,11 +42,11 @@ pub struct FlowSpace {
     by_remote: Divisor,
 }
 
-/// Networks of a router's test lie 2^`NETWORK` addresses apart.
+/// Networks lie 2^`NETWORK` addresses apart.
 const NETWORK: u8 = 8;
 
 impl FlowSpace {
-    /// The product of the four ranges: each inside address is a subscriber.
+    /// The product of four ranges: each inside address is a subscriber.
     ///
     /// # Errors
     /// When a range is empty or the product exceeds 2^32.
@@ -61,11 +60,11 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
-    /// `networks` networks on each side, 256 addresses apart, with one host in each: the host of a network sends to
-    /// that of the network with the same number on the other side (RFC 2544, section 12).
+    /// `networks` networks on each side, 256 addresses apart, with one host each, which sends to that of the same
+    /// number on the other side (RFC 2544, section 12).
     ///
     /// # Errors
-    /// As [`Self::new`]; when the last address exceeds the address space.
+    /// As [`Self::new`], or beyond the address space.
     pub fn of_networks(
         networks: u32,
         inside: Ipv4Addr,
@@ -81,7 +80,7 @@ impl FlowSpace {
         Ok(FlowSpace { remote_by_subscriber: u32::MAX, ..space })
     }
 
-    /// Subscribers that all have the same address and differ in their tunnels (DS-Lite, RFC 6333).
+    /// Subscribers with the same address that differ in their tunnels (DS-Lite, RFC 6333).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -95,11 +94,11 @@ impl FlowSpace {
         FlowSpace::of(alike(subscribers, inside, inside_ports)?, remote, remote_ports)
     }
 
-    /// Subscribers that share consecutive addresses from `first` on by port sets (RFC 7596, RFC 7597): the PSID of
-    /// subscriber s is s mod 2^k, its address the (s / 2^k)-th.
+    /// Subscribers that share addresses from `first` on by port sets (RFC 7596, RFC 7597): subscriber s has PSID s mod
+    /// 2^k and the (s / 2^k)-th address.
     ///
     /// # Errors
-    /// As [`Self::new`]; when there is no such port set, or too few ports in it.
+    /// As [`Self::new`]; no such port set, or too few ports in it.
     pub fn sharing(
         subscribers: u32,
         first: Ipv4Addr,
@@ -127,8 +126,7 @@ impl FlowSpace {
         FlowSpace::of(inside, remote, remote_ports)
     }
 
-    /// Subscribers with an address and a port set each, from a list (the binding table of RFC 7596 from a file); the
-    /// first `places` ports of every set are used.
+    /// Listed subscribers with an address and a port set each (RFC 7596), using the first `places` ports.
     ///
     /// # Errors
     /// As [`Self::new`]; when a set has fewer ports.
@@ -159,18 +157,17 @@ impl FlowSpace {
         Ok(FlowSpace { list: Some(list), ..FlowSpace::of(inside, remote, remote_ports)? })
     }
 
-    /// The same with subscribers whose addresses lie 2^`bits` apart: each has a prefix (MAP rules with fewer EA bits than the
-    /// IPv4 address lacks, RFC 7597, section 5.2) and uses its first address.
+    /// The same with addresses 2^`bits` apart: each subscriber has a prefix (RFC 7597, section 5.2) and uses its first
+    /// address.
     ///
     /// # Errors
-    /// When the last address exceeds the address space.
+    /// Beyond the address space.
     pub fn apart(self, bits: u8) -> Result<FlowSpace, FlowError> {
         let inside = Inside { apart: bits.min(31), ..self.inside };
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
-    /// Only the flows with these source ports. `None` if subscribers share addresses by port sets or are listed, or if
-    /// the space lacks one of the ports.
+    /// The flows with these source ports; `None` for shared addresses or listed subscribers, or if a port is missing.
     pub fn with_source_ports(&self, ports: PortRange) -> Option<FlowSpace> {
         let (own, places) = (self.inside_ports(), ports.last.checked_sub(ports.first)?);
         let is_part = own.contains(ports.first) && own.contains(ports.last);
@@ -186,9 +183,8 @@ impl FlowSpace {
         })
     }
 
-    /// Disjoint parts of the source ports, each with the fewest ports for `connections` flows; the last ports may be in
-    /// no part. Empty for subscribers that share addresses by port sets or are listed, and if the space has too few
-    /// flows.
+    /// Disjoint parts of the source ports, each with the fewest ports for `connections` flows. Empty for shared
+    /// addresses or listed subscribers, or with too few flows.
     pub fn parts_of_source_ports(&self, connections: u64) -> Vec<PortRange> {
         let of_a_port = self.size / u64::from(self.inside.places);
         let own = self.inside_ports();
@@ -242,7 +238,7 @@ impl FlowSpace {
     pub fn subscribers(&self) -> u32 {
         self.inside.subscribers
     }
-    /// Whether several subscribers have the same address and ports, and differ in something else.
+    /// Whether subscribers differ neither in address nor in ports.
     pub fn is_overlapping(&self) -> bool {
         self.inside.own_address == 0 && self.inside.subscribers > 1 && self.list.is_none()
     }
@@ -254,7 +250,7 @@ impl FlowSpace {
         // A flow space never has more than 2^32 - 1 addresses.
         AddrRange { first: self.inside.first.into(), count: self.inside.addresses() as u32 }
     }
-    /// Source ports of the Initiator: from the lowest to the highest that any subscriber uses.
+    /// The Initiator's source ports, from lowest to highest.
     pub fn inside_ports(&self) -> PortRange {
         if let Some(list) = &self.list {
             return list.ports;
@@ -263,7 +259,7 @@ impl FlowSpace {
         let psid = (subscribers - 1).min((1 << set.len) - 1) as u16;
         PortRange { first: set.nth(first_place), last: PortSet { psid, ..set }.nth(first_place + places - 1) }
     }
-    /// The port set of a subscriber; all ports unless subscribers share addresses.
+    /// A subscriber's port set; all ports without sharing.
     pub fn port_set(&self, subscriber: u32) -> PortSet {
         if let Some(list) = &self.list {
             return list.each[subscriber as usize].set;
@@ -285,8 +281,7 @@ impl FlowSpace {
         self.remote_ports
     }
 
-    /// Header values of flow number `f` < size: source port varies fastest, then destination port,
-    /// remote address, subscriber.
+    /// Header values of flow `f` < size: source port varies fastest, then destination port, remote address, subscriber.
     #[inline(always)]
     pub fn flow(&self, f: u32) -> Flow {
         let (rest, place) = self.by_place.div_rem(f);
@@ -314,8 +309,8 @@ impl FlowSpace {
         u32::from(self.remote.first).wrapping_add(network).wrapping_add(remote)
     }
 
-    /// Header values of many flows: `out[0]` inside addresses, then inside ports, remote addresses, remote ports,
-    /// subscribers, each as in [`Self::flow`].
+    /// Header values of many flows as in [`Self::flow`]: inside addresses, inside ports, remote addresses, remote
+    /// ports, subscribers.
     #[inline(always)]
     pub(crate) fn flows<const L: usize>(&self, f: &[u32; L], out: [&mut [u32; L]; 5]) {
         let [inside_addr, inside_port, remote_addr, remote_port, subscriber] = out;

@@ -1,8 +1,8 @@
-//! The error of a flow space that cannot be built. Subscribers and flow space both return it.
+//! The error of a flow space that cannot be built.
 
 use crate::port_set::PortSetError;
 
-/// The reason why a flow space cannot be built.
+/// Why a flow space cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
     /// A range is empty or exceeds the last number.
@@ -22,7 +22,7 @@ pub enum FlowError {
     /// The port set is invalid.
     #[error(transparent)]
     PortSet(#[from] PortSetError),
-    /// The port set of a subscriber does not contain the source ports.
+    /// A subscriber's port set lacks source ports.
     #[error(
         "a subscriber's port set has {have} ports, but its source ports are to be numbers {first} to {last} of it: use fewer, or a shorter PSID"
     )]

@@ -1,7 +1,7 @@
-//! Selects the foreground frames of a sender, which the DUT translates or tunnels. All other frames are native IPv6
-//! (RFC 8219, section 5.3).
+//! The foreground frames of a sender, which the DUT translates or tunnels; others are native IPv6 (RFC 8219, section
+//! 5.3).
 
-/// Which frames of a sender are foreground frames: the frame with sequence number i is one if i mod n < m.
+/// Frame i is foreground if i mod n < m.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreground {
     m: u64,
@@ -33,7 +33,6 @@ impl Foreground {
 
 const MILLION: u32 = 1_000_000;
 
-/// Greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
 }

@@ -1,5 +1,4 @@
-//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets and small readers. One file, because every
-//! layer needs the numbers of the adjacent layers.
+//! Header layouts of Ethernet, IPv4, IPv6, UDP, TCP and ICMP as offsets, and readers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,7 +11,7 @@ pub const IPV4: usize = 20;
 pub const IPV6: usize = 40;
 /// Length of a UDP header.
 pub const UDP: usize = 8;
-/// Length of the frame check sequence: part of every frame size, never part of a buffer.
+/// Length of the frame check sequence, never in a buffer.
 pub const FCS: usize = 4;
 
 /// EtherType of IPv4.
@@ -75,19 +74,19 @@ pub fn be32(b: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
 }
 
-/// Store a big-endian 16-bit number at `at`.
+/// Stores a big-endian 16-bit number at `at`.
 #[inline(always)]
 pub fn put16(b: &mut [u8], at: usize, v: u16) {
     b[at..at + 2].copy_from_slice(&v.to_be_bytes());
 }
 
-/// Store a big-endian 32-bit number at `at`.
+/// Stores a big-endian 32-bit number at `at`.
 #[inline(always)]
 pub fn put32(b: &mut [u8], at: usize, v: u32) {
     b[at..at + 4].copy_from_slice(&v.to_be_bytes());
 }
 
-/// Eight bytes at `at`, as they lie in memory.
+/// Eight bytes at `at`, as in memory.
 #[inline(always)]
 pub fn word(b: &[u8], at: usize) -> u64 {
     let mut w = [0u8; 8];
@@ -95,7 +94,7 @@ pub fn word(b: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(w)
 }
 
-/// Four bytes at `at`, as they lie in memory.
+/// Four bytes at `at`, as in memory.
 #[inline(always)]
 pub fn half(b: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
@@ -104,7 +103,7 @@ pub fn half(b: &[u8], at: usize) -> u32 {
 /// Preamble, start of frame delimiter and inter-frame gap, in octets.
 const BETWEEN_FRAMES: u64 = 20;
 
-/// Frames per second and direction that a line of this many bits per second carries; `frame_size` in octets with FCS.
+/// Frames per second and direction on a line; `frame_size` in octets with FCS.
 pub fn line_limit(bits_per_second: u64, frame_size: usize) -> u64 {
     bits_per_second / (8 * (frame_size as u64 + BETWEEN_FRAMES))
 }

@@ -1,5 +1,4 @@
-//! The three layouts of a test frame: IPv4/UDP, IPv6/UDP, IPv4/UDP in IPv6; the sources of an IPv6 header's addresses,
-//! and the offsets of all fields. A separate file, because template, expectation and batch must agree on it.
+//! The three layouts of a test frame: IPv4/UDP, IPv6/UDP, IPv4/UDP in IPv6.
 
 use crate::header;
 use crate::tag;
@@ -7,13 +6,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An IPv6 address as it lies in memory: 16 bytes for each subscriber, so that a million of them fit into a cache.
+/// An IPv6 address as in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(16))]
 pub struct Row(pub [u8; 16]);
 
 impl Row {
-    /// Its sum for checksums, not folded: 34 bits.
+    /// Its unfolded sum: 34 bits.
     #[inline(always)]
     pub(crate) fn sum(&self) -> u64 {
         let parts: [u64; 4] =
@@ -28,7 +27,7 @@ impl From<u128> for Row {
     }
 }
 
-/// A table of rows. The caller chooses its memory: large tables need huge pages, which this crate cannot request.
+/// A table of rows, in memory of the caller's choice, such as huge pages.
 #[derive(Clone)]
 pub struct Rows(Arc<dyn Deref<Target = [Row]> + Send + Sync>);
 
@@ -76,7 +75,7 @@ impl Row {
     }
 }
 
-/// Rows that fit into half of a first-level data cache of 48 KiB; frames need the other half.
+/// Rows in half of a first-level data cache of 48 KiB; frames need the rest.
 const LARGE: usize = 1536;
 
 /// Where an IPv6 address of a frame comes from.
@@ -88,7 +87,7 @@ pub enum Address6 {
     BySubscriber(Rows),
     /// One for each remote address, of which this is the first.
     ByRemote(u32, Rows),
-    /// An outside address of which phase 1 teaches the lowest 32 bits; these are zeros here.
+    /// An outside address whose lowest 32 bits, zeros here, phase 1 teaches.
     ByOuter(Row),
 }
 
@@ -116,7 +115,7 @@ impl Address6 {
         }
     }
 
-    /// The row of a flow with this subscriber, remote address, and learned part of its outside address.
+    /// The row of a flow with this subscriber, remote address, and learned part.
     ///
     /// # Panics
     /// When there is no such row.
@@ -164,7 +163,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Octets by which a frame is longer than with IPv4 alone (METHODOLOGY.md, frame sizes).
+    /// Octets that a frame has more than with IPv4 alone (METHODOLOGY.md, frame sizes).
     pub const fn overhead(&self) -> usize {
         self.head() - IPV4
     }
@@ -174,12 +173,12 @@ impl Layout {
         self.head() - tag::LEN
     }
 
-    /// The smallest frame in octets with FCS that holds headers and tag.
+    /// The smallest frame in octets with FCS.
     pub const fn smallest(&self) -> usize {
         self.head() + header::FCS
     }
 
-    /// Length of all headers and the tag, which selects the code for a layout.
+    /// Length of headers and tag, which selects a layout's code.
     pub(crate) const fn head(&self) -> usize {
         match self {
             Layout::Ipv4 => IPV4,
@@ -213,8 +212,7 @@ pub(crate) const IPV6: usize = header::ETH + header::IPV6 + header::UDP + tag::L
 /// [`Layout::head`] of IPv4 in IPv6.
 pub(crate) const TUNNEL: usize = header::IPV6 + IPV4;
 
-/// Call a function that is generic over the length of the head with that of a layout: the choice is made once a batch,
-/// and the function is compiled for each layout.
+/// Calls a function generic over the head's length: compiled for each layout, selected once a batch.
 macro_rules! by_head {
     ($head:expr, $owner:ident.$function:ident($($argument:expr),*)) => {
         match $head {
@@ -226,10 +224,10 @@ macro_rules! by_head {
 }
 pub(crate) use by_head;
 
-/// Offsets in a frame whose headers and tag take `HEAD` bytes.
+/// Offsets in a frame with headers and tag of `HEAD` bytes.
 pub(crate) struct At<const HEAD: usize>;
 
-/// Both addresses of an IPv6 header, which always comes first.
+/// Both addresses of the IPv6 header, the first.
 pub(crate) const ENDS6: std::ops::Range<usize> = 22..54;
 
 impl<const HEAD: usize> At<HEAD> {
@@ -242,15 +240,14 @@ impl<const HEAD: usize> At<HEAD> {
     /// Both addresses of the IPv4 header.
     pub(crate) const ENDS4: usize = Self::UDP - 8;
     pub(crate) const IP4: usize = Self::UDP - header::IPV4;
-    /// Eight and four bytes of the first IP header with all fields that are the same in all frames, and the position of
-    /// the hop limit in the four. They include the EtherType.
+    /// Eight and four bytes of the first IP header, EtherType included, with all constant fields, and the hop limit's
+    /// position in the four.
     pub(crate) const FIRST: (usize, usize, u32) =
         if Self::HAS6 { (12, 18, hop_byte(3)) } else { (12, 20, hop_byte(2)) };
     /// The same for the IPv4 header inside IPv6.
     pub(crate) const SECOND: (usize, usize, u32) = (Self::IP4, Self::IP4 + 6, hop_byte(2));
 }
 
-/// Mask of byte `n` of four.
 const fn hop_byte(n: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes[n] = 0xff;

@@ -1,7 +1,5 @@
-//! The meaning of bytes: header layouts, checksums, the test tag; and the data types that the plane and the engine
-//! share: flow space, templates, expectations, views.
-//!
-//! Nothing here reads a clock or a file, allocates per packet or uses `unsafe`.
+//! The meaning of bytes: header layouts, checksums, the test tag; and data that plane and engine share: flow space,
+//! templates, expectations, views. Reads no clock or file, allocates nothing per packet.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,17 @@
-//! Frames of several sizes in one stream (IMIX): a sequence of sizes that repeats, so that sender and receiver know the
-//! size of a frame from the sequence number in its tag. Any window as long as the sequence has exactly the mix (RFC
-//! 6985).
+//! Frames of several sizes in one stream (IMIX): a repeating sequence, so that the size follows from the sequence
+//! number. Any window of its length has exactly the mix (RFC 6985).
 
 use crate::expect::Expect;
 use crate::template::Template;
 
-/// One `T` for each size, in the order of a sequence that repeats.
+/// One `T` for each size of a repeating sequence.
 #[derive(Clone, Debug)]
 pub struct Sizes<T> {
     sequence: Vec<u8>,
     kinds: Vec<T>,
 }
 
-/// What both sides send and expect with several sizes.
+/// What both sides send and expect.
 #[derive(Clone, Debug)]
 pub struct Mix {
     /// What Left sends.
@@ -29,7 +28,7 @@ pub struct Mix {
 pub const MOST_SIZES: usize = 64;
 
 impl<T> Sizes<T> {
-    /// Returns the value for the frame with this sequence number.
+    /// The value for the frame with this sequence number.
     #[inline]
     pub fn of(&self, sequence: u64) -> &T {
         &self.kinds[usize::from(self.sequence[(sequence % self.sequence.len() as u64) as usize])]
@@ -42,7 +41,6 @@ impl<T> Sizes<T> {
 }
 
 impl Sizes<usize> {
-    /// The sequence of these sizes.
     pub(crate) fn new(all: &[usize]) -> Sizes<usize> {
         let mut kinds: Vec<usize> = Vec::new();
         let mut sequence = Vec::with_capacity(all.len());

@@ -1,23 +1,21 @@
-//! The octets of classic capture files (pcap) with nanoseconds, as Wireshark and tcpdump read them: a file's header, and the
-//! one in front of each frame. The caller writes them to its file; nothing is allocated.
+//! Headers of classic capture files (pcap) with nanoseconds.
 
 /// Octets in front of all frames.
 pub const FILE_HEADER: usize = 24;
 /// Octets in front of each frame.
 pub const RECORD_HEADER: usize = 16;
 
-/// Marks nanoseconds; its own byte order is that of all numbers: the lowest octet first.
+/// Marks nanoseconds and the byte order: lowest octet first.
 const MAGIC: u32 = 0xa1b2_3c4d;
 const VERSION: u32 = 2 | 4 << 16;
 const ETHERNET: u32 = 1;
 
-/// The header of a file of Ethernet frames that keeps at most `octets` of each.
+/// The header of a file of Ethernet frames with at most `octets` of each.
 pub fn file_header(octets: usize) -> [u8; FILE_HEADER] {
     words([MAGIC, VERSION, 0, 0, octets as u32, ETHERNET])
 }
 
-/// The header of a frame that was seen at `nanos` since 1970 (UTC): `kept` is the number of captured octets, `whole`
-/// its full length.
+/// The header of a frame at `nanos` since 1970 (UTC): `kept` octets of `whole`.
 pub fn record_header(nanos: u64, kept: usize, whole: usize) -> [u8; RECORD_HEADER] {
     let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     words([seconds as u32, rest as u32, kept as u32, whole as u32])

@@ -1,17 +1,15 @@
-//! The keyed bijection on [0, N) that gives the pseudo-random order of phase 1 (RFC 9693, section 4.4, and RFC 4814)
-//! with no table in memory: a Feistel network of six rounds on a domain of a × 2^k ≥ N, repeated while its output is
-//! outside [0, N). The order is pseudo-random in the sense of a benchmark, not cryptographic; its statistics are tested
-//! below.
+//! The keyed bijection on [0, N) for the pseudo-random order of phase 1 (RFC 9693, section 4.4, and RFC 4814), without
+//! a table: a Feistel network of six rounds on a domain a × 2^k ≥ N, repeated while outside [0, N). Not cryptographic.
 
 const ROUNDS: usize = 6;
 
-/// A pseudo-random order of N ≤ 2^32 things: position → thing, each exactly once.
+/// A pseudo-random order of N ≤ 2^32 things.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     n: u64,
     /// N - 1.
     last: u32,
-    /// The right half lives in [0, 2^k), the left half in [0, a).
+    /// Right half in [0, 2^k), left half in [0, a).
     k: u32,
     a: u32,
     keys: [Key; ROUNDS],
@@ -30,7 +28,7 @@ impl Permutation {
         let mut state = seed;
         let keys = std::array::from_fn(|_| {
             let random = splitmix(&mut state);
-            // A second factor that is never small, even if x is: small products would mix little.
+            // Never small, even if x is: small products mix little.
             Key(random as u16, (random >> 16) as u16 & 0x3fff | 0x4000)
         });
         Permutation { n, last: (n - 1) as u32, k, a, keys }
@@ -53,8 +51,7 @@ impl Permutation {
         self.walk(self.once(i))
     }
 
-    /// The things at many positions: `out[j] = get(positions[j])`. Several times as fast for each thing as
-    /// [`Self::get`].
+    /// The things at many positions, several times as fast as [`Self::get`].
     ///
     /// # Panics
     /// When `out` is shorter than `positions`.
@@ -84,8 +81,7 @@ impl Permutation {
         if self.a > u16::MAX as u32 { self.lanes::<true>(p) } else { self.lanes::<false>(p) }
     }
 
-    /// Repeat while the output is outside [0, N). The domain exceeds N by less than 2^k, so a repetition is rare, and
-    /// many in a row practically never occur.
+    /// Repeats while outside [0, N): rarely, as the domain exceeds N by less than 2^k.
     #[inline(always)]
     fn walk(&self, mut x: u32) -> u32 {
         if x > self.last {
@@ -104,7 +100,7 @@ impl Permutation {
 
     #[inline(always)]
     fn walk_all(&self, out: &mut [u32]) {
-        // One comparison for all: a loop with an exit for each would not become vector code.
+        // One comparison for all: exits would prevent vector code.
         if out.iter().fold(0, |a, &o| a.max(o)) > self.last {
             self.walk_each(out);
         }
@@ -117,8 +113,7 @@ impl Permutation {
         }
     }
 
-    /// [`Self::once`] on many positions, in a form that compilers turn into vector code: 16-bit numbers throughout
-    /// (both halves fit), no branch, every array indexed in the same way.
+    /// [`Self::once`] on many positions as vector code: 16-bit numbers, no branch, arrays indexed alike.
     #[inline(always)]
     fn lanes<const WHOLE: bool>(&self, p: &[u32; LANES]) -> [u32; LANES] {
         let (a, k) = (self.a as u16, self.k);
@@ -128,7 +123,7 @@ impl Permutation {
         for [left, right] in self.keys.as_chunks::<2>().0 {
             for j in 0..LANES {
                 let h = hash(r[j], *left);
-                // Where a is 2^16 the hash itself is uniform on [0, a).
+                // With a = 2^16 the hash is uniform on [0, a).
                 l[j] = add_mod(l[j], if WHOLE { h } else { high(h, a) }, a);
             }
             for j in 0..LANES {
@@ -138,7 +133,7 @@ impl Permutation {
         std::array::from_fn(|j| (l[j] as u32) << k | r[j] as u32)
     }
 
-    /// The network for one position: the same function as [`Self::lanes`], in the form with the shortest latency.
+    /// The network for one position: as [`Self::lanes`], with the shortest latency.
     #[inline(always)]
     fn once(&self, i: u32) -> u32 {
         let (a, k) = (self.a, self.k);
@@ -146,7 +141,7 @@ impl Permutation {
         let (mut l, mut r) = (i >> k, i & mask);
         for [left, right] in self.keys.as_chunks::<2>().0 {
             let y = ((hash_above(r, *left) >> 16) * a) >> 16;
-            // l + y or l + y - a; both computations begin before y is known.
+            // l + y or l + y - a, begun before y is known.
             let (below, carry) = l.wrapping_sub(a).overflowing_add(y);
             l = if carry { below } else { l + y };
             r = r.wrapping_add(hash_above(l, *right) >> (32 - k)) & mask;
@@ -155,31 +150,31 @@ impl Permutation {
     }
 }
 
-/// Positions computed at a time: enough that the latencies of their multiplications overlap.
+/// Positions at a time: the latencies of their multiplications overlap.
 const LANES: usize = 32;
-/// Up to this number, positions are faster one by one.
+/// Up to this number, one by one is faster.
 const FEW: usize = 5;
 
-/// Key of one round: XORed with x, its two parts give two factors, the second of them odd.
+/// Key of a round: XORed with x, it gives two factors, the second odd.
 #[derive(Clone, Copy, Debug)]
 struct Key(u16, u16);
 
-/// A hash of one half under a round key, nearly uniform over 16 bits: the two halves of a product of two functions of
-/// x. One multiplication a round, because the latency of the hash is that of the Feistel network.
+/// A hash of one half under a round key, nearly uniform over 16 bits: the halves of a product of two functions of x.
+/// One multiplication a round, for latency.
 #[inline(always)]
 fn hash(x: u16, key: Key) -> u16 {
     let (u, v) = (x ^ key.0, x ^ key.1 | 1);
     u.wrapping_mul(v) ^ high(u, v)
 }
 
-/// The same hash in the upper half of a word; the lower half is arbitrary.
+/// As [`hash`], in the upper half; the lower half is arbitrary.
 #[inline(always)]
 fn hash_above(x: u32, key: Key) -> u32 {
     let p = (x ^ key.0 as u32).wrapping_mul(x ^ key.1 as u32 | 1);
     p ^ p << 16
 }
 
-/// The high half of a product. With a uniform x, a uniform number on [0, y).
+/// The high half of a product: for uniform x, uniform on [0, y).
 #[inline(always)]
 fn high(x: u16, y: u16) -> u16 {
     ((x as u32 * y as u32) >> 16) as u16
@@ -192,7 +187,7 @@ fn add_mod(x: u16, y: u16, m: u16) -> u16 {
     x.wrapping_sub(m.wrapping_sub(y)).min(x.saturating_add(y))
 }
 
-/// One step of the splitmix64 generator, with which the project expands a seed.
+/// One step of the splitmix64 generator, which expands seeds.
 #[inline(always)]
 pub fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,10 +1,9 @@
-//! Port sets of customers that share an IPv4 address (RFC 7597, section 5.1 and appendix B; RFC 7596 uses the same):
-//! which ports a PSID owns. In this crate, because flows, tables and rules all enumerate their ports.
+//! Port sets of customers that share an IPv4 address (RFC 7597, section 5.1 and appendix B; RFC 7596).
 
 use serde::{Deserialize, Serialize};
 
-/// The ports of one PSID: `offset` bits A, then `len` bits PSID, then the rest. With an offset above zero A is never 0,
-/// so that the lowest ports belong to no set, and the ports of a set are not contiguous.
+/// The ports of one PSID: `offset` bits A, `len` bits PSID, the rest. With an offset A is never 0: the lowest ports
+/// belong to no set, and sets are not contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet {
     /// PSID offset a, in bits.
@@ -27,7 +26,7 @@ pub enum PortSetError {
 }
 
 impl PortSet {
-    /// All ports: an address that is not shared.
+    /// All ports: an unshared address.
     pub const ALL: PortSet = PortSet { offset: 0, len: 0, psid: 0 };
 
     /// A port set whose numbers fit.
@@ -71,7 +70,7 @@ impl PortSet {
         (0..self.count() / size).map(move |i| (self.nth(i * size), self.nth(i * size + size - 1)))
     }
 
-    /// The PSID that a port belongs to under this offset and length; `None` for ports that belong to no set.
+    /// A port's PSID under this offset and length; `None` in no set.
     #[inline(always)]
     pub fn psid_of(self, port: u16) -> Option<u16> {
         let reserved = self.offset > 0 && u32::from(port) >> (16 - self.offset) == 0;
@@ -85,7 +84,7 @@ impl PortSet {
         self.psid_of(port) == Some(self.psid)
     }
 
-    /// The place of a port in the set: the inverse of [`Self::nth`].
+    /// A port's place in the set: inverts [`Self::nth`].
     #[inline]
     pub fn index_of(self, port: u16) -> Option<u32> {
         if !self.contains(port) {

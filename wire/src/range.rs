@@ -1,4 +1,4 @@
-//! Ranges of ports. Apart from the flow space, because pools, expectations and scenarios use them without flows.
+//! Ranges of ports.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
-//! Subscribers and the addresses and ports that they send from: computed, or listed. Apart from the flow space, which
-//! only needs the address and ports of a number.
+//! Subscribers and their addresses and ports: computed, or listed.
 
 use crate::addr::AddrRange;
 use crate::flow_error::FlowError;
@@ -9,30 +8,29 @@ use std::net::Ipv4Addr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T): those of each port set from place
-/// `first` on.
+/// Source ports of subscribers that share IPv4 addresses (lw4o6, MAP-E, MAP-T), from place `first` of each set on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPorts {
     /// PSID offset, in bits.
     pub offset: u8,
     /// PSID length k, in bits: 2^k subscribers share an address.
     pub len: u8,
-    /// Place of the first port to use in its set.
+    /// Place of the first port in its set.
     pub first: u32,
-    /// How many ports to use of each set.
+    /// How many ports of each set.
     pub count: u32,
 }
 
-/// A number of subscribers, each with its address and source ports. One formula covers the three kinds of subscribers.
+/// Subscribers with address and source ports, of all three kinds in one formula.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) subscribers: u32,
     pub(crate) first: u32,
-    /// 0 if all have the same address, else all ones.
+    /// 0 for one address, else all ones.
     pub(crate) own_address: u32,
     /// Addresses lie 2^`apart` apart.
     pub(crate) apart: u8,
-    /// The set of PSID 0; all ports for subscribers with addresses of their own.
+    /// The set of PSID 0; all ports without sharing.
     pub(crate) set: PortSet,
     pub(crate) first_place: u32,
     pub(crate) places: u32,
@@ -54,7 +52,7 @@ impl Inside {
     }
 }
 
-/// A subscriber from a list, not computed: its address and its ports.
+/// A listed subscriber: its address and ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// IPv4 address.
@@ -63,11 +61,9 @@ pub struct Listed {
     pub set: PortSet,
 }
 
-/// Listed subscribers, shared by all readers.
 #[derive(Clone)]
 pub(crate) struct List {
     pub(crate) each: Arc<dyn Deref<Target = [Listed]> + Send + Sync>,
-    /// The lowest and the highest of all.
     pub(crate) addrs: AddrRange,
     pub(crate) ports: PortRange,
 }
@@ -78,7 +74,6 @@ impl std::fmt::Debug for List {
     }
 }
 
-/// Subscribers with one address in common and all ports of a range.
 pub(crate) fn alike(subscribers: u32, first: Ipv4Addr, ports: PortRange) -> Result<Inside, FlowError> {
     if ports.first > ports.last {
         return Err(FlowError::Range("the source port range"));

@@ -1,6 +1,5 @@
-//! The test tag: 18 bytes at the start of the UDP payload, which is the whole payload of the smallest frame
-//! (METHODOLOGY.md, frames). It contains trial, stream, sequence number and connection index of a frame, and ends with
-//! a compensation that keeps the UDP checksum valid whatever the rest of the frame contains.
+//! The test tag: 18 bytes at the start of the UDP payload, all of it in the smallest frame (METHODOLOGY.md, frames).
+//! Has trial, stream, sequence number and connection index, and a compensation that keeps the UDP checksum valid.
 
 use crate::header::word;
 
@@ -27,7 +26,7 @@ pub enum Kind {
 pub struct Tag {
     /// Number of the trial, to recognise late frames.
     pub trial: u16,
-    /// Kind in the low bits, direction in the top bit: see [`Tag::stream`].
+    /// Kind in the low bits, direction in the top bit ([`Tag::stream`]).
     pub stream: u8,
     /// Number of the sender in this direction.
     pub sender: u8,
@@ -38,7 +37,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Offset of the sender's number in a tag: the last byte of the second word.
+    /// Offset of the sender's number: the second word's last byte.
     pub const SENDER_AT: usize = 15;
 
     /// The stream byte of a kind and direction.
@@ -46,7 +45,7 @@ impl Tag {
         kind as u8 | (reverse as u8) << 7
     }
 
-    /// The first 16 bytes as two words as they lie in memory; the template computes the compensation.
+    /// The first 16 bytes as two words as in memory; the template computes the compensation.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let magic = (MAGIC[0] as u64) << 56 | (MAGIC[1] as u64) << 48 | (MAGIC[2] as u64) << 40;
@@ -55,7 +54,7 @@ impl Tag {
         [first.to_be(), second.to_be()]
     }
 
-    /// Read the tag at `at`, if there is one.
+    /// Reads the tag at `at`, if any.
     #[inline(always)]
     pub fn read(frame: &[u8], at: usize) -> Option<Tag> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
@@ -70,7 +69,7 @@ impl Tag {
     }
 }
 
-/// The common bits of all tags of one stream of one trial, to recognise them by one comparison.
+/// The common bits of a stream's tags in a trial, compared at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamId(u64);
 
@@ -84,7 +83,7 @@ impl StreamId {
         StreamId(magic | (stream as u64) << 16 | trial as u64)
     }
 
-    /// The two words of the tag at `at`, if a frame is long enough for one: for the functions below.
+    /// The two words of the tag at `at`, if the frame is long enough.
     #[inline(always)]
     pub fn words(frame: &[u8], at: usize) -> Option<[u64; 2]> {
         let t: &[u8; LEN] = frame.get(at..at + LEN)?.first_chunk()?;
@@ -97,9 +96,8 @@ impl StreamId {
         words[0] >> SEQUENCE_BITS == self.0
     }
 
-    /// Zero if the second words `first` and `second` are of tags of one sender, the latter sent `after` frames later;
-    /// the first words must be the same. (When the sequence number carries from one word into the other, once in 2^24,
-    /// the result is not zero.)
+    /// Zero if the second words `first` and `second` are of one sender's tags, the latter sent `after` frames later,
+    /// and the first words are equal. (Not zero when the sequence number carries between words, once in 2^24.)
     #[inline(always)]
     pub fn differs(first: u64, second: u64, after: u64) -> u64 {
         const INDEX: u64 = 0x00ff_ffff_ff00;

@@ -1,6 +1,5 @@
-//! How a frame is made: copy a template, fill in a few fields from the flow, write the tag, and set the tag's
-//! compensation so that the template's UDP checksum stays valid. The templates are made before the trial; for each
-//! frame the sender does no more than [`Template::write`].
+//! How a frame is made: copy a template, fill in the flow's fields, write the tag, and compensate in it so that the UDP
+//! checksum stays valid.
 
 use crate::batch::{BATCH, Batch, Words};
 use crate::checksum::{Sum, pseudo_v4};
@@ -10,7 +9,7 @@ use crate::layout::{At, ENDS6, Layout, Row, by_head};
 use crate::tag::Tag;
 use std::sync::Arc;
 
-/// A frame to be copied, and what to fill in. Frames are without FCS.
+/// A frame to copy, without FCS, and what to fill in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -24,11 +23,11 @@ pub struct Template {
     layout: Layout,
     /// Sum of the IPv4 header without addresses and checksum.
     ip_sum: Sum,
-    /// Ethernet source addresses in place of that of the template, or none.
+    /// Ethernet source addresses instead of the template's, or none.
     sources: Arc<[header::Mac]>,
 }
 
-/// The octets that differ between the frames of a batch, computed and ready to be stored.
+/// The differing octets of a batch, ready to store.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     first: [u64; BATCH],
@@ -37,15 +36,14 @@ pub struct Prepared {
     compensations: [u16; BATCH],
 }
 
-/// The parameters of a [`Template`].
+/// Parameters of a [`Template`].
 #[derive(Clone, Copy, Debug)]
 pub struct UdpFrame {
     /// Destination of the Ethernet header: the DUT.
     pub to: header::Mac,
     /// Source of the Ethernet header: the tester.
     pub from: header::Mac,
-    /// Frame size in octets **with** FCS, at least 64, of the frame with IPv4 only: with the same payload, other
-    /// layouts are longer by their overhead.
+    /// Frame size in octets **with** FCS, at least 64, with IPv4 only: other layouts are longer by their overhead.
     pub size: usize,
     /// Time to live and hop limit; RFC 2544 has 10.
     pub ttl: u8,
@@ -57,8 +55,8 @@ impl Template {
     /// Offset of the tag in an Ethernet/IPv4/UDP frame.
     pub const TAG_AT: usize = Layout::Ipv4.tag_at();
 
-    /// An Ethernet/IPv4/UDP frame as in RFC 2544, appendix C: no options, DF clear, identification 0; after the tag the
-    /// payload is filled with incrementing octets.
+    /// An Ethernet/IPv4/UDP frame (RFC 2544, appendix C): no options, DF clear, identification 0, incrementing octets
+    /// after the tag.
     ///
     /// # Panics
     /// As [`Self::udp`].
@@ -66,10 +64,10 @@ impl Template {
         Template::udp(f, Layout::Ipv4)
     }
 
-    /// The same in any layout. IPv6 headers have traffic class and flow label zero and no extensions.
+    /// The same in any layout. IPv6 headers have zero traffic class and flow label, and no extensions.
     ///
     /// # Panics
-    /// When `size` cannot hold the headers and the tag: sizes are checked when a scenario is read.
+    /// When `size` cannot hold headers and tag.
     pub fn udp(f: &UdpFrame, layout: Layout) -> Template {
         let head = layout.head();
         assert!(f.size >= Layout::Ipv4.smallest(), "a frame of {} octets holds no tag", f.size);
@@ -83,9 +81,9 @@ impl Template {
         let udp_at = layout.tag_at() - header::UDP;
         let udp_len = (len - udp_at) as u16;
         put16(&mut b, udp_at + 4, udp_len);
-        // Computed with every variable field, tag and compensation zero: the compensation later makes their sum zero.
+        // With every variable field, tag and compensation zero: the compensation later makes their sum zero.
         let sum = pseudo_v4(0, header::PROTO_UDP, udp_len).bytes(&b[udp_at..]).checksum();
-        // Zero would mean that there is none (RFC 768).
+        // Zero means none (RFC 768).
         let sum = if sum == [0; 2] { [0xff; 2] } else { sum };
         b[udp_at + 6..udp_at + 8].copy_from_slice(&sum);
         let mut ip_sum = Sum::default();
@@ -115,25 +113,24 @@ impl Template {
         }
     }
 
-    /// The same with these Ethernet source addresses, one for each connection.
+    /// The same with these Ethernet sources, one for each connection.
     pub fn from_sources(self, sources: Arc<[header::Mac]>) -> Template {
         Template { sources, ..self }
     }
 
-    /// The same with another size, in octets with FCS of the frame with IPv4 only.
+    /// The same with another size.
     ///
     /// # Panics
     /// As [`Self::udp`].
     #[must_use]
     pub fn resized(&self, size: usize) -> Template {
         let mac = |at: usize| header::Mac(std::array::from_fn(|k| self.bytes[at + k]));
-        // The time to live of an IPv4 header, or the hop limit.
         let ttl = self.bytes[if self.layout.ends().is_some() { 21 } else { 22 }];
         let frame = UdpFrame { to: mac(0), from: mac(6), size, ttl, fields: self.fields };
         Template::udp(&frame, self.layout.clone()).from_sources(Arc::clone(&self.sources))
     }
 
-    /// Write the Ethernet source address of the connections with these indices into frames, if there are several.
+    /// Writes the Ethernet sources of these connections into frames, if there are several.
     #[inline(always)]
     pub fn write_sources<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, indices: &[u32; BATCH]) {
         if !self.sources.is_empty() {
@@ -148,7 +145,6 @@ impl Template {
         }
     }
 
-    /// Ethernet source addresses in place of that of the template, or none.
     pub(crate) fn sources(&self) -> Arc<[header::Mac]> {
         Arc::clone(&self.sources)
     }
@@ -157,7 +153,7 @@ impl Template {
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
-    /// Never: a template holds at least headers and tag.
+    /// Never.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -165,7 +161,7 @@ impl Template {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// UDP length as the template states it.
+    /// UDP length in the template.
     pub fn udp_len(&self) -> u16 {
         header::be16(&self.bytes, self.tag_at() - header::UDP + 4)
     }
@@ -177,20 +173,20 @@ impl Template {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Whether a frame needs the values that phase 1 learned.
+    /// Whether phase 1 teaches a field.
     pub fn needs_outer(&self) -> bool {
         self.fields.needs_outer()
     }
 
-    /// The fields that differ from flow to flow.
+    /// The fields that differ by flow.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// Write the frame of one flow into `out`, which has the template's length.
+    /// Writes a flow's frame into `out`.
     ///
     /// # Panics
-    /// When `out` has another length, or a table of the layout no row for the flow.
+    /// When `out` has another length, or a table no row for the flow.
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
         by_head!(self.layout.head(), self.write_in(out, values, tag));
@@ -215,8 +211,8 @@ impl Template {
         }
     }
 
-    /// Compute the octets that differ between the frames of a batch with these header words: frame j has the tag
-    /// `first` with a sequence number higher by j and with the index `indices[j]`.
+    /// Computes the differing octets of a batch: frame j has the tag `first` with a sequence number higher by j and the
+    /// index `indices[j]`.
     pub fn prepare(&self, words: &Words, first: &Tag, indices: &[u32; BATCH], out: &mut Prepared) {
         by_head!(self.layout.head(), self.prepare_in(words, first, indices, out));
     }
@@ -231,11 +227,11 @@ impl Template {
         }
     }
 
-    /// Checksum of the IPv4 header, if there is one, and compensation of the tag, as they lie in memory.
+    /// IPv4 header checksum, if any, and compensation of the tag, as in memory.
     #[inline(always)]
     fn sums<const HEAD: usize>(&self, addresses: u64, ports: u32, end_sum: u64, tag: [u64; 2]) -> (u16, u16) {
         let addresses = Sum::default().word(addresses);
-        // The pseudo header has the addresses of the header that UDP follows (RFC 8200, section 8.1).
+        // Addresses of the header before UDP (RFC 8200, section 8.1).
         let pseudo = if At::<HEAD>::HAS4 { addresses } else { Sum(end_sum) };
         let udp = pseudo.half(ports).word(tag[0]).word(tag[1]);
         let ip = if At::<HEAD>::HAS4 { !Sum(self.ip_sum.0 + addresses.0).fold() } else { 0 };
@@ -253,8 +249,7 @@ impl Template {
         }
     }
 
-    /// Write the first frames of a batch, from their header words and prepared octets, into `frames`, which have the
-    /// template's length: as many as there are, at most [`BATCH`].
+    /// Writes the first frames of a batch into `frames`, at most [`BATCH`].
     ///
     /// # Panics
     /// When a frame has another length.
@@ -276,8 +271,7 @@ impl Template {
         }
     }
 
-    /// Store a frame. Everything that differs is computed first, because reading back what was just stored byte
-    /// by byte stalls.
+    /// Stores a frame. Computes first: reading back what was stored byte by byte stalls.
     #[inline(always)]
     fn put<const HEAD: usize>(
         &self,

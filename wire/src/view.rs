@@ -1,5 +1,4 @@
-//! A view: what the tester's two sides send and expect in one set-up, as data. The plane makes it and the engine uses
-//! it, so that the engine is independent of technologies.
+//! A view: what the tester's two sides send and expect in one set-up, as data from the plane to the engine.
 
 use crate::checksum::Sum;
 use crate::fields::Values;
@@ -7,15 +6,14 @@ use crate::header::Mac;
 use crate::{Expect, Flow, FlowSpace, Foreground, Mix, Permutation, PortRange, Row, Sizes, Template};
 use std::sync::Arc;
 
-/// The tester's two sides in one set-up. Left is the Initiator's side in stateful tests.
+/// The tester's two sides. Left is the Initiator's in stateful tests.
 #[derive(Clone, Debug)]
 pub struct View {
     /// All flows that may be used.
     pub flows: FlowSpace,
-    /// Connection index → flow number. It permutes all flows, so that the first N connections are spread over all
-    /// subscribers, addresses and ports of the flow space, however small N is.
+    /// Connection index → flow number: permutes all flows, so that the first N are spread over the flow space.
     pub order: Permutation,
-    /// Connections (N): at most the flow space's size.
+    /// Connections (N).
     pub connections: u64,
     /// What Left sends.
     pub left: Template,
@@ -25,21 +23,20 @@ pub struct View {
     pub expect_right: Expect,
     /// What Left must receive when Right has sent.
     pub expect_left: Expect,
-    /// Right learns outside addresses and ports in phase 1 and sends to these only (RFC 9693).
+    /// Right learns outside addresses and ports in phase 1 and sends only to these (RFC 9693).
     pub stateful: bool,
-    /// Offsets in a received frame at which the tag's magic distinguishes test frames from all others, for XDP programs
-    /// and the like.
+    /// Offsets of the tag's magic in received frames, for XDP programs and the like.
     pub magic_at: Vec<usize>,
-    /// Frames of several sizes, in place of those of the templates, which have the largest size.
+    /// Frames of several sizes; the templates have the largest.
     pub mix: Option<Mix>,
-    /// Native frames in addition to these; `None` if all frames are foreground.
+    /// Native frames in addition; `None` if all are foreground.
     pub background: Option<Background>,
 }
 
-/// What both sides send and expect as background, and how it is mixed with the foreground.
+/// Background of both sides, and its mix with the foreground.
 #[derive(Clone, Debug)]
 pub struct Background {
-    /// The view of the native frames. It has no connections.
+    /// The native frames' view, without connections.
     pub view: Box<View>,
     /// Which frames are foreground.
     pub foreground: Foreground,
@@ -51,14 +48,14 @@ impl View {
         self.connections
     }
 
-    /// The same with only the flows of these source ports, in another order. `None` if the flows have no such part
-    /// ([`FlowSpace::with_source_ports`]), or it has fewer flows than there are connections.
+    /// The same with only the flows of these source ports, in another order. `None` without such a part
+    /// ([`FlowSpace::with_source_ports`]), or with fewer flows than connections.
     pub fn with_source_ports(&self, ports: PortRange, seed: u64) -> Option<View> {
         let flows = self.flows.with_source_ports(ports).filter(|flows| flows.size() >= self.connections)?;
         Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
     }
 
-    /// The same with `n` pseudo-random Ethernet source addresses on each side; with 1 that of the port.
+    /// The same with `n` pseudo-random Ethernet sources on each side; the port's with 1.
     ///
     /// # Panics
     /// When `n` is above [`MOST_SOURCE_MACS`].
@@ -71,12 +68,11 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// Returns the same with frames of these IPv4 sizes, in octets with FCS, in a repeating sequence; unchanged without
-    /// sizes. The templates must be those of the largest size.
+    /// The same with a repeating sequence of these IPv4 sizes, in octets with FCS; unchanged without sizes. The
+    /// templates must have the largest size.
     ///
     /// # Panics
-    /// When there are more than [`MOST_SIZES`](crate::MOST_SIZES) different sizes, or a size cannot hold headers and
-    /// tag.
+    /// With more than [`MOST_SIZES`](crate::MOST_SIZES) sizes, or one that cannot hold headers and tag.
     #[must_use]
     pub fn of_sizes(self, sizes: &[usize]) -> View {
         if sizes.is_empty() {
@@ -90,7 +86,7 @@ impl View {
         View { mix: Some(Mix { left, right, expect_right, expect_left }), ..self }
     }
 
-    /// Returns the same with native frames in addition to its own.
+    /// The same with native frames in addition.
     #[must_use]
     pub fn beside(self, background: Option<Background>) -> View {
         let mut view = View { background, ..self };
@@ -100,7 +96,7 @@ impl View {
         view
     }
 
-    /// Length of the longest frame that either side sends or receives, without FCS: the size for which pools are made.
+    /// Length of the longest frame of either side, without FCS.
     pub fn longest(&self) -> usize {
         let native = self.background.as_ref().map_or(0, |background| background.view.longest());
         let sent = self.left.len().max(self.right.len());
@@ -140,18 +136,18 @@ impl View {
         self.flows.flow(number[0])
     }
 
-    /// Octets by which the DUT lengthens the frames that Left sends (`left`) or that Right sends; 0 if it shortens them.
+    /// Octets by which the DUT lengthens Left's frames (`left`) or Right's; 0 if it shortens them.
     pub fn growth(&self, left: bool) -> usize {
         let (sent, received) = if left { (&self.left, &self.expect_right) } else { (&self.right, &self.expect_left) };
         received.frame_len().saturating_sub(sent.len())
     }
 }
 
-/// Maximum number of source addresses of a port.
+/// Maximum number of source addresses.
 pub const MOST_SOURCE_MACS: u32 = 65_536;
 
-/// Different addresses in the form of RFC 4814, section 4.2: the first octet random with its two lowest bits clear, then the
-/// number of the tester's port, then random octets.
+/// Addresses of RFC 4814, section 4.2: the first octet random with its two lowest bits clear, the port's number, random
+/// octets.
 fn source_macs(port: u16, n: u32, seed: u64) -> Arc<[Mac]> {
     assert!(n <= MOST_SOURCE_MACS, "{n} source addresses were asked for");
     let order = Permutation::new(1 << 30, seed ^ u64::from(port));

@@ -1,6 +1,5 @@
-//! What a received frame must contain: constant bytes under a mask, fields that follow from the flow, fields that are
-//! learned, payload and checksums. Every received frame is compared with this; a correct frame takes one path without
-//! branches, and only for a wrong one is the mismatch determined.
+//! What a received frame must contain: constants under a mask, fields of the flow, learned fields, payload and
+//! checksums. A correct frame takes one path without branches.
 
 mod row;
 mod tcp;
@@ -16,16 +15,16 @@ use crate::range::PortRange;
 use crate::template::Template;
 use row::{Constant, IPV4_FIRST, IPV4_SECOND, IPV6_FIRST, Row};
 
-/// Why a frame is wrong: the first reason that applies, in this order.
+/// Why a frame is wrong: the first reason, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Another length than it was sent with.
+    /// Another length.
     Length,
     /// A wrong address.
     Address,
     /// A wrong port.
     Port,
-    /// A learned address or port that the DUT must not use.
+    /// An outside address or port that the DUT must not use.
     Pool,
     /// Another field of the headers.
     Header,
@@ -48,17 +47,16 @@ pub struct OuterRange {
 #[derive(Clone, Debug)]
 pub struct Expect {
     len: usize,
-    /// Required values of the first IP header (with the EtherType) and of an IPv4 header inside it.
+    /// Required values of the first IP header (with EtherType), and of an inner IPv4 header.
     headers: [Constant; 2],
-    /// UDP length at its place in the UDP header.
     udp_len: u64,
-    /// Sum of the UDP pseudo header without addresses, and of all octets behind the tag.
+    /// Sum of the UDP pseudo header without addresses, and of octets behind the tag.
     udp_sum: u64,
     fields: Fields,
     layout: Layout,
-    /// Where IPv4 addresses and ports are learned: all ones.
+    /// All ones where IPv4 addresses and ports are learned.
     outer_bits: (u64, u32),
-    /// Where the lowest 32 bits of an IPv6 address are learned: the end, 0 or 1, whose address is an outside one.
+    /// The end, 0 or 1, whose lowest 32 bits of an IPv6 address are learned.
     outer_end: Option<usize>,
     outer: Option<OuterRange>,
     /// Further addresses, with the same ports.
@@ -69,16 +67,15 @@ pub struct Expect {
     tail: Vec<u8>,
 }
 
-/// Hop limits of a frame: that of the packet in the low byte, that of a tunnel's outer header in the high byte.
+/// Hop limits: the packet's in the low byte, a tunnel's outer header's in the high byte.
 pub type Hops = u16;
 
 impl Expect {
-    /// The expectation for frames that `sent` sends (in any layout), when they arrive with these fields in this layout.
+    /// The expectation for frames of `sent` that arrive with these fields in this layout.
     ///
-    /// Masked out, because a router, NAT or translator may change them: both MAC addresses; TOS, identification and DF;
-    /// traffic class and flow label; TTL and hop limits (judged apart); checksums (recomputed). If phase 1 learns and
-    /// the layout has no IPv4 address, the lowest 32 bits of an outside IPv6 address take its place; if there is no
-    /// such address, either, only the port is learned, with address 0.
+    /// Masked out, as routers, NATs or translators change them: MAC addresses; TOS, identification, DF; traffic class,
+    /// flow label; TTL, hop limits (judged apart); checksums (recomputed). Without an IPv4 address, phase 1 learns the
+    /// lowest 32 bits of an outside IPv6 address, or else the port only, with address 0.
     pub fn udp(sent: &Template, fields: Fields, layout: Layout, outer: Option<OuterRange>) -> Expect {
         let size = sent.len() - sent.layout().overhead() + header::FCS;
         let (to, from) = Default::default();
@@ -112,7 +109,7 @@ impl Expect {
         }
     }
 
-    /// The same for frames of another template, which differs only in its size.
+    /// The same for a template of another size.
     #[must_use]
     pub fn of_sent(&self, sent: &Template) -> Expect {
         Expect::udp(sent, self.fields, self.layout.clone(), self.outer.clone())
@@ -121,7 +118,7 @@ impl Expect {
             .with_clear(self.clear)
     }
 
-    /// The same; learned ports must belong to this set, too.
+    /// The same; learned ports must belong to this set.
     pub fn within(self, set: PortSet) -> Expect {
         Expect { set, ..self }
     }
@@ -190,14 +187,13 @@ impl Expect {
         }
     }
 
-    /// Whether the first frames (at most [`BATCH`]) of a batch of flows with these words are all correct and arrived
-    /// with these hop limits.
+    /// Whether the first frames of a batch with these words are all correct and arrived with these hop limits.
     #[inline(always)]
     pub fn all_right<'f>(&self, frames: impl Iterator<Item = &'f [u8]>, hops: Hops, words: &Words) -> bool {
         by_head!(self.layout.head(), self.all_right_in(frames, hops, words))
     }
 
-    // A separate function for each layout: in one function they would compete for registers.
+    // In one function, layouts would compete for registers.
     #[inline(never)]
     fn all_right_in<'f, const HEAD: usize>(
         &self,
@@ -206,7 +202,7 @@ impl Expect {
         words: &Words,
     ) -> bool {
         let row = self.row::<HEAD>(hops);
-        // Not `all`: its loop would not keep the row in registers.
+        // The loop of `all` would not keep the row in registers.
         for (j, frame) in (0..BATCH).zip(frames) {
             if !row.right(frame, &words.at(j)) {
                 return false;
@@ -215,8 +211,7 @@ impl Expect {
         true
     }
 
-    /// As [`Self::all_right`] in phase 1, when outside addresses and ports are not yet known: stores those of the
-    /// frames in `flows`.
+    /// As [`Self::all_right`] in phase 1: stores the frames' outside addresses and ports in `flows`.
     #[inline(always)]
     pub fn all_right_and_new<'f>(
         &self,
@@ -244,7 +239,7 @@ impl Expect {
         true
     }
 
-    /// Compare a frame with the values of its flow.
+    /// Compares a frame with its flow's values.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
@@ -254,7 +249,7 @@ impl Expect {
         by_head!(self.layout.head(), self.check_in(frame, &words)).map(|_| ())
     }
 
-    /// As [`Self::check`], with the words of a [`Batch`]; returns the hop limits of a correct frame.
+    /// As [`Self::check`], with a [`Batch`]'s words; returns a correct frame's hop limits.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -273,17 +268,17 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, words, false))
     }
 
-    /// As [`Self::check`] in phase 1, when outside address and port are not yet known: returns those of the frame.
+    /// As [`Self::check`] in phase 1: returns the frame's outside address and port.
     ///
     /// # Errors
-    /// As [`Self::check`]; [`Mismatch::Pool`] when the DUT used an address or port that it must not use.
+    /// As [`Self::check`]; [`Mismatch::Pool`] for those that the DUT must not use.
     #[inline]
     pub fn learn(&self, frame: &[u8], values: &Values) -> Result<(u32, u16), Mismatch> {
         let words = values.learned(0, 0).words(self.fields, &self.layout);
         by_head!(self.layout.head(), self.learn_in(frame, words)).map(|(addr, port, _)| (addr, port))
     }
 
-    /// As [`Self::learn`], with the words of a [`Batch`] without learned values; returns the hop limits, too.
+    /// As [`Self::learn`], with a [`Batch`]'s words; returns the hop limits, too.
     ///
     /// # Errors
     /// As [`Self::learn`].
@@ -303,7 +298,7 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, &words, true))
     }
 
-    /// Outside address and port of a frame, if it is correct and belongs to this row.
+    /// Outside address and port of a correct frame of this row.
     #[inline(always)]
     fn right_and_new<const HEAD: usize>(
         &self,
@@ -317,7 +312,7 @@ impl Expect {
         (row.right(frame, &words) && self.in_pool::<HEAD>(addr, port)).then_some((addr, port))
     }
 
-    /// What all correct frames that arrive with these hop limits have in common.
+    /// What correct frames with these hop limits have in common.
     #[inline(always)]
     fn row<const HEAD: usize>(&self, hops: Hops) -> Row<'_, HEAD> {
         let [first, second] = self.headers;
@@ -333,7 +328,7 @@ impl Expect {
         }
     }
 
-    /// Sets the learned values in the fields where the expected frame has outside values.
+    /// Sets the learned values where the frame has outside values.
     #[inline(always)]
     fn fill_outer<const HEAD: usize>(&self, head: &[u8; HEAD], words: &mut FrameWords) {
         words.addresses |= word(head, At::<HEAD>::ENDS4) & self.outer_bits.0;
@@ -353,7 +348,7 @@ impl Expect {
         if frame.len() == self.len { frame.first_chunk() } else { None }
     }
 
-    /// Outside address and port of a frame; arbitrary octets if the frame has none.
+    /// Outside address and port of a frame; arbitrary if it has none.
     #[inline(always)]
     fn outer_seen<const HEAD: usize>(&self, head: &[u8; HEAD]) -> (u32, u16) {
         let f = &self.fields;
@@ -380,7 +375,6 @@ impl Expect {
         }
     }
 
-    /// Determine what is wrong with a frame.
     #[cold]
     fn explain<const HEAD: usize>(&self, frame: &[u8], words: &FrameWords, learning: bool) -> Mismatch {
         let Some(head) = self.head::<HEAD>(frame) else { return Mismatch::Length };
@@ -402,7 +396,7 @@ impl Expect {
     }
 }
 
-/// Offset of the lowest 32 bits of an IPv6 address: of the source, or else of the destination.
+/// Offset of the lowest 32 bits of an IPv6 source, or else destination.
 const fn low_at(end: usize) -> usize {
     crate::layout::ENDS6.start + 16 * end + 12
 }

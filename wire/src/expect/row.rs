@@ -1,5 +1,4 @@
-//! The path of a correct frame: compares everything that the frame must contain, without a branch. Apart from the code
-//! that determines why a frame is wrong, because the receiver spends its time here.
+//! The path of a correct frame: compares everything without a branch.
 
 use crate::checksum::Sum;
 use crate::fields::{FrameWords, place};
@@ -13,8 +12,7 @@ pub(super) struct Constant {
     mask: (u64, u32),
 }
 
-/// The offsets in a frame of the eight and of the four bytes of a [`Constant`], and which of the four are the hop
-/// limit, as in [`At`].
+/// Offsets of the eight and four bytes of a [`Constant`], and which of the four are the hop limit, as in [`At`].
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
@@ -24,7 +22,6 @@ impl Constant {
         Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
     }
 
-    /// With a hop limit.
     #[inline(always)]
     pub(super) fn with_hop(self, hop: u8, (_, _, at): Offsets) -> Constant {
         let hop = u32::from_ne_bytes([hop; 4]) & at;
@@ -50,7 +47,7 @@ pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0
 /// Mask for ports and length of the UDP header, without the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
-/// What all correct frames of a row have in common, made once for many frames so that it stays in registers.
+/// What correct frames of a row have in common, kept in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'e, const HEAD: usize> {
     pub(super) len: usize,
@@ -62,8 +59,7 @@ pub(super) struct Row<'e, const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Row<'_, HEAD> {
-    /// Whether a frame is correct: addresses, ports, every other header field that is not masked, all checksums and the
-    /// payload.
+    /// Whether a frame is correct: every unmasked header field, checksums and payload.
     #[inline(always)]
     pub(super) fn right(&self, frame: &[u8], words: &FrameWords) -> bool {
         let Some(head) = self.head(frame) else { return false };
@@ -102,8 +98,7 @@ impl<const HEAD: usize> Row<'_, HEAD> {
         if tunnel { first | self.second.diff(head, At::<HEAD>::SECOND) } else { first }
     }
 
-    /// Called only once the addresses are known to be correct, so that the sums of IPv6 addresses need not be computed
-    /// again.
+    /// Called only with correct addresses, whose sums are known.
     #[inline(always)]
     pub(super) fn checksums_valid(&self, head: &[u8; HEAD], words: &FrameWords) -> bool {
         let (ip4, udp) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -116,9 +111,8 @@ impl<const HEAD: usize> Row<'_, HEAD> {
             .word_around(word(head, udp + 8))
             .word_around(word(head, udp + 16))
             .word_around(self.udp_sum + u64::from(compensation));
-        // A zero field means "no checksum" in UDP over IPv4, and is forbidden over IPv6; every frame is sent with one,
-        // so zero is wrong. The two sums are tested in different ways, because compilers would combine equal tests into
-        // vectors, which costs more here. The UDP sum is not zero, because its checksum field is not.
+        // A zero field means "no checksum" over IPv4, and is forbidden over IPv6; frames are sent with one, so zero is
+        // wrong. Equal tests of both sums would be combined into vectors, which costs more here.
         ip_valid & sum.is_multiple() & (u16::from_ne_bytes([head[udp + 6], head[udp + 7]]) != 0)
     }
 

@@ -1,6 +1,5 @@
-//! Comparison of a TCP segment with the expectation of a side: the same addresses, ports and pool as UDP frames, other
-//! headers. A separate file, because a segment may be padded or not, and is compared with a connection, not with
-//! constants.
+//! Comparison of a TCP segment with a side's expectation: addresses, ports and pool as for UDP, other headers, with or
+//! without padding.
 
 use super::Expect;
 use super::Mismatch;
@@ -31,9 +30,8 @@ impl Expect {
         is_tcp.then(|| (be32(frame, at + 4), be32(frame, at + 8), frame[at + 13]))
     }
 
-    /// Compares a segment with these addresses and ports. If `learn` is set, the outside ones are not yet known: they
-    /// are zeros, which those of the segment replace. Returns the outside address and port. Padding behind the packet
-    /// is ignored.
+    /// Compares a segment with these addresses and ports, ignoring padding. With `learn`, outside ones are zeros, which
+    /// the segment's replace. Returns the outside address and port.
     ///
     /// # Errors
     /// The first mismatch, in the order of [`Mismatch`].
@@ -61,7 +59,7 @@ impl Expect {
         if frame.len() < end {
             return Err(Mismatch::Length);
         }
-        // A NIC pads frames, and a kernel removes the padding.
+        // A NIC pads frames; a kernel removes padding.
         let mut padded = [0; HEAD];
         let head = frame.first_chunk().unwrap_or_else(|| {
             padded[..frame.len()].copy_from_slice(frame);
@@ -83,8 +81,7 @@ impl Expect {
         if !headers_right::<HEAD>(head, wanted) {
             return Err(Mismatch::Header);
         }
-        // Without data there is nothing to compare: in a measurement, a call of memcmp(3) for no octets took longer
-        // than everything else here.
+        // A call of memcmp(3) for no octets took longer than everything else here.
         if !wanted.payload.is_empty() && frame[tcp_at + HEADER..end] != *wanted.payload {
             return Err(Mismatch::Payload);
         }
@@ -100,8 +97,7 @@ fn addresses_differ<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords) ->
     v4 || At::<HEAD>::HAS6 && (head[at..at + 16] != src.0 || head[at + 16..at + 32] != dst.0)
 }
 
-/// Whether lengths, versions, fragment fields and the TCP header are correct. As in UDP frames, TOS, identification,
-/// DF, traffic class, flow label and hop limits may differ.
+/// Whether lengths, versions, fragment fields and the TCP header are correct. Masked fields are as for UDP.
 #[inline(always)]
 fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);
@@ -120,7 +116,7 @@ fn headers_right<const HEAD: usize>(head: &[u8; HEAD], wanted: &Wanted<'_>) -> b
     (!At::<HEAD>::HAS6 || v6()) && (!At::<HEAD>::HAS4 || v4()) && fields && constant
 }
 
-/// Called only once the data are known to be correct, so that their sum is, too.
+/// Called only with correct data, whose sum is known.
 #[inline(always)]
 fn checksums_valid<const HEAD: usize>(head: &[u8; HEAD], words: &FrameWords, wanted: &Wanted<'_>) -> bool {
     let (ip, tcp_at) = (At::<HEAD>::IP4, At::<HEAD>::UDP);

@@ -1,11 +1,10 @@
-//! Requests and answers on an open connection, one segment each. Neither side waits for the other: SEG.SEQ contains the
-//! number of a request or answer, and SEG.ACK covers the data that its sender has received without a gap (RFC 9293,
-//! section 3.4).
+//! Requests and answers on an open connection, one segment each. No side waits: SEG.SEQ contains their number, and
+//! SEG.ACK covers what was received without a gap (RFC 9293, section 3.4).
 
 use super::flag::{ACK, PSH};
 use super::{MOST_OCTETS, Segment, Side};
 
-/// The exchanges of a connection, with segments of equal length.
+/// A connection's exchanges, with equal segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchanges {
     payload: u16,
@@ -13,12 +12,12 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// The maximum for any connection: [`Progress`] has 15 bits for their number.
+    /// Maximum for any connection: 15 bits of [`Progress`].
     const MOST: u32 = 0x7ffe;
 
-    /// Exchanges of segments with `payload` octets of data; `None` if not even one fits into [`MOST_OCTETS`].
+    /// Exchanges of `payload` octets; `None` if not even one fits into [`MOST_OCTETS`].
     pub fn new(payload: u16) -> Option<Exchanges> {
-        // SYN and the FIN that a connection could still send consume a sequence number each.
+        // SYN and a possible FIN consume a sequence number each.
         let most = (MOST_OCTETS - 2) / u32::from(payload.max(1));
         (payload > 0 && most > 0).then_some(Exchanges { payload, most: most.min(Self::MOST) as u16 })
     }
@@ -28,28 +27,27 @@ impl Exchanges {
         self.most
     }
 
-    /// Request `number`, below [`Exchanges::most`], of an Initiator that has received the first `whole` answers.
+    /// Request `number` < [`Exchanges::most`] of an Initiator that has the first `whole` answers.
     #[inline(always)]
     pub fn request(self, number: u16, whole: u16) -> Segment {
         let (initiator, responder) = (self.after(number), self.after(whole));
         Segment { from: Side::Initiator, flags: ACK | PSH, initiator, responder, data: true }
     }
 
-    /// The answer to request `number`, of a Responder that has received the first `whole` requests.
+    /// The answer to request `number` of a Responder that has the first `whole` requests.
     #[inline(always)]
     pub fn answer(self, number: u16, whole: u16) -> Segment {
         let (initiator, responder) = (self.after(whole), self.after(number));
         Segment { from: Side::Responder, flags: ACK | PSH, initiator, responder, data: true }
     }
 
-    /// The relative sequence number after the handshake and `segments` segments of data.
+    /// Relative sequence number after handshake and `segments` of data.
     #[inline(always)]
     fn after(self, segments: u16) -> u16 {
         1 + segments * self.payload
     }
 
-    /// The number of a request or answer, and how many segments of the other side it acknowledges. `None` if it is
-    /// neither.
+    /// The number of a request or answer, and how many segments it acknowledges; `None` for others.
     #[inline(always)]
     pub fn read(self, segment: &Segment) -> Option<(u16, u16)> {
         let (own, other) = match segment.from {
@@ -67,20 +65,20 @@ impl Exchanges {
     }
 }
 
-/// What one side has received of the other side's data.
+/// What one side has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// One more than the highest number received.
     pub next: u16,
-    /// Segments received without a gap. A gap stays, because nothing is retransmitted.
+    /// Segments without a gap. Gaps stay: nothing is retransmitted.
     pub whole: u16,
 }
 
 impl Progress {
-    /// Marks words of a progress; others are read as no progress.
+    /// Marks words of a progress; others are none.
     const MARK: u32 = 1 << 31;
 
-    /// The progress after number `n`; `None` if `n` or a later one was received before.
+    /// The progress after number `n`; `None` if `n` or a later one came before.
     #[inline(always)]
     pub fn with(self, n: u16) -> Option<Progress> {
         let whole = if n == self.whole { n + 1 } else { self.whole };

@@ -1,6 +1,5 @@
-//! TCP without a TCP stack (RFC 9293): a [`Script`] determines the segments of a connection, and its sequence numbers
-//! contain the number of the connection ([`Numbers`]), so that either side can answer a segment from the segment
-//! itself.
+//! TCP without a TCP stack (RFC 9293): a [`Script`] determines a connection's segments, whose sequence numbers contain
+//! its number ([`Numbers`]), so that each can be answered by itself.
 
 mod exchange;
 mod numbers;
@@ -14,7 +13,7 @@ pub use segment::{Ends, SegmentTemplate, Wanted};
 
 /// Length of a TCP header without options.
 pub const HEADER: usize = 20;
-/// The window that every segment announces, in octets: the largest without the option of RFC 7323.
+/// The announced window, in octets: the largest without RFC 7323.
 pub const WINDOW: u16 = u16::MAX;
 /// Flags of the TCP header (RFC 9293, section 3.1).
 pub mod flag {

@@ -1,11 +1,11 @@
-//! Sequence numbers that contain the number of their connection, so that no table look-up is needed: the Initiator's
-//! first one is the connection's number, the Responder's first one has the lower half of it in its upper half. Offsets
-//! of the trial are added to both, so that segments of earlier trials do not match.
+//! Sequence numbers that contain their connection's number instead of a look-up: the Initiator's first is the number,
+//! the Responder's first has its lower half in the upper half. A trial's offsets are added, so that earlier trials'
+//! segments do not match.
 
 use super::{Segment, Side, flag};
 use crate::perm::splitmix;
 
-/// The sequence numbers of all connections of one trial.
+/// The sequence numbers of a trial's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
     initiator: u32,
@@ -13,7 +13,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Creates those of the trial with this number.
+    /// Numbers of this trial.
     pub fn new(trial: u16) -> Numbers {
         let moved = splitmix(&mut u64::from(trial));
         Numbers { initiator: moved as u32, responder: (moved >> 32) as u32 }
@@ -31,7 +31,7 @@ impl Numbers {
         }
     }
 
-    /// The connection of a segment that `from` sent, and both relative sequence numbers, as decoded, without a check.
+    /// Connection and both relative sequence numbers of a segment from `from`, unchecked.
     #[inline(always)]
     pub fn read(&self, from: Side, (seq, ack, flags): (u32, u32, u8)) -> (u32, u16, u16) {
         let (own, other) = if from == Side::Initiator { (seq, ack) } else { (ack, seq) };

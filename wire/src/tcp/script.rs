@@ -1,10 +1,8 @@
-//! The segments of one connection, from SYN to the last: which side sends each, with which flags, and with which
-//! relative sequence numbers. A segment is a number, counted from 0.
+//! The segments of one connection: sides, flags and relative sequence numbers, counted from 0.
 
 use super::flag::{ACK, FIN, PSH, RST, SYN};
 
-/// Maximum number of octets, SYN and FIN included, that one side of a connection can send: with more,
-/// [`super::Numbers`] cannot separate them from the connection's number.
+/// Maximum octets of one side, SYN and FIN included, that [`super::Numbers`] separates from the connection's number.
 pub const MOST_OCTETS: u32 = 65_535;
 
 /// A side of a connection.
@@ -35,7 +33,7 @@ pub struct Segment {
     pub from: Side,
     /// Flags.
     pub flags: u8,
-    /// The Initiator's relative sequence number: its SEG.SEQ or the Responder's SEG.ACK.
+    /// The Initiator's relative sequence number, in SEG.SEQ or SEG.ACK.
     pub initiator: u16,
     /// The Responder's relative sequence number.
     pub responder: u16,
@@ -43,8 +41,8 @@ pub struct Segment {
     pub data: bool,
 }
 
-/// The life of a connection: SYN, SYN-ACK, ACK; then requests and answers of equal length; then its end. Its last segment is
-/// always the Initiator's.
+/// The life of a connection: SYN, SYN-ACK, ACK; requests and answers of equal length; its end. The Initiator's segment
+/// is last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
     exchanges: u16,
@@ -54,11 +52,9 @@ pub struct Script {
 }
 
 impl Script {
-    /// The handshake.
     const HANDSHAKE: u16 = 3;
 
-    /// Creates a script with `exchanges` segments of `payload` octets from each side; `None` if they exceed
-    /// [`MOST_OCTETS`].
+    /// A script with `exchanges` segments of `payload` octets from each side; `None` if they exceed [`MOST_OCTETS`].
     pub fn new(exchanges: u16, payload: u16, close: Close) -> Option<Script> {
         let octets = u32::from(exchanges) * u32::from(payload) + 2;
         let segments = u32::from(Self::HANDSHAKE) + 2 * u32::from(exchanges) + Script::closing(exchanges, close);
@@ -90,13 +86,13 @@ impl Script {
         self.payload
     }
 
-    /// The side that sends segment `n`: after the handshake they take turns.
+    /// The side that sends segment `n`: they alternate after the handshake.
     #[inline(always)]
     pub fn from(n: u16) -> Side {
         if n == 2 || n == 0 || n != 1 && n % 2 == 1 { Side::Initiator } else { Side::Responder }
     }
 
-    /// The first segment from number `n` on that this side receives.
+    /// The first segment from `n` on that this side receives.
     #[inline(always)]
     pub fn next_at(side: Side, n: u16) -> u16 {
         if Script::from(n) != side {
@@ -124,7 +120,7 @@ impl Script {
         let (d, sent) = (self.payload, 1 + self.exchanges * self.payload);
         let closing = n.wrapping_sub(2 * self.exchanges);
         match (closing, self.close) {
-            // Requests acknowledge the answers before them, and answers their requests.
+            // Requests acknowledge earlier answers; answers their requests.
             _ if n < 2 * self.exchanges => (1 + n.div_ceil(2) * d, 1 + n / 2 * d, ACK | PSH, true),
             (0, Close::Fin) => (sent, sent, FIN | ACK, false),
             (1, Close::Fin) => (sent + 1, sent, FIN | ACK, false),
@@ -134,7 +130,7 @@ impl Script {
         }
     }
 
-    /// The first of the segments before `n` that is the same as this one, as after a retransmission or a duplicate.
+    /// The first earlier segment equal to this one, as after a retransmission or duplicate.
     #[cold]
     pub fn is_earlier(self, n: u16, segment: &Segment) -> bool {
         (0..n.min(self.segments)).any(|n| self.segment(n) == *segment)

@@ -1,6 +1,4 @@
-//! How a TCP segment is made: the headers of the UDP frames of the same side, with a TCP header in place of the UDP
-//! header, and data that is the same in all segments with data. Apart from [`Template`], so that trials without TCP do
-//! not pay for it.
+//! How a TCP segment is made: the side's UDP frames with a TCP header instead, and constant data.
 
 use super::{HEADER, WINDOW};
 use crate::batch::Words;
@@ -19,13 +17,13 @@ const SHORTEST: usize = 60;
 pub struct Ends(pub(crate) FrameWords);
 
 impl Ends {
-    /// Those of frame `j` of a batch.
+    /// Those of frame `j`.
     #[inline(always)]
     pub fn of(words: &Words, j: usize) -> Ends {
         Ends(words.at(j))
     }
 
-    /// Those of the answer: source and destination are swapped.
+    /// The answer's: source and destination swapped.
     #[inline(always)]
     #[must_use]
     pub fn swapped(self) -> Ends {
@@ -40,7 +38,7 @@ impl Ends {
     }
 }
 
-/// What a segment must contain, in addition to its addresses and ports.
+/// What a segment must contain beside addresses and ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// SEG.SEQ.
@@ -62,7 +60,7 @@ pub struct SegmentTemplate {
     heads: [Vec<u8>; 2],
     /// Sums of their IPv4 headers, without addresses.
     ip_sums: [Sum; 2],
-    /// Sums of the constant parts of all segments: pseudo header without addresses, window, data.
+    /// Sums of constant parts: pseudo header without addresses, window, data.
     sums: [Sum; 2],
     payload: Vec<u8>,
     payload_sum: Sum,
@@ -73,7 +71,7 @@ pub struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// Creates the segments of the side that sends these UDP frames. A segment with data has the same length as these.
+    /// The segments of the side that sends these UDP frames, as long as these with data.
     pub fn new(udp: &Template) -> SegmentTemplate {
         let layout = udp.layout();
         let tcp_at = udp.tag_at() - header::UDP;
@@ -89,7 +87,7 @@ impl SegmentTemplate {
             if has4 {
                 let ip = &mut b[tcp_at - header::IPV4..];
                 put16(ip, 2, (header::IPV4 + HEADER + data) as u16);
-                // Don't fragment, as TCP with path MTU discovery sets it (RFC 1191).
+                // As TCP with path MTU discovery (RFC 1191).
                 (ip[6], ip[9]) = (0x40, header::TCP);
             }
             b
@@ -118,8 +116,7 @@ impl SegmentTemplate {
         &self.payload
     }
 
-    /// The expectation for a segment of the other side with these numbers and flags, and with the same data as this
-    /// side's, or without data.
+    /// The expectation for the other side's segment with these numbers and flags, with this side's data or none.
     #[inline(always)]
     pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> Wanted<'_> {
         if data {
@@ -129,13 +126,13 @@ impl SegmentTemplate {
         }
     }
 
-    /// Length of a segment's frame, padding included, without FCS.
+    /// Length of a frame, padding included, without FCS.
     #[inline(always)]
     pub fn len(&self, data: bool) -> usize {
         (self.tcp_at + HEADER + if data { self.payload.len() } else { 0 }).max(SHORTEST)
     }
 
-    /// Writes a segment of connection `index` into `out`, which has the length of [`SegmentTemplate::len`].
+    /// Writes a segment of connection `index` into `out` of length [`SegmentTemplate::len`].
     ///
     /// # Panics
     /// When `out` has another length.
