@@ -1,5 +1,4 @@
-//! The judge of answers: whether one is the right answer to the query with its ID. It reads foreign octets, allocates nothing,
-//! and believes no length in them.
+//! The judge of answers. It reads foreign octets, allocates nothing, and believes no length in them.
 
 use crate::names::{LABEL, Names, ZONE};
 use domain::base::iana::{Class, Rcode, Rtype};
@@ -11,29 +10,29 @@ use std::net::Ipv6Addr;
 /// What is wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Not an answer to the query with its ID: another question, truncated, or not a DNS message.
+    /// Not an answer to the query: another question, truncated, or no DNS message.
     Message,
     /// The response code is not NOERROR (RFC 1035, section 4.1.1).
     Code,
-    /// It has no AAAA record of the name.
+    /// No AAAA record of the name.
     NoRecord,
-    /// An AAAA record has another address than expected.
+    /// An AAAA record with another address.
     Address,
 }
 
 /// What an answer must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// The AAAA record of the zone, or else the one synthesised from the A record (RFC 6147, section 5.1): of a DNS64.
+    /// Of a DNS64: the zone's AAAA record, or one synthesised from the A record (RFC 6147, section 5.1).
     Dns64,
-    /// The AAAA record of the zone: of an authoritative server.
+    /// Of an authoritative server: the zone's AAAA record.
     Zone,
-    /// NOERROR without a record: of an authoritative server for a name without one (RFC 2308, section 2.2).
+    /// Of an authoritative server for a name without one: NOERROR without a record (RFC 2308, section 2.2).
     Nothing,
 }
 
 impl Expected {
-    /// Returns the address that the answer for name `i` must contain; `None` if there is no right answer.
+    /// The right address for name `i`; `None` if no answer is right.
     pub fn address(self, names: &Names, i: u32) -> Option<Ipv6Addr> {
         match self {
             Expected::Dns64 => Some(names.through_dns64(i)),
@@ -54,12 +53,12 @@ impl Expected {
     }
 }
 
-/// Returns the ID of a message; `None` if it is too short to have one.
+/// A message's ID; `None` if it is too short.
 pub fn id(message: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(*message.first_chunk()?))
 }
 
-/// Judges a message as the answer for name `i`, which must contain the AAAA record with this address and no other one.
+/// Judges a message as the answer for name `i`, with exactly this AAAA record.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -90,14 +89,13 @@ pub fn judge(message: &[u8], i: u32, address: Option<Ipv6Addr>) -> Result<(), Wr
     if found { Ok(()) } else { Err(Wrong::NoRecord) }
 }
 
-/// Whether a name in a message is name `i` of the zone; upper and lower case are the same (RFC 1035, section 2.3.3).
+/// Whether a name is name `i` of the zone, in any case (RFC 1035, section 2.3.3).
 fn is_name(name: &ParsedName<&[u8]>, i: u32) -> bool {
     let label: [u8; LABEL] = Names::label(i);
     let wanted = std::iter::once(&label[..]).chain(ZONE.split('.').map(str::as_bytes)).chain(std::iter::once(&b""[..]));
     same_labels(name.iter_labels().map(Label::as_slice), wanted)
 }
 
-/// Compares two sequences of labels to their ends.
 fn same_labels<'a, 'b>(mut one: impl Iterator<Item = &'a [u8]>, mut other: impl Iterator<Item = &'b [u8]>) -> bool {
     loop {
         match (one.next(), other.next()) {

@@ -1,4 +1,4 @@
-//! The client: thread pairs with source ports of their own, as in dns64perf++. Sockets are opened once and serve all trials.
+//! The client: thread pairs with source ports of their own, as in dns64perf++, opened once for all trials.
 
 use crate::answer::Expected;
 use crate::names::Names;
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 /// The first source port; all others follow.
 pub const FIRST_PORT: u16 = 10_000;
-/// The most source ports of a client.
+/// The most source ports.
 pub const MOST_PORTS: u32 = 50_000;
-/// Receive buffer of a source port, in octets; the kernel may give less without privilege.
+/// Receive buffer of a source port, in octets; less without privilege.
 const BUFFER: usize = 4 << 20;
-/// The threads start this long before the first query is due.
+/// Threads start this long before the first query.
 const AHEAD: Duration = Duration::from_millis(20);
 
 /// Thread pairs, and source ports of each.
@@ -45,7 +45,7 @@ pub struct Load {
     pub rate: Rate,
     /// How many.
     pub queries: Count,
-    /// An answer counts if it arrives this long after its own query, or earlier.
+    /// Time for an answer after its own query.
     pub timeout: Nanos,
     /// The names that are asked for.
     pub plan: QueryPlan,
@@ -62,11 +62,11 @@ pub struct Observation {
     pub sent: Count,
     /// Time from the start to the last query.
     pub send_time: Nanos,
-    /// How late the last query was, of the latest thread.
+    /// How late the last query was, at most.
     pub finished_late: Nanos,
     /// How late the latest query was.
     pub worst_late: Nanos,
-    /// Queries that left together at most.
+    /// Maximum number of queries that left together.
     pub worst_burst: u32,
     /// Bursts of more than one query.
     pub catch_ups: Count,
@@ -76,17 +76,17 @@ pub struct Observation {
     pub own_time: Nanos,
     /// CPU time of all senders, and of all receivers.
     pub cpu: [Nanos; 2],
-    /// Longest total time that a sender waited for a core, or a receiver, if that can make answers late; none where the kernel does not tell.
+    /// Longest wait of a sender for a core, or of a receiver if it can make answers late; `None` where unknown.
     pub run_delay: Option<Nanos>,
-    /// Datagrams that the sockets of the client dropped.
+    /// Datagrams that the client's sockets dropped.
     pub drops: Count,
 }
 
 impl Client {
-    /// Opens the sockets in the network namespace of the calling thread, each connected to the server.
+    /// Opens the sockets in the calling thread's network namespace, connected to the server.
     ///
     /// # Errors
-    /// When an address or a port is not available.
+    /// When an address or port is not available.
     pub fn open(own: IpAddr, server: SocketAddr, ports: Ports) -> io::Result<Client> {
         let open = |n: u32| -> io::Result<UdpSocket> {
             let socket = UdpSocket::bind((own, FIRST_PORT + n as u16))?;
@@ -104,7 +104,7 @@ impl Client {
     /// Sends queries at a rate and judges the answers.
     ///
     /// # Errors
-    /// [`TrialError::Refused`] for a run that is too long; [`TrialError::Tester`] if a socket fails;
+    /// [`TrialError::Refused`] for too long a run, [`TrialError::Tester`] for a socket's failure,
     /// [`TrialError::Interrupted`].
     pub fn run(&self, load: &Load, names: &Names, interrupted: &AtomicBool) -> Result<Observation, TrialError> {
         if load.rate.time_for(load.queries).0 > sent::LONGEST / 2 {
@@ -130,7 +130,6 @@ impl Client {
         if trial.is_interrupted() { Err(TrialError::Interrupted) } else { Ok(result) }
     }
 
-    /// Drops the answers to queries of earlier trials.
     fn drop_waiting(&self) {
         let mut octets = [0; 1];
         for socket in self.sockets.iter().flatten() {
@@ -144,7 +143,6 @@ fn pair<'a>(trial: &'a Trial<'a>, number: u64, sockets: &'a [UdpSocket]) -> Pair
     Pair { trial, number, sockets, sent, last_sent: AtomicU64::new(SENDING), failed: AtomicBool::new(false) }
 }
 
-/// Runs both threads of each pair to their end.
 fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
     let failed = |e: port::PortError| TrialError::Tester(e.to_string());
     std::thread::scope(|scope| {
@@ -152,7 +150,6 @@ fn run_pairs(pairs: &[Pair<'_>]) -> Result<Observation, TrialError> {
         for pair in pairs {
             let receiver = host::spawn_in(scope, || pair.receive()).map_err(failed);
             let sender = receiver.and_then(|r| Ok((r, host::spawn_in(scope, || pair.send()).map_err(failed)?)));
-            // Threads that run already end at once.
             running.push(
                 sender.inspect_err(|_| pairs.iter().for_each(|pair| pair.failed.store(true, Ordering::Relaxed)))?,
             );

@@ -1,8 +1,8 @@
-//! One trial of DNS queries: a client that sends queries at a rate from many source ports, and a judge of the answers (RFC
-//! 8219, section 9). The authoritative server and the device under test are other programs; `dut` starts them.
+//! One trial of DNS queries (RFC 8219, section 9): a client that sends queries at a rate from many source ports, and a
+//! judge of the answers. Server and device are other programs, which `dut` starts.
 //!
-//! [`names`] says which domain names exist and what their records are; [`query`] makes queries and [`answer`] judges answers;
-//! [`plan`] says which query asks for which name; [`client`] sends and receives; [`tester`] carries out a trial of `method`.
+//! [`names`] has the domain names and their records, [`query`] the queries, [`answer`] the judge, [`plan`] the name of
+//! each query, [`client`] the sockets, [`tester`] the trial of `method`.
 
 #![forbid(unsafe_code)]
 

@@ -1,22 +1,19 @@
-//! The domain names of the zone. As in dns64perf++, each has the digits of one IPv4 address, which is that of its A record:
-//! `010-000-000-001.dns64perf.test` is 10.0.0.1. So a query, its A record and the synthesised AAAA record follow from a
-//! number, and the judge needs no table.
+//! The domain names of the zone. As in dns64perf++, each has the digits of its A record:
+//! `010-000-000-001.dns64perf.test` is 10.0.0.1. So everything follows from a number.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The zone: a domain below `test`, which is reserved for tests (RFC 2606, section 2).
+/// The zone, below `test` (RFC 2606, section 2).
 pub const ZONE: &str = "dns64perf.test";
 /// Octets of the first label of a name.
 pub const LABEL: usize = 15;
-/// The IPv4 address of name 0. Addresses of 10.0.0.0/8 are data of the zone; nothing is sent to them.
+/// The IPv4 address of name 0. Nothing is sent to 10.0.0.0/8.
 const FIRST: u32 = 0x0a00_0000;
-/// The most names: those of 10.0.0.0/8 without the one of [`Names::probe`].
+/// The most names: 10.0.0.0/8 without [`Names::probe`].
 pub const MOST: u32 = (1 << 24) - 1;
-/// Prefix of the AAAA records in the zone; their last 32 bits are the IPv4 address (2001:2::/48 is that of benchmarks, RFC
-/// 5180).
+/// Prefix of AAAA records in the zone, before the IPv4 address (2001:2::/48 is for benchmarks, RFC 5180).
 const EXISTING: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0xaaaa, 0, 0, 0, 0);
-/// The DNS64 prefix of 96 bits (RFC 6052): network-specific, because the well-known prefix must not stand before the private
-/// addresses of the zone (RFC 6052, section 3.1).
+/// The DNS64 prefix of 96 bits (RFC 6052), network-specific: the zone's addresses are private (section 3.1).
 pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);
 
 /// The names of a zone: name `i` for `i` below `count`.
@@ -24,12 +21,12 @@ pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 0x64, 0, 0, 0, 0);
 pub struct Names {
     /// How many names there are, at most [`MOST`].
     pub count: u32,
-    /// The share of the names with an AAAA record of their own, in parts per million. They are spread evenly.
+    /// Names with an AAAA record of their own, in parts per million, spread evenly.
     pub existing_ppm: u32,
 }
 
 impl Names {
-    /// Returns the first label of name `i`.
+    /// The first label of name `i`.
     pub fn label(i: u32) -> [u8; LABEL] {
         let mut label = [b'-'; LABEL];
         for (octet, digits) in Names::a(i).octets().into_iter().zip(label.chunks_mut(4)) {
@@ -38,7 +35,7 @@ impl Names {
         label
     }
 
-    /// Returns the address of the A record of name `i`.
+    /// The address of the A record of name `i`.
     pub fn a(i: u32) -> Ipv4Addr {
         Ipv4Addr::from(FIRST | i)
     }
@@ -49,30 +46,30 @@ impl Names {
         before(u64::from(i) + 1) > before(u64::from(i))
     }
 
-    /// Returns the address of the AAAA record of name `i` in the zone, if it has one.
+    /// The address of name `i`'s AAAA record in the zone.
     pub fn aaaa(&self, i: u32) -> Option<Ipv6Addr> {
         self.has_aaaa(i).then(|| embedded(EXISTING, Names::a(i)))
     }
 
-    /// Returns the address that a DNS64 answers for name `i`: the AAAA record of the zone, or else the one synthesised from the
-    /// A record (RFC 6147, section 5.1).
+    /// The address that a DNS64 answers for name `i`: the zone's AAAA record, or one synthesised from the A record (RFC
+    /// 6147, section 5.1).
     pub fn through_dns64(&self, i: u32) -> Ipv6Addr {
         self.aaaa(i).unwrap_or_else(|| embedded(PREFIX, Names::a(i)))
     }
 
-    /// Returns the name that no trial asks for, so that a query for it changes no cache of a trial. Its records are there, too.
+    /// The name that no trial asks for, so that queries for it change no cache.
     pub fn probe(&self) -> u32 {
         self.count
     }
 
-    /// Returns the records of all names: label, A record, AAAA record.
+    /// The records of all names: label, A record, AAAA record.
     pub fn records(&self) -> impl Iterator<Item = ([u8; LABEL], Ipv4Addr, Option<Ipv6Addr>)> + use<> {
         let names = *self;
         (0..=names.count).map(move |i| (Names::label(i), Names::a(i), names.aaaa(i)))
     }
 }
 
-/// Returns an IPv4 address in the last 32 bits of a prefix of 96 bits (RFC 6052, section 2.2).
+/// An IPv4 address in a prefix of 96 bits (RFC 6052, section 2.2).
 fn embedded(prefix: Ipv6Addr, address: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::from(prefix.to_bits() | u128::from(address.to_bits()))
 }

@@ -1,57 +1,54 @@
-//! The name for which each query of a trial asks. Each query has a name of its own, so that no answer is cached; a
-//! given share of cached queries asks for names that were resolved before the trial (RFC 8219, section 9.2.3).
+//! The name for which each query asks: one of its own, so that no answer is cached, or for a given share one resolved
+//! before the trial (RFC 8219, section 9.2.3).
 
 use method::Count;
 use std::ops::Range;
 
-/// Maximum number of names that are resolved before a trial with cached queries.
+/// Maximum number of names resolved before a trial.
 pub const WARM: u32 = 1_000;
 
 /// The names of the queries of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryPlan {
-    /// Names that are asked for in turn.
     fresh: Range<u32>,
-    /// Names that were resolved before the trial.
     warm: Range<u32>,
-    /// Share of the queries that ask for a warm name, in parts per million.
+    /// Queries for a warm name, in parts per million.
     cached_ppm: u32,
 }
 
 impl QueryPlan {
-    /// Returns the plan over this number of names. If queries are cached, the last [`WARM`] names are warm, but at most
-    /// half of all.
+    /// The plan over this number of names. For cached queries, the last [`WARM`] names are warm, but at most half.
     pub fn new(names: u32, cached_ppm: u32) -> QueryPlan {
         let warm = if cached_ppm == 0 { 0 } else { WARM.min(names / 2) };
         QueryPlan { fresh: 0..names - warm, warm: names - warm..names, cached_ppm }
     }
 
-    /// Returns the plan that asks for these names in turn.
+    /// The plan for these names in turn.
     pub fn only(names: Range<u32>) -> QueryPlan {
         QueryPlan { fresh: names, warm: 0..0, cached_ppm: 0 }
     }
 
-    /// The names that are resolved before the trial.
+    /// Names to resolve before the trial.
     pub fn warm(&self) -> Range<u32> {
         self.warm.clone()
     }
 
-    /// Number of names that were not resolved before the trial.
+    /// Number of names not resolved before.
     pub fn fresh(&self) -> u32 {
         self.fresh.end - self.fresh.start
     }
 
-    /// Queries among the first `q` that ask for a warm name.
+    /// Queries for a warm name among the first `q`.
     fn cached_before(&self, q: Count) -> Count {
         (u128::from(q) * u128::from(self.cached_ppm) / 1_000_000) as Count
     }
 
-    /// Fresh names that so many queries need.
+    /// Fresh names for so many queries.
     pub fn needed(&self, queries: Count) -> Count {
         queries - self.cached_before(queries)
     }
 
-    /// Returns the name of query `q`. After the last name comes the first again.
+    /// The name of query `q`, starting over after the last one.
     pub fn name(&self, q: Count) -> u32 {
         let cached = self.cached_before(q);
         let (names, at) =

@@ -1,4 +1,4 @@
-//! Query messages. One is built; each query then has its own ID and label in it, so that the sender allocates nothing.
+//! Query messages: one is built, then gets each query's ID and label.
 
 use crate::names::{LABEL, Names, ZONE};
 use domain::base::iana::Rtype;
@@ -7,20 +7,20 @@ use octseq::array::Array;
 
 /// Octets of every query: header 12, name 31, type and class 4.
 pub const LENGTH: usize = 12 + 1 + LABEL + 1 + 9 + 1 + 4 + 1 + 4;
-/// Where the label of the name begins: after the header and the label's length.
+/// Behind the header and the label's length.
 const LABEL_AT: usize = 13;
 
-/// A query for the AAAA record of a name, with recursion desired.
+/// A query for a name's AAAA record, with recursion desired.
 #[derive(Clone, Debug)]
 pub struct Query {
     octets: [u8; LENGTH],
 }
 
 impl Query {
-    /// Returns the query for name 0 with ID 0.
+    /// The query for name 0 with ID 0.
     ///
     /// # Panics
-    /// Never: the name is a constant, and there is room for it.
+    /// Never: a constant name that fits.
     pub fn new() -> Query {
         let first = Names::label(0);
         let characters = first.iter().map(|&octet| char::from(octet)).chain(".".chars()).chain(ZONE.chars());
@@ -33,7 +33,7 @@ impl Query {
         Query { octets: message.as_ref().try_into().expect("a message of this length") }
     }
 
-    /// Returns the message for name `i` with this ID.
+    /// The message for name `i` with this ID.
     pub fn message(&mut self, id: u16, i: u32) -> &[u8; LENGTH] {
         self.octets[..2].copy_from_slice(&id.to_be_bytes());
         self.octets[LABEL_AT..LABEL_AT + LABEL].copy_from_slice(&Names::label(i));

@@ -1,31 +1,29 @@
-//! When each query of one sender was sent, and which were answered: one 32-bit word a query, shared by its sender and its
-//! receiver without a lock.
+//! When each query of a sender was sent, and which were answered: one 32-bit word a query, shared with the receiver
+//! without a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Nanoseconds of a tick: 2^32 of them are 18 minutes.
 const TICK: u64 = 256;
-/// The longest time that fits, in nanoseconds.
+/// In nanoseconds.
 pub(crate) const LONGEST: u64 = (ANSWERED as u64 - 2) * TICK;
 const NOT_SENT: u32 = 0;
 const ANSWERED: u32 = u32::MAX;
 
-/// The queries of one sender, spread over its source ports: query `l` leaves from port `l % ports` with ID `l / ports`.
+/// A sender's queries over its ports: query `l` leaves from port `l % ports` with ID `l / ports`.
 pub(crate) struct Sent {
     times: Vec<AtomicU32>,
     ports: u64,
-    /// Queries that were sent, or are being sent.
     next: AtomicU64,
 }
 
-/// What an answer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// This query, which was sent so many nanoseconds after the start of the trial.
+    /// This query, sent so many nanoseconds after the trial's start.
     Query { l: u64, sent_at: u64 },
-    /// A query that had its answer.
+    /// An answered query.
     Answered,
-    /// No query of this sender.
+    /// No query.
     None,
 }
 
@@ -34,18 +32,18 @@ impl Sent {
         Sent { times: (0..queries).map(|_| AtomicU32::new(NOT_SENT)).collect(), ports, next: AtomicU64::new(0) }
     }
 
-    /// The port and the ID of query `l`.
+    /// Port and ID of query `l`.
     pub(crate) fn place(&self, l: u64) -> (usize, u16) {
         ((l % self.ports) as usize, (l / self.ports) as u16)
     }
 
-    /// Notes that query `l` is sent at this time. Called before the system call, so that no answer precedes it.
+    /// Notes that query `l` is sent. Called before the system call, so that no answer precedes it.
     pub(crate) fn note(&self, l: u64, nanos: u64) {
         self.times[l as usize].store((nanos / TICK) as u32 + 1, Ordering::Relaxed);
         self.next.store(l + 1, Ordering::Release);
     }
 
-    /// Finds the query that an answer on this port with this ID is for: the last one that was sent with them.
+    /// The last query sent with this port and ID.
     pub(crate) fn find(&self, port: usize, id: u16) -> Match {
         let Some(last) = self.next.load(Ordering::Acquire).checked_sub(port as u64 + 1) else { return Match::None };
         let last = last / self.ports;
@@ -58,7 +56,6 @@ impl Sent {
         }
     }
 
-    /// Notes that query `l` has its answer.
     pub(crate) fn answered(&self, l: u64) {
         self.times[l as usize].store(ANSWERED, Ordering::Relaxed);
     }

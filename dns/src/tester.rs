@@ -1,5 +1,4 @@
-//! Trials of DNS queries for the procedures of `method`: clears the device, resolves the warm names, sends the queries, and
-//! reports the outcome.
+//! Trials of DNS queries for the procedures of `method`.
 
 use crate::answer::Expected;
 use crate::client::{Client, Load, Observation};
@@ -11,19 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Queries per second with which warm names are resolved.
 const WARM_RATE: Rate = Rate(1_000);
-/// How often names that were not resolved are asked for again.
+/// Tries for names that were not resolved.
 const WARM_TRIES: u32 = 3;
 /// Time-out of a query that asks whether anything answers.
 const PROBE: Nanos = Nanos::from_millis(100);
-/// How long a program may take to load its zone and to answer.
+/// Time for a program to load its zone and answer.
 const READY: Duration = Duration::from_secs(120);
 
-/// What the tester has the device do.
+/// The tester's demands on the device.
 pub trait Device {
-    /// Empties caches and tables, so that no trial profits from an earlier one. Returns whether the device was started anew, so
-    /// that it answers a moment later.
+    /// Empties caches and tables. Returns whether the device was started anew, so that it answers a moment later.
     ///
     /// # Errors
     /// When the device does not work.
@@ -40,9 +37,9 @@ pub struct Tester<D> {
     pub names: Names,
     /// What answers must contain.
     pub expected: Expected,
-    /// Whether each name may be asked for once only, because a resolver caches the answer.
+    /// Whether each name serves once, because a resolver caches it.
     pub names_wear_out: bool,
-    /// Queries that the shortest queue on the path holds, if that is known.
+    /// Queries that the shortest queue on the path holds, if known.
     pub queue: Option<Count>,
     /// Rest before each trial.
     pub settle: Nanos,
@@ -84,7 +81,6 @@ impl<D> Tester<D> {
         Ok(Load { rate: spec.rate, queries: spec.frames(), timeout: queries.timeout, plan, expected: self.expected })
     }
 
-    /// Resolves the warm names, at a rate that any resolver does.
     fn warm(&self, load: &Load) -> Result<(), TrialError> {
         let warm = load.plan.warm();
         let queries = warm.len() as Count;
@@ -101,10 +97,10 @@ impl<D> Tester<D> {
     }
 }
 
-/// Waits until a query for the name that no trial asks for has a right answer.
+/// Waits until the name that no trial asks for gets a right answer.
 ///
 /// # Errors
-/// [`TrialError::DutDead`] if that takes more than two minutes; [`TrialError::Interrupted`]; those of [`Client::run`].
+/// [`TrialError::DutDead`] after two minutes, [`TrialError::Interrupted`], those of [`Client::run`].
 pub fn wait_for_answers(
     client: &Client,
     names: &Names,
@@ -129,7 +125,7 @@ pub fn wait_for_answers(
     Err(TrialError::DutDead(format!("after {} s a DNS query still {how}", READY.as_secs())))
 }
 
-/// The outcome of a trial: a query is a frame Left to Right.
+/// A query counts as a frame Left to Right.
 fn outcome(load: &Load, seen: &Observation) -> TrialOutcome {
     let timing = Timing {
         burst: 1,

@@ -1,5 +1,4 @@
-//! A thread pair of the client: one thread sends queries at their due times from its source ports, the other receives and
-//! judges the answers.
+//! A thread pair of the client: one sends queries at their due times, the other judges the answers.
 
 use crate::answer::{self, Expected, Wrong};
 use crate::names::Names;
@@ -17,19 +16,18 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Queries that leave together at most, when the sender is late.
+/// Queries that a late sender sends together at most.
 const BURST: u64 = 32;
-/// The sender sleeps until this time before a query is due, and then polls the clock.
+/// The sender sleeps until this time before a query, then polls the clock.
 const AHEAD: Duration = Duration::from_micros(150);
-/// How often the receiver looks whether the trial is over.
+/// How often the receiver checks for the end of the trial.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Longest answer that is read: that of a query without EDNS (RFC 1035, section 4.2.1), and one octet more.
+/// Longest answer: without EDNS (RFC 1035, section 4.2.1), and one octet more.
 const LONGEST: usize = 513;
 
-/// The client's own part of the time-out at most is one in so many (RFC 8219, section 9.2.1, has it for the self-test).
+/// The client's own part of the time-out is at most one in so many (RFC 8219, section 9.2.1).
 const OWN_PART: u64 = 4;
 
-/// The data that the threads of a run share.
 pub(crate) struct Trial<'a> {
     pub start: Instant,
     pub rate: Rate,
@@ -43,7 +41,7 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Returns the number of queries of one pair: each of n pairs sends every n-th query.
+    /// Queries of one pair: each of n pairs sends every n-th.
     pub(crate) fn queries_of(&self, pair: u64) -> u64 {
         (self.queries + self.pairs - 1 - pair) / self.pairs
     }
@@ -52,7 +50,6 @@ impl Trial<'_> {
     }
 }
 
-/// What one sender did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sender {
     pub sent: u64,
@@ -66,48 +63,46 @@ pub(crate) struct Sender {
     pub run_delay: Option<Nanos>,
 }
 
-/// What one receiver found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Receiver {
     pub answers: Answers,
     pub own_time: Nanos,
-    /// Time for which it waited for a core; none if that is less than [`OWN_PART`]: its sockets hold the answers until then.
+    /// Wait for a core; `None` below [`OWN_PART`], as sockets hold answers until then.
     pub run_delay: Option<Nanos>,
-    /// Datagrams that its sockets dropped because it did not read them in time.
+    /// Datagrams that its sockets dropped.
     pub drops: u64,
 }
 
-/// One thread pair: its number, its sockets, and what both threads know of its queries.
+/// One thread pair: its number, sockets and queries.
 pub(crate) struct Pair<'a> {
     pub trial: &'a Trial<'a>,
     pub number: u64,
     pub sockets: &'a [UdpSocket],
     pub sent: Sent,
-    /// Set after the last query; the receiver then waits for one time-out more.
+    /// Set after the last query; the receiver then waits for one time-out.
     pub last_sent: AtomicU64,
     pub failed: AtomicBool,
 }
 
-/// No query was the last one yet.
+/// No last query yet.
 pub(crate) const SENDING: u64 = u64::MAX;
 
 impl Pair<'_> {
-    /// Nanoseconds since the start of the trial; 0 before it.
+    /// Nanoseconds of the trial; 0 before it.
     fn now(&self) -> u64 {
         Instant::now().saturating_duration_since(self.trial.start).as_nanos() as u64
     }
 
-    /// Number of query `l` of this pair among all queries of the trial.
+    /// Number of query `l` of this pair in the trial.
     fn number_of(&self, l: u64) -> u64 {
         l * self.trial.pairs + self.number
     }
 
-    /// When query `l` is due, in nanoseconds after the start.
+    /// Due time of query `l`, in nanoseconds.
     fn due(&self, l: u64) -> u64 {
         (u128::from(self.number_of(l)) * 1_000_000_000 / u128::from(self.trial.rate.0)) as u64
     }
 
-    /// Sends all queries of this pair.
     pub(crate) fn send(&self) -> Result<Sender, TrialError> {
         let run_delay = host::thread_run_delay_nanos();
         let cpu = host::thread_cpu_nanos();
@@ -138,7 +133,6 @@ impl Pair<'_> {
         Ok(done)
     }
 
-    /// Waits until a time of the trial, and returns the time.
     fn wait_for(&self, due: u64) -> u64 {
         let at = self.trial.start + Duration::from_nanos(due);
         loop {
@@ -163,7 +157,7 @@ impl Pair<'_> {
         loop {
             match self.sockets[port].send(message) {
                 Ok(_) => return Ok(()),
-                // A full queue of the host: the query is late then. An ICMP error for an earlier query says nothing of this one.
+                // A full queue of the host: the query is late. ICMP errors concern earlier queries.
                 Err(e) if is_passing(&e) && Instant::now() < end => {
                     if self.trial.is_interrupted() {
                         return Ok(());
@@ -174,7 +168,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Receives and judges answers until all queries have one, or one time-out after the last query.
+    /// Judges answers until all queries have one, or one time-out after the last query.
     pub(crate) fn receive(&self) -> Result<Receiver, TrialError> {
         let failed = |e: io::Error| TrialError::Tester(format!("receiving DNS answers failed: {e}"));
         let poll = poll_of(self.sockets).map_err(failed)?;
@@ -201,7 +195,7 @@ impl Pair<'_> {
         })
     }
 
-    /// Datagrams that the sockets of this pair dropped so far, modulo 2^32; none where the kernel does not tell.
+    /// Datagrams that this pair's sockets dropped, modulo 2^32; `None` where unknown.
     fn drops(&self) -> Option<u32> {
         self.sockets.iter().try_fold(0, |sum: u32, socket| Some(sum.wrapping_add(host::socket_drops(socket).ok()?)))
     }
@@ -214,10 +208,9 @@ impl Pair<'_> {
         last != SENDING && self.now() > last.saturating_add(self.trial.timeout.0)
     }
 
-    /// Judges everything that waits at one port.
     fn drain(&self, port: usize, answers: &mut Answers) -> io::Result<()> {
         let mut octets = [0; LONGEST];
-        // Bounded, so that a port that never runs empty does not keep the others waiting.
+        // Bounded, so that other ports need not wait.
         for _ in 0..1_024 {
             match self.sockets[port].recv(&mut octets) {
                 Ok(length) => self.judge(port, &octets[..length], self.now(), answers),
@@ -263,7 +256,6 @@ impl Pair<'_> {
 }
 
 impl Sender {
-    /// Notes how late a burst is, and how many queries are overdue.
     fn note(&mut self, late: u64, overdue: u64) {
         self.worst_late = self.worst_late.max(Nanos(late));
         self.worst_burst = self.worst_burst.max(overdue.min(BURST));
@@ -274,7 +266,7 @@ impl Sender {
     }
 }
 
-/// The time for which this thread has waited for a core since it had waited for `before` nanoseconds.
+/// The wait for a core since `before` nanoseconds of it.
 fn run_delay_since(before: Option<u64>) -> Option<Nanos> {
     host::thread_run_delay_nanos().zip(before).map(|(after, before)| Nanos(after - before))
 }
