@@ -1,6 +1,5 @@
-//! Memory: very large flat arrays for connection tables and state tables (anonymous mappings with huge pages,
-//! pre-faulted, with prefetch), and the interface of a frame that is rewritten in place. The arrays are independent of
-//! their contents. This is one of the two crates that may use `unsafe`; each block says why it is sound.
+//! Memory: very large flat arrays for connection and state tables (huge pages, pre-faulted, with prefetch), and the
+//! interface of a frame rewritten in place. One of two crates that may use `unsafe`; each block says why it is sound.
 
 mod map;
 mod packet;
@@ -8,7 +7,7 @@ mod packet;
 pub use map::{ArenaError, Array, AtomicArray};
 pub use packet::Packet;
 
-/// Prefetches the cache line of a value, to be read. A hint without effect on results.
+/// Prefetches a value's cache line, to be read: only a hint.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -25,15 +24,13 @@ pub fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// Prefetches the cache line of a value, to be written: this core gets the line exclusively. If another core has
-/// written the line, this takes one transfer between the cores instead of two.
+/// Prefetches a value's cache line, to be written: one transfer between cores instead of two.
 #[inline(always)]
 pub fn prefetch_to_write<T>(value: &T) {
     prefetch_beside(value, 0);
 }
 
-/// Prefetches, to be written, the cache line `offset` bytes behind the value (in front of it if negative). No memory
-/// needs to be mapped there.
+/// As [`prefetch_to_write`], `offset` bytes behind the value. No memory needs to be mapped there.
 #[inline(always)]
 pub fn prefetch_beside<T>(value: &T, offset: isize) {
     let at = std::ptr::from_ref(value).cast::<u8>().wrapping_offset(offset);

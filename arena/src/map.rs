@@ -1,31 +1,29 @@
-//! The mapping behind every large array, and two views of it: [`Array`] for one owner, and [`AtomicArray`] of 64-bit
-//! words that any thread may read and write.
+//! The mapping behind large arrays, and two views of it: [`Array`] for one owner, [`AtomicArray`] of 64-bit words for
+//! any thread.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The reason why an array cannot be allocated.
+/// Why an array cannot be allocated.
 #[derive(Debug, thiserror::Error)]
 pub enum ArenaError {
     /// The kernel gave no memory.
     #[error("reserving {bytes} bytes for {what}: {source} (ask for fewer entries, or free memory)")]
     NoMemory {
-        /// The name of the array.
+        /// The array's name.
         what: String,
         /// Size of the request.
         bytes: usize,
-        /// The error that the kernel returned.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }
 
-/// Mappings consist of whole huge pages. Fuzz targets and Miri make many small arrays, one after the other. For them
-/// the unit is small, to save work of the kernel; in fuzz targets the arrays lie on the heap.
+/// Mappings consist of huge pages; small units for the many small arrays of fuzz targets (on the heap) and Miri.
 const UNIT: usize = if cfg!(any(fuzzing, miri)) { 4096 } else { 2 << 20 };
 
-/// Anonymous memory, zeroed by the kernel.
 struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
@@ -56,7 +54,7 @@ impl Mapping {
                 std::ptr::null_mut(),
                 bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
-                // Miri supports no overcommitment, no madvise and no /proc. It checks all other code of this file.
+                // Miri supports no overcommitment, madvise or /proc.
                 if cfg!(miri) { MapFlags::PRIVATE } else { MapFlags::PRIVATE | MapFlags::NORESERVE },
             )
         }
@@ -69,7 +67,7 @@ impl Mapping {
         Ok(Mapping { base: NonNull::new(base.cast()).expect("the kernel never maps page zero here"), bytes })
     }
 
-    /// Touches every page now, so that no page fault happens while a trial runs.
+    /// Touches every page, so that no trial has page faults.
     fn populate(&self) {
         if cfg!(fuzzing) {
             return;
@@ -78,8 +76,7 @@ impl Mapping {
         let done = !cfg!(miri)
             && unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxPopulateWrite) }.is_ok();
         if !done {
-            // Kernels before 5.14 have no such advice: write one byte to each page. New pages are zero, so zero changes
-            // no value.
+            // Before Linux 5.14: write a byte to each page, zero as before.
             for page in (0..self.bytes).step_by(4096) {
                 // SAFETY: the address is inside the mapping, and no reference to the mapping exists yet. The write is
                 // volatile, so that the compiler keeps it.
@@ -103,12 +100,12 @@ impl Drop for Mapping {
     }
 }
 
-/// Layout of so many octets of the heap, aligned as a mapping is; `None` if the size exceeds the address space.
+/// Layout of so many octets of the heap, aligned as a mapping; `None` beyond the address space.
 fn heap(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
 
-/// Memory that the kernel reports as available, in bytes; the maximum if it reports nothing.
+/// Available memory in bytes, according to the kernel, else the maximum.
 fn available_memory() -> u64 {
     if cfg!(miri) {
         return u64::MAX;
@@ -123,10 +120,10 @@ fn available_memory() -> u64 {
         .map_or(u64::MAX, |kib| kib * 1024)
 }
 
-/// Octets that one copy writes while an array is filled.
+/// Octets that one copy writes.
 const CHUNK: usize = 1 << 14;
 
-/// A fixed number of plain values in one pre-faulted mapping, owned by one thread at a time.
+/// A fixed number of plain values in a pre-faulted mapping.
 pub struct Array<T: Copy> {
     map: Mapping,
     len: usize,
@@ -134,10 +131,10 @@ pub struct Array<T: Copy> {
 }
 
 impl<T: Copy> Array<T> {
-    /// Makes an array of `len` copies of `value`. `what` names the array in errors.
+    /// Makes an array of `len` copies of `value`. `what` names it in errors.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn filled(what: &str, len: usize, value: T) -> Result<Array<T>, ArenaError> {
         assert!(align_of::<T>() <= 4096);
         let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX >> 1);
@@ -149,7 +146,7 @@ impl<T: Copy> Array<T> {
             unsafe { base.write(value) };
         }
         while done < len {
-            // Copies at most what the L1 cache holds, so that the source of each copy is read from the cache.
+            // At most what the L1 cache holds, from which each copy reads.
             let n = done.min(len - done).min(CHUNK.div_ceil(size_of::<T>().max(1)));
             // SAFETY: the first `done` values have been written, n of them are copied behind them, and done + n <= len.
             unsafe { std::ptr::copy_nonoverlapping(base, base.add(done), n) };
@@ -166,7 +163,7 @@ impl<T: Copy> Array<T> {
         }
     }
 
-    /// Returns the size of the mapping in bytes.
+    /// The size of the mapping in bytes.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }
@@ -189,17 +186,17 @@ impl<T: Copy> DerefMut for Array<T> {
     }
 }
 
-/// 64-bit words, initially zero, that any thread may load and store.
+/// 64-bit words, initially zero, for any thread.
 pub struct AtomicArray {
     map: Mapping,
     len: usize,
 }
 
 impl AtomicArray {
-    /// Makes an array of `len` zero words, pre-faulted. `what` names the array in errors.
+    /// Makes an array of `len` zero words. `what` names it in errors.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// Too little memory.
     pub fn zeroed(what: &str, len: usize) -> Result<AtomicArray, ArenaError> {
         let map = Mapping::new(what, len.checked_mul(8).unwrap_or(usize::MAX >> 1))?;
         map.populate();
@@ -214,37 +211,36 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// Returns the 32-bit halves of all words, two for each word. Use it only for arrays that are accessed by halves
-    /// alone.
+    /// 32-bit halves of all words, for arrays accessed by halves alone.
     #[inline(always)]
     pub fn halves(&self) -> &[AtomicU32] {
         // SAFETY: as in `words`; AtomicU32 needs less alignment, and two of them have the size of a word.
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), 2 * self.len) }
     }
 
-    /// Returns all words as plain values, while no other thread can access them.
+    /// All words as plain values, without other threads.
     pub fn values_mut(&mut self) -> &mut [u64] {
         // SAFETY: as in `words`; AtomicU64 has the layout of u64, and `&mut self` excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// Returns the number of words.
+    /// The number of words.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether the array has no words.
+    /// Whether the array has no words.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns word `i` (relaxed ordering).
+    /// Loads word `i` (relaxed).
     #[inline(always)]
     pub fn load(&self, i: usize) -> u64 {
         self.words()[i].load(Ordering::Relaxed)
     }
 
-    /// Sets word `i` (relaxed ordering).
+    /// Sets word `i` (relaxed).
     #[inline(always)]
     pub fn store(&self, i: usize, value: u64) {
         self.words()[i].store(value, Ordering::Relaxed);
@@ -258,7 +254,7 @@ impl AtomicArray {
         }
     }
 
-    /// Returns the size of the mapping in bytes.
+    /// The size of the mapping in bytes.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }
