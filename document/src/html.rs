@@ -4,7 +4,7 @@
 use crate::section::{Figure, Pairs};
 use crate::split::with_code;
 pub use crate::svg::escaped;
-use crate::table::{Row, Table};
+use crate::table::{Column, Row, Table};
 use escaped as e;
 use std::fmt::Write;
 
@@ -107,58 +107,50 @@ fn begin_table(out: &mut String, name: &str) {
 
 fn table(out: &mut String, table: &Table) {
     begin_table(out, &table.title);
-    let _ = write!(
-        out,
-        "<caption>{}</caption>\n<thead><tr><th scope=\"col\" class=\"words\">{}</th>",
-        e(&table.title),
-        e(table.axis)
-    );
-    for column in &table.columns {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", e(&column.name));
-    }
-    out.push_str("</tr></thead>\n");
-    if !table.parameters.is_empty() {
-        out.push_str("<tbody>\n");
-        table.parameters.iter().for_each(|row| table_row(out, row));
-        out.push_str("</tbody>\n");
-    }
-    for group in &table.groups {
-        let span = table.columns.len() + 1;
-        let _ = writeln!(out, "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"{span}\">{}</th></tr>", e(&group.title));
-        group.rows.iter().for_each(|row| table_row(out, row));
-        out.push_str("</tbody>\n");
-    }
-    out.push_str("</table></div>\n");
+    let _ = writeln!(out, "<caption>{}</caption>", e(&table.title));
+    end_table(out, table);
     let notes: Vec<String> = table.notes.iter().enumerate().map(|(i, note)| format!("[{}] {note}", i + 1)).collect();
     list(out, "notes", &notes);
 }
 
-fn table_row(out: &mut String, row: &Row) {
-    let class = if row.is_strong() { " class=\"strong\"" } else { "" };
-    let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", e(&row.label));
-    for cell in &row.cells {
-        let _ = write!(out, "<td>{}</td>", e(&cell.to_string()));
-    }
-    out.push_str("</tr>\n");
-}
-
-/// A table without a caption, whose heading the page has. A column of words has a class of its own.
+/// A table without caption and notes, which the page has.
 pub fn simple(out: &mut String, table: &Table) {
     begin_table(out, &table.title);
+    end_table(out, table);
+}
+
+fn end_table(out: &mut String, table: &Table) {
     let _ = write!(out, "<thead><tr><th scope=\"col\" class=\"words\">{}</th>", e(table.axis));
-    let class = |at: usize| if table.columns[at].is_words { " class=\"words\"" } else { "" };
-    for (at, column) in table.columns.iter().enumerate() {
-        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(at), e(&column.name));
+    for column in &table.columns {
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class_of(column), e(&column.name));
     }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.parameters {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", e(&row.label));
-        for (at, cell) in row.cells.iter().enumerate() {
-            let _ = write!(out, "<td{}>{}</td>", class(at), e(&cell.to_string()));
+    out.push_str("</tr></thead>\n");
+    if !table.parameters.is_empty() {
+        rows(out, table, "", &table.parameters);
+    }
+    for group in &table.groups {
+        let (span, title) = (table.columns.len() + 1, e(&group.title));
+        let head = format!("<tr><th scope=\"rowgroup\" colspan=\"{span}\">{title}</th></tr>\n");
+        rows(out, table, &head, &group.rows);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn class_of(column: &Column) -> &'static str {
+    if column.is_words { " class=\"words\"" } else { "" }
+}
+
+fn rows(out: &mut String, table: &Table, head: &str, rows: &[Row]) {
+    let _ = write!(out, "<tbody>\n{head}");
+    for row in rows {
+        let class = if row.is_strong() { " class=\"strong\"" } else { "" };
+        let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", e(&row.label));
+        for (cell, column) in row.cells.iter().zip(&table.columns) {
+            let _ = write!(out, "<td{}>{}</td>", class_of(column), e(&cell.to_string()));
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n");
+    out.push_str("</tbody>\n");
 }
 
 /// Figures; narrow ones stand in pairs.

@@ -139,6 +139,21 @@ pub struct Plot {
     pub size: (f64, f64),
 }
 
+/// The highest value of series, with their whiskers.
+pub fn highest(series: &[Series]) -> f64 {
+    let points = series.iter().flat_map(|series| &series.points);
+    points.map(|point| point.whisker.map_or(point.y, |(_, high)| high)).fold(0.0, f64::max)
+}
+
+/// Series in words, for screen readers; `point` says one of their points.
+pub fn in_words(series: &[Series], point: impl Fn(&Point) -> String) -> String {
+    let said = series.iter().filter(|series| !series.points.is_empty()).map(|series| {
+        let points: Vec<String> = series.points.iter().map(&point).collect();
+        format!("{}: {}", series.name, points.join(", "))
+    });
+    said.collect::<Vec<_>>().join("; ")
+}
+
 /// Font size; must equal that of the style sheet.
 const LETTER: f64 = 12.0;
 /// Room for one line of the legend.

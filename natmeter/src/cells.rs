@@ -7,6 +7,7 @@ use crate::cli::{CellFormat, Changes};
 use crate::forecast;
 use method::Nanos;
 use record::plan::{Measurement, Plan};
+use record::printable::in_shell;
 use scenario::{Cell, Scenario};
 use serde_json::json;
 use std::fmt::Write;
@@ -71,8 +72,8 @@ impl Cells<'_> {
 
     /// The lines of the shell that measure the cell with this number, an expression of the shell.
     fn shell(&self, number: &str) -> String {
-        let arguments: Vec<String> = self.arguments().iter().map(|argument| quoted(argument)).collect();
-        let (of, runs) = (self.count(), quoted(&self.runs()));
+        let arguments: Vec<String> = self.arguments().iter().map(|argument| in_shell(argument)).collect();
+        let (of, runs) = (self.count(), in_shell(&self.runs()));
         // Exit code 3: every value has a figure, and some are bounds.
         let run = format!(
             "natmeter run {} --cell \"{number}/{of}\" --runs \"$cell\" --continue --wait --quiet",
@@ -83,7 +84,7 @@ impl Cells<'_> {
             let _ = writeln!(text, "{run} || [ $? -eq 3 ]");
             return text;
         }
-        let beds: Vec<String> = self.beds.iter().map(|bed| quoted(bed)).collect();
+        let beds: Vec<String> = self.beds.iter().map(|bed| in_shell(bed)).collect();
         // A continued cell waits for its own bed.
         let _ = writeln!(
             text,
@@ -107,8 +108,8 @@ impl Cells<'_> {
     fn merge(&self) -> String {
         format!(
             "natmeter merge {} {}/*/*/",
-            quoted(&format!("runs/{}-merged", self.scenario.name)),
-            quoted(&self.runs())
+            in_shell(&format!("runs/{}-merged", self.scenario.name)),
+            in_shell(&self.runs())
         )
     }
 
@@ -185,14 +186,4 @@ fn metrics<'a>(measurements: &[&'a Measurement]) -> Vec<&'a str> {
 
 fn time<'a>(measurements: impl Iterator<Item = &'a Measurement> + Clone) -> Nanos {
     forecast::expected(measurements, None).time
-}
-
-/// A word of the shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

@@ -9,6 +9,16 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
 }
 
+/// A word of a command line, quoted where a shell would not take it literally.
+pub fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Like [`printable`], but keeps colours (SGR sequences), for natmeter's own terminal output.
 pub fn with_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
@@ -60,6 +70,13 @@ mod tests {
 
     /// Escape, CSI in one character, right-to-left override, mark and isolate, line separator.
     const HOSTILE: &str = "a\x1b]0;t\x07\u{9b}31mb\u{202e}c\u{200f}d\u{2067}e\u{2028}f\u{7f}\r";
+
+    #[test]
+    fn words_that_a_shell_would_change_are_quoted() {
+        assert_eq!(in_shell("repetitions=3"), "repetitions=3");
+        assert_eq!(in_shell("duration=1 s; x"), "'duration=1 s; x'");
+        assert_eq!(in_shell("it's"), r"'it'\''s'");
+    }
 
     #[test]
     fn controls_and_bidirectional_marks_are_replaced() {

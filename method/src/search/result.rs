@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What bounds the result from above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
     /// The DUT failed at a rate within the error above the result, and the error is about as small as requested.
@@ -39,6 +39,7 @@ pub enum ResultKind {
     /// rate to print.
     Below,
     /// No trial was valid: nothing is known about the DUT, and there is no rate to print.
+    #[default]
     NothingMeasured,
 }
 

@@ -24,7 +24,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One metric at one point of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
     /// Position of the DUT in the scenario.
     pub dut: usize,
@@ -472,39 +472,7 @@ fn empty(m: &Measurement) -> PointResult {
         known_cores: Some(m.point.cores),
         axes: m.point.axes.clone(),
         directions: 1,
-        direction_ratio: None,
-        planned: 0,
-        ended_narrow: None,
-        summary: None,
-        strict: None,
-        interval: None,
-        bound: ResultKind::NothingMeasured,
-        less_below: None,
-        error: Rate(0),
-        ended_early: 0,
-        one_sided: 0,
-        closed_loop: 0,
-        in_closed_loop: false,
-        validation_failed: 0,
-        shares_core: false,
-        trials: 0,
-        invalid: 0,
-        phase1_lost: 0,
-        s_c: None,
-        s_c_interval: None,
-        s_cpu: None,
-        s_cpu_interval: None,
-        forwarding_percent: None,
-        withheld: Vec::new(),
-        forwarding_interval: None,
-        too_few_to_compare: false,
-        extra: BTreeMap::new(),
-        repetitions: Vec::new(),
-        queued: None,
-        null: Vec::new(),
-        cost: None,
-        loss: Vec::new(),
-        sending_s: 0.0,
+        ..PointResult::default()
     }
 }
 

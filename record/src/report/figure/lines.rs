@@ -7,7 +7,7 @@ use crate::report::result::PointResult;
 use crate::report::{Report, number, table, value};
 use document::Figure;
 use document::scale::Axis;
-use document::svg::{Labels, Plot, Point, Series};
+use document::svg::{Labels, Plot, Point, Series, highest};
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
     }
     let beside = !published.is_empty();
     series.extend(published);
-    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |w| w.1)).fold(0.0, f64::max);
+    let highest = highest(&series);
     let title = format!("{} against the number of {axis}", shown.title);
     let plot = Plot {
         id: format!("{word}-{n}"),

@@ -5,7 +5,7 @@ use crate::report::result::{PointResult, Repetition};
 use crate::report::{Report, number};
 use document::Figure;
 use document::scale::Axis;
-use document::svg::{Plot, Point, Series, Shape};
+use document::svg::{Plot, Point, Series, Shape, highest, in_words};
 use scenario::axis;
 
 /// Each metric over the time of the run, with the rate of the null device. A metric with one value, or without times, has no
@@ -63,13 +63,8 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
         joined: true,
         points: nulls,
     });
-    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.y).fold(0.0, f64::max);
     let title = format!("{} over the time of the run", shown.title);
     let spoken = |p: &Point| format!("{} at {:.0} {unit_of_time}", number::si(p.y, 3), p.x);
-    let description = series.iter().filter(|s| !s.points.is_empty()).map(|s| {
-        let points: Vec<String> = s.points.iter().map(spoken).collect();
-        format!("{}: {}", s.name, points.join(", "))
-    });
     let mut caption = format!("{title}.");
     if measured {
         caption.push_str(
@@ -79,10 +74,10 @@ fn time_line(report: &Report, metric: &str, last: f64, n: usize) -> Figure {
     }
     let plot = Plot {
         id: format!("time{n}"),
-        description: description.collect::<Vec<_>>().join("; "),
+        description: in_words(&series, spoken),
         title,
         x: Axis::until(("time since the start of the run", unit_of_time), last / scale),
-        y: Axis::linear(shown.axis(), highest * 1.05),
+        y: Axis::linear(shown.axis(), highest(&series) * 1.05),
         series,
         size: (WIDE, 260.0),
         ..Plot::default()

@@ -2,6 +2,7 @@
 //! facts of machines; and the commands that were run on devices.
 
 use super::{Page, e, heading};
+use crate::printable::in_shell;
 use crate::report::{Report, facts, number};
 use document::html::{self, pairs};
 use document::{Pairs, Table, row};
@@ -54,16 +55,6 @@ fn command_line(report: &Report) -> String {
     words.iter().map(|word| in_shell(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word of a command line, quoted where a shell would not take it literally.
-fn in_shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 fn self_test(out: &mut String, report: &Report) {
     let Some(test) = &report.self_test else { return };
     let (class, verdict) = match (test.passed, test.named("inconclusive").is_empty()) {
@@ -108,16 +99,4 @@ pub(super) fn commands(out: &mut String, page: &Page<'_>) {
         );
     }
     out.push_str("</details>\n");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_that_a_shell_would_change_are_quoted() {
-        assert_eq!(in_shell("repetitions=3"), "repetitions=3");
-        assert_eq!(in_shell("duration=1 s; x"), "'duration=1 s; x'");
-        assert_eq!(in_shell("it's"), r"'it'\''s'");
-    }
 }

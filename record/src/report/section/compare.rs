@@ -8,7 +8,7 @@ use crate::report::result::PointResult;
 use crate::report::table::titled;
 use crate::report::{Report, number, value};
 use document::scale::Axis;
-use document::svg::{Plot, Point, Series};
+use document::svg::{Plot, Point, Series, highest, in_words};
 use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, row};
 use procedure::metric;
 use scenario::{Dut, Plays};
@@ -247,35 +247,23 @@ impl<'a> Beside<'a> {
                 series.push(Series::marked(series.len(), format!("{title}, {of}"), points));
             }
         }
-        let all = || series.iter().flat_map(|series| &series.points);
-        let highest = all().map(|point| point.y).fold(0.0, f64::max);
-        let (low, high) =
-            all().fold((f64::INFINITY, 0.0f64), |(low, high), point| (low.min(point.x), high.max(point.x)));
+        let places = series.iter().flat_map(|series| &series.points).map(|point| point.x);
+        let (low, high) = places.fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
         if series.is_empty() || low <= 0.0 {
             return None;
         }
-        let in_words: Vec<String> = series
-            .iter()
-            .map(|series| {
-                let points: Vec<String> = series
-                    .points
-                    .iter()
-                    .map(|p| format!("{}{:.2} at {}", p.bound.sign(), p.y, place_in_words(p.x)))
-                    .collect();
-                format!("{}: {}", series.name, points.join(", "))
-            })
-            .collect();
+        let spoken = |p: &Point| format!("{}{:.2} at {}", p.bound.sign(), p.y, place_in_words(p.x));
         let x_label = self.table().axis;
         let plot = Plot {
             id: format!("compare-{at}"),
             title: format!("Form of {} and of the run", self.reference.number),
-            description: in_words.join("; "),
+            description: in_words(&series, spoken),
             x: if x_label == "cores" {
                 Axis::at_values(x_label, &self.places())
             } else {
                 Axis::log(x_label, low, high)
             },
-            y: Axis::linear("share of the first value", highest * 1.05),
+            y: Axis::linear("share of the first value", highest(&series) * 1.05),
             series,
             size: (1000.0, 300.0),
             ..Plot::default()

@@ -4,7 +4,7 @@ use super::of;
 use crate::report::result::PointResult;
 use crate::report::{Report, facts, number};
 use document::scale::Axis;
-use document::svg::{Plot, Point, Series};
+use document::svg::{Plot, Point, Series, highest, in_words};
 use document::{Drawing, Figure, Section};
 use method::{SearchStep, StepVerdict};
 use procedure::metric::FRAME_LOSS_RATE;
@@ -33,16 +33,11 @@ fn curve(results: &[&PointResult]) -> Figure {
         KINDS.map(of_kind).into_iter().filter(|(_, points)| !points.is_empty())
     });
     let series: Vec<Series> = curves.enumerate().map(|(at, (name, points))| Series::marked(at, name, points)).collect();
-    let most =
-        series.iter().flat_map(|s| &s.points).map(|p| p.whisker.map_or(p.y, |(_, high)| high)).fold(0.0, f64::max);
-    let in_words = series.iter().map(|s| {
-        let points: Vec<String> = s.points.iter().map(|p| format!("{:.2} % at {:.0} %", p.y, p.x)).collect();
-        format!("{}: {}", s.name, points.join(", "))
-    });
+    let most = highest(&series);
     let plot = Plot {
         id: "frame-loss".to_owned(),
         title: "Frame loss rate".to_owned(),
-        description: in_words.collect::<Vec<_>>().join("; "),
+        description: in_words(&series, |p| format!("{:.2} % at {:.0} %", p.y, p.x)),
         x: Axis::linear(("offered load", "% of the highest"), 100.0),
         y: Axis::linear(("loss", "%"), if most > 95.0 { 100.0 } else { (most * 1.05).max(0.01) }),
         series,
