@@ -1,5 +1,5 @@
-//! What a trial does after its phases: it looks which connections survived a disruption, empties the table and measures the time,
-//! and reads the memory of the table.
+//! What a trial does after its phases: surveys the connections after a disruption, empties the table and measures the
+//! time, and reads its memory.
 
 use crate::device::{Cleared, MemoryNow};
 use crate::engine::Engine;
@@ -8,15 +8,14 @@ use method::trial::{Emptied, Observed, Survivors, TableMemory, TearDown};
 use method::{Count, Nanos, Rate, TrialError, TrialSpec};
 use std::time::{Duration, Instant};
 
-/// Rate of the frames that show which connections survived, if phase 1 was not slower.
+/// Rate of the survey, unless phase 1 was slower.
 const SURVEY_RATE: Rate = Rate(100_000);
-/// Frames on each connection before it counts as gone: one may be lost to host noise.
+/// Frames on each connection before it counts as gone: host noise may lose one.
 const SURVEYS: u32 = 3;
-/// Memory that falls by less than this part in a round has settled: 1/1,000.
+/// Memory that falls by less than 1/1,000 in a round has settled.
 const SETTLED_PART: u64 = 1_000;
-/// The kernel frees removed entries in the background, for at most about this long.
+/// The kernel frees removed entries in the background, for about this long.
 const FREED_WITHIN: Duration = Duration::from_secs(10);
-/// Time between two readings of the memory.
 const ROUND: Duration = Duration::from_millis(200);
 
 impl Engine {
@@ -34,8 +33,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends one frame Left to Right on each connection of phase 1, whose outside addresses and ports were `known`; more on
-    /// those whose frame does not arrive.
+    /// Sends a frame Left to Right on each connection of phase 1, whose outside addresses and ports were `known`, and
+    /// repeats it where it does not arrive.
     ///
     /// # Errors
     /// Those of the phase.
@@ -60,8 +59,8 @@ impl Engine {
         Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// Reads the memory with the connections, and once more when the table is empty and the device has freed it. Of a device that
-    /// counts no entries, they are the connections of phase 1.
+    /// Reads the memory with the connections (those of phase 1 if the device counts none), and once the device has
+    /// freed it.
     fn memory(&mut self, connections: Count) -> Result<Option<TableMemory>, TrialError> {
         let before = self.entries()?;
         let Some(filled) = self.memory_now()? else { return Ok(None) };
@@ -76,7 +75,6 @@ impl Engine {
         Ok(Some(TableMemory { filled: used, emptied, entries, buckets, source }))
     }
 
-    /// Waits until the memory in use falls no more.
     fn settled_memory(&mut self) -> Result<u64, TrialError> {
         let end = Instant::now() + FREED_WITHIN;
         let mut last = u64::MAX;

@@ -1,5 +1,4 @@
-//! What runs beside a trial, on a thread of its own: a disruption of the device at a time of a phase, and the sampler of its CPU
-//! times. Both end with the phase or the trial.
+//! What runs on a thread beside a trial: a disruption at a time of a phase, and the sampler of CPU times.
 
 use crate::device::{CoreTime, CpuTimes, Device};
 use method::trial::{Acted, Action, CpuIdle, Sampler};
@@ -9,10 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Interval at which a waiting thread looks whether the trial is over, at most.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The start and the end of a phase, as the thread beside it sees them.
 pub(crate) struct Watched<'a> {
     pub clock: Clock,
     /// Start of the phase in ticks; 0 before.
@@ -22,7 +19,7 @@ pub(crate) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Waits for a time of the phase. Returns false if the phase ended before.
+    /// Waits for a time of the phase; false if the phase ended before.
     fn wait_until(&self, at: Nanos) -> bool {
         loop {
             if self.over.load(Ordering::Acquire) {
@@ -37,7 +34,6 @@ impl Watched<'_> {
         }
     }
 
-    /// The time since the start; none before it.
     fn since_start(&self) -> Option<Nanos> {
         let start = self.start.load(Ordering::Acquire);
         let now = self.clock.now();
@@ -45,7 +41,7 @@ impl Watched<'_> {
     }
 }
 
-/// Carries an action out at its time of the phase. Returns none if the phase ended before.
+/// Carries an action out at its time, unless the phase ended before.
 ///
 /// # Errors
 /// Those of the device.
@@ -59,7 +55,7 @@ pub(crate) fn act(device: &mut dyn Device, action: Action, phase: &Watched<'_>) 
     Ok(Some(Acted { began, took: clock.elapsed().into(), connections: None }))
 }
 
-/// Samples CPU times until the trial is over. Times count from `began`.
+/// Samples CPU times, counted from `began`, until the trial is over.
 ///
 /// # Errors
 /// Those of the device.
@@ -87,12 +83,11 @@ pub(crate) fn sample(
     }
 }
 
-/// Adds the idle share of each core between two readings.
 fn add(cores: &mut BTreeMap<String, Vec<u32>>, before: &[CoreTime], now: &[CoreTime]) {
     for (before, now) in before.iter().zip(now) {
         let all = now.all.0.saturating_sub(before.all.0);
         let idle = now.idle.0.saturating_sub(before.idle.0).min(all);
-        // A core without any time was taken away from this machine: it did not work.
+        // A core that had no time did not work.
         let share = (u128::from(idle) * 1_000_000).checked_div(u128::from(all)).unwrap_or(1_000_000);
         cores.entry(now.name.clone()).or_default().push(share as u32);
     }

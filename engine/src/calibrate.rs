@@ -1,7 +1,6 @@
-//! Measures the tester ceiling: the highest rates that the tester reaches with these frames and flows without a device,
-//! so that a device is never blamed for the tester's limits. Over the in-process link, the ceiling is that of the
-//! tester's code; over a kernel cable (such as a veth pair), it includes the back-end. Over the ports of a test bed, the
-//! ceiling is measured by the program (`rig/ceiling.rs`).
+//! Measures the tester ceiling: the highest rates with these frames and flows without a device. Over the in-process
+//! link it is that of the tester's code; over a kernel cable it includes the back-end. The program measures that of a
+//! test bed's ports (`rig/ceiling.rs`).
 
 use crate::engine::EngineError;
 use crate::lane::Lane;
@@ -27,7 +26,7 @@ pub struct Basics {
     pub departure_p50_ns: u64,
     /// Departure error: 99th percentile, nanoseconds.
     pub departure_p99_ns: u64,
-    /// Latency of the in-process link, from transmit call to receive call, nanoseconds.
+    /// Latency of the in-process link, nanoseconds.
     pub latency_floor_ns: u64,
 }
 
@@ -36,7 +35,7 @@ pub struct Basics {
 pub struct How {
     /// The clock.
     pub clock: Clock,
-    /// The core of each lane, at least one; `None`: the lane is not pinned.
+    /// The core of each lane, at least one; `None`: not pinned.
     pub cores: Vec<Option<usize>>,
     /// Directions of phase 2.
     pub direction: Direction,
@@ -65,10 +64,9 @@ pub struct Ends {
 /// The tester ceiling of all threads together, for the frames and flows of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Frames per second that it sends, receives and judges, per direction; of two directions with different rates, in the
-    /// faster one.
+    /// Frames per second per direction that it sends, receives and judges; of different rates, the faster one.
     pub frames: Rate,
-    /// Connections per second that it opens and learns; `None` for a stateless view.
+    /// Connections per second that it opens and learns, if the view is stateful.
     pub set_up: Option<Rate>,
     /// The sender's wall time per frame in the fastest run, without the back-end, picoseconds.
     pub send_ps: u64,
@@ -76,13 +74,12 @@ pub struct Ceiling {
     pub receive_ps: u64,
 }
 
-/// Number of runs of phase 2. The fastest run gives the ceiling, as in phase 1: host noise makes a run slower, never
-/// faster, and a ceiling that is too low would make results tester-limited.
+/// Runs of phase 2, the fastest of which gives the ceiling, as in phase 1: host noise only makes runs slower.
 const RUNS: usize = 5;
-/// Maximum number of runs of phase 1; fewer if a run takes long.
+/// Maximum runs of phase 1.
 const FILLS: usize = 9;
 
-/// Measures on `core` the properties that do not depend on frames and flows; takes about 30 ms.
+/// Measures on `core` what does not depend on frames and flows, in about 30 ms.
 ///
 /// # Errors
 /// When memory is exhausted, or the process may not use the core.
@@ -95,15 +92,15 @@ pub fn basics(clock: Clock, core: Option<usize>, view: &View) -> Result<Basics, 
     Ok(Basics { clock_read_ps, departure_p50_ns, departure_p99_ns, latency_floor_ns })
 }
 
-/// Measures the tester ceiling over cables without a device: each thread over its own in-process link, or one thread
-/// `over` these ends.
+/// Measures the tester ceiling without a device: each thread over its own in-process link, or one thread `over` these
+/// ends.
 ///
-/// A cable translates nothing, so a stateful view must expect the addresses and ports that the Initiator sends. Before
-/// phase 2, a phase 1 with all connections fills the table, always over the in-process link. With a kernel cable, the
-/// ceiling of phase 1 comes from runs over that cable, with as many connections as the time allows.
+/// A cable translates nothing, so a stateful view must expect what the Initiator sends. Over the in-process link, a
+/// phase 1 with all connections fills the table before phase 2; over a kernel cable, the ceiling of phase 1 comes from
+/// as many connections as the time allows.
 ///
 /// # Errors
-/// When memory is exhausted, on an interrupt, or if a cable delivers frames wrongly or not at all.
+/// When memory is exhausted, on an interrupt, or if a cable loses or changes frames.
 pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceiling, CalibrateError> {
     let mut cable = Cable::new(how, view)?;
     let set_up = match over {
@@ -119,7 +116,7 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     };
     let mut ceiling = Ceiling { set_up, ..Ceiling::default() };
     let (mut runs, mut frames) = (Vec::with_capacity(RUNS), cable.first_guess());
-    // A first run estimates how many frames fill the time.
+    // The first run estimates how many frames fill the time.
     for run in 0..=RUNS {
         let extra = Extra { popularity: how.popularity, ..Extra::default() };
         let phase = Phase {
@@ -145,28 +142,25 @@ pub fn ceiling(how: &How, view: &Arc<View>, over: Option<Ends>) -> Result<Ceilin
     Ok(ceiling)
 }
 
-/// Returns the frames per second per direction of a run with `frames` in each direction, or in the faster one.
+/// Frames per second per direction of a run with `frames` in each, or in the faster one.
 fn pace(out: &PhaseOutcome, frames: u64) -> Rate {
     let time = out.forward.send_time.max(out.reverse.send_time).0.max(1);
     Rate((u128::from(frames) * 1_000_000_000 / u128::from(time)) as u64)
 }
 
-/// Estimates for a kind of cable.
 #[derive(Clone, Copy)]
 struct Cabling {
-    /// Upper estimate of the nanoseconds per frame on usual machines.
+    /// Upper estimate of the nanoseconds per frame.
     slow_frame: u64,
-    /// Frames of the first run with one lane.
+    /// Frames of the first run of one lane.
     first_guess: u64,
-    /// Time within which the last frame arrives.
     drain: Nanos,
 }
 
 const PROCESS: Cabling = Cabling { slow_frame: 60, first_guess: 20_000, drain: Nanos::from_millis(1) };
-/// Frames may wait for a kernel thread, which is scheduled within a few ticks.
+/// Frames may wait a few ticks for a kernel thread.
 const KERNEL: Cabling = Cabling { slow_frame: 5_000, first_guess: 5_000, drain: Nanos::from_millis(10) };
 
-/// Creates a lane with a kernel cable.
 fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     let Ends { pool, left, right } = ends;
     let (left, right) = window::ends(how.clock, left, right);
@@ -174,8 +168,7 @@ fn over_kernel(how: &How, ends: Ends) -> Vec<Lane> {
     vec![Lane { core, pool, left: Some(left), right: Some(right), companion: None, service: None }]
 }
 
-/// Creates lanes that receive what they send. Each has its own pool and link, so that it cannot fill the ring of a lane
-/// that is preempted.
+/// Lanes that receive what they send, each over its own link, whose ring no preempted lane can fill.
 fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     let lane = |&core| {
         let pool = Pool::single(PoolConfig::compact(1, 512, view.longest()))?;
@@ -186,7 +179,6 @@ fn within_process(how: &How, view: &View) -> Result<Vec<Lane>, CalibrateError> {
     how.cores.iter().map(lane).collect()
 }
 
-/// Lanes that each have both ends of a cable.
 struct Cable {
     stage: Stage,
     lanes: u64,
@@ -206,7 +198,6 @@ impl Cable {
         Ok(Cable { stage, lanes: count, stateful: view.stateful, link: PROCESS })
     }
 
-    /// Replaces the cables and returns the previous lanes.
     fn exchange(&mut self, lanes: Vec<Lane>, link: Cabling) -> Vec<Lane> {
         self.link = link;
         self.stage.exchange(lanes)
@@ -219,7 +210,7 @@ impl Cable {
     fn phase1(&self) -> Phase {
         Phase {
             kind: Kind::Establish,
-            // So high that the sender is always behind schedule and runs as fast as it can.
+            // So high that the sender runs as fast as it can.
             rate: Rate(1_000_000_000 * self.lanes),
             frames: self.stage.connections(),
             connections: self.stage.connections(),
@@ -233,7 +224,7 @@ impl Cable {
         }
     }
 
-    /// Fills the table of a stateful view repeatedly, for about `time`; returns the most connections per second.
+    /// Fills the table of a stateful view repeatedly for about `time`; the most connections per second.
     fn fill(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -251,8 +242,7 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Opens as many connections of a stateful view as fit into about `time`, several times; returns connections per
-    /// second.
+    /// Opens what fits into about `time`, several times; connections per second.
     fn open_some(&mut self, time: Nanos) -> Result<Option<Rate>, CalibrateError> {
         if !self.stateful {
             return Ok(None);
@@ -274,13 +264,13 @@ impl Cable {
         Ok(rates.into_iter().max())
     }
 
-    /// Runs a phase, and checks that the tester received every frame without a fault.
+    /// Runs a phase, and checks that every frame arrived without a fault.
     fn run(&mut self, phase: &Phase) -> Result<PhaseOutcome, CalibrateError> {
         self.run_with(phase, &Extra::default())
     }
 
     fn run_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, CalibrateError> {
-        // The loop runs as fast as it can, so the rate is known only afterwards.
+        // The rate is known only afterwards.
         self.stage.expect(Nanos(phase.frames * self.link.slow_frame));
         let out = self.stage.run_with(phase, extra)?;
         for leg in [&out.forward, &out.reverse] {
@@ -293,22 +283,19 @@ impl Cable {
     }
 }
 
-/// Number of frames whose latency is measured.
 const PROBES: usize = 301;
-/// A frame that takes longer is lost.
 const PROBE_LOST: Duration = Duration::from_secs(1);
 
-/// Latency of single frames from transmit call to receive call, in nanoseconds.
+/// Latency of single frames from transmit to receive call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// The minimum, because host noise only lengthens a latency.
+    /// The minimum: host noise only lengthens it.
     pub least: u64,
     /// The median.
     pub median: u64,
 }
 
-/// Measures the latency of single frames from Left to Right between these ports. Calls `work` repeatedly, to poll a
-/// device in between.
+/// Measures the latency of single frames from Left to Right, polling a device with `work`.
 ///
 /// # Errors
 /// When a port fails, or a frame does not arrive.
@@ -344,7 +331,7 @@ pub fn latency(
     Ok(Latency { least: clock.nanos(times[0]), median: clock.nanos(times[PROBES / 2]) })
 }
 
-/// Measures the duration of one clock reading, in picoseconds.
+/// Duration of one clock reading, in picoseconds.
 fn clock_read(clock: Clock) -> u64 {
     const READS: u64 = 10_000;
     let mut best = u64::MAX;
@@ -358,8 +345,7 @@ fn clock_read(clock: Clock) -> u64 {
     best
 }
 
-/// Measures how late frames would depart from a loop that waits for the clock, at one departure per microsecond:
-/// median and 99th percentile.
+/// How late frames depart, one per microsecond, when waiting for the clock: median and 99th percentile.
 fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), CalibrateError> {
     const DEPARTURES: usize = 20_000;
     let measure = move || -> Result<(u64, u64), port::PortError> {
@@ -375,7 +361,7 @@ fn departure_error(clock: Clock, core: Option<usize>) -> Result<(u64, u64), Cali
                 now = clock.now();
             }
             late.push(now - due);
-            // After a stall, continue from now, so that the stall counts for one departure only.
+            // So that a stall counts for one departure only.
             due = (due + step).max(now);
         }
         late.sort_unstable();
@@ -406,7 +392,7 @@ pub enum CalibrateError {
         /// Connections opened.
         connections: u64,
     },
-    /// Frames were lost or changed without a device: the tester itself is faulty.
+    /// The tester itself lost or changed frames.
     #[error(
         "calibration without a device received only {received} of {sent} frames without a fault ({faults:?}): results on this machine would be wrong; please report this"
     )]

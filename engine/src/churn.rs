@@ -1,39 +1,36 @@
-//! Order of connections in a trial with churn: frames on held connections, one after the other, and among them, evenly, those
-//! of new connections, each of which is abandoned after its frames.
+//! Order of connections in a trial with churn: held connections in turn, and evenly among them new ones, each abandoned
+//! after its frames.
 
 use crate::schedule::Departures;
 use method::{Churn, Count, Rate};
 
-/// The frames of a new connection leave this many new connections apart.
+/// The frames of a new connection are this many new connections apart.
 const APART: u64 = 64;
 
-/// What all senders of a trial with churn have in common.
+/// The churn that all senders of a trial share.
 #[derive(Clone, Copy, Debug)]
 pub struct ChurnPlan {
     /// The new connections.
     pub churn: Churn,
     /// Frames per second on all connections.
     pub rate: Rate,
-    /// Connections that are held; those with the indices after them are new.
+    /// Held connections; later indices are new ones.
     pub held: Count,
 }
 
 /// The order for one sender.
 #[derive(Clone, Debug)]
 pub struct ChurnOrder {
-    /// Of `all` frames, `new` are on new connections.
     new: u64,
     all: u64,
-    /// Rest of the division that spreads them.
     rest: u64,
     held: u64,
     next_held: u64,
-    /// New connections of this sender, and the one that begins next.
+    /// New connections of this sender, and the next one.
     own: u64,
     next_new: u64,
-    /// Whether all of them have had their turn.
     again: bool,
-    /// Frames of a new connection, and the one that comes next: of the connection that began `frame` × `apart` before.
+    /// Frames of a new connection, and the next one, of the connection that began `frame` × `apart` before.
     frames: u64,
     frame: u64,
     apart: u64,
@@ -63,7 +60,7 @@ impl ChurnOrder {
         }
     }
 
-    /// Fills the slice with the next indices. Not inlined, so that trials without churn do not pay for it.
+    /// Fills the slice with the next indices. Not inlined: trials without churn must not pay for it.
     #[inline(never)]
     pub fn fill(&mut self, out: &mut [u32]) {
         for index in out {
@@ -84,7 +81,7 @@ impl ChurnOrder {
         index
     }
 
-    /// The next frame on a new connection; none if its connection would have begun before the trial.
+    /// The next frame on a new connection, unless that would have begun before the trial.
     fn next_of_new(&mut self) -> Option<u64> {
         let before = self.frame * self.apart;
         let place = match self.next_new.checked_sub(before) {
@@ -121,10 +118,10 @@ mod tests {
 
     #[test]
     fn held_connections_have_their_turn_and_new_ones_their_frames() {
-        // 300 new connections of 2 frames, and 400 frames on held ones, each second.
+        // Each second, 300 new connections of 2 frames, and 400 frames on held ones.
         let all = drawn(&plan(300, 2, 100_000, 1_000), (0, 1), 10_000);
         let held: Vec<u32> = all.iter().copied().filter(|&i| i < 1_000).collect();
-        // Second frames of connections that would have begun before the trial are on held ones.
+        // Connections that would have begun before the trial leave their second frames to held ones.
         assert_eq!(held.len(), 4_000 + 64);
         assert!(held.iter().zip(0..).all(|(&index, k)| index == k % 1_000));
         for new in 1_000..1_000 + 3_000 - 64 {

@@ -1,43 +1,41 @@
-//! The device under test as the engine uses it: what the engine may ask of it, before, between, beside and after phases.
+//! The device under test, as the engine uses it.
 
 use method::trial::{Buckets, Disruption, Profile, Profiler};
 use method::{Count, Nanos, TrialError};
 use std::time::Instant;
 use wire::PortRange;
 
-/// The device under test, as the engine uses it. The engine changes the device only through this trait.
+/// The device under test; the engine changes it only through this trait.
 pub trait Device: Send {
     /// Empties the connection tracking table.
     ///
     /// # Errors
     /// [`TrialError::Device`], [`TrialError::Unreachable`], or [`TrialError::Interrupted`] during a wait.
     fn clear(&mut self) -> Result<(), TrialError>;
-    /// Returns the source ports of the connections that the next phase 1 opens; `None` for those of the view. Called after
-    /// [`Device::clear`]: a device whose table nothing empties may hold connections of the other ports.
+    /// Returns the source ports of the next phase 1, if not those of the view: a table that nothing empties may hold
+    /// connections of other ports. Called after [`Device::clear`].
     fn source_ports(&mut self) -> Option<PortRange> {
         None
     }
-    /// Returns the number of entries of the connection tracking table; none if the device cannot count them.
+    /// Returns the number of entries of the connection tracking table, if the device counts them.
     ///
     /// # Errors
     /// As [`Device::clear`].
     fn entries(&mut self) -> Result<Option<Count>, TrialError>;
-    /// Returns how long threads of the device were stalled or preempted since the last call, including those that still
-    /// are.
+    /// Returns how long threads of the device were stalled or preempted since the last call.
     ///
     /// # Errors
     /// As [`Device::clear`].
     fn away(&mut self) -> Result<Away, TrialError> {
         Ok(Away::default())
     }
-    /// Announces a trial of about this duration. A device on the tester's machine polls continuously from now on.
+    /// Announces a trial of about this duration, from which on a device on the tester's machine polls.
     fn wake(&mut self, _lasts: Nanos) {}
-    /// Announces that no trial runs until the next [`Device::wake`], so that such a device yields its cores. Otherwise
-    /// the scheduler would give starved threads of these cores, such as kernel threads, their time in the middle of a
-    /// trial.
+    /// Announces a pause until the next [`Device::wake`], in which such a device yields its cores, or the scheduler
+    /// would serve starved threads in the middle of a trial.
     fn rest(&mut self) {}
-    /// Empties the connection tracking table and returns how long that took. A device with a clock of its own uses that;
-    /// otherwise the time includes the way to the device.
+    /// Empties the connection tracking table and returns how long that took, on the device's clock if it has one, else
+    /// with the way to the device.
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if nothing empties the table at once.
@@ -46,21 +44,21 @@ pub trait Device: Send {
         self.clear()?;
         Ok(Cleared { took: began.elapsed().into(), how: "the device's own means".to_owned(), clock: ClockAt::Tester })
     }
-    /// Resets the device, or switches it over; returns once the command has returned. Runs on another thread beside a phase.
+    /// Resets the device or switches it over, on a thread beside a phase, and returns after the command.
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device has no command for it.
     fn disrupt(&mut self, what: Disruption) -> Result<(), TrialError> {
         Err(TrialError::NotMeasurable(format!("this device has no hook `{}`", what.name())))
     }
-    /// Returns a reader of the CPU times of a box, numbered from 0 on the left. It is used on another thread beside the trial.
+    /// Returns a reader of the CPU times of a box, numbered from 0 on the left, for a thread beside the trial.
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device does not tell them.
     fn cpu_times(&mut self, _of: u32) -> Result<Box<dyn CpuTimes>, TrialError> {
         Err(TrialError::NotMeasurable("this device does not tell the CPU times of its cores".to_owned()))
     }
-    /// Starts to sample the call stacks of the device, until [`Profiling::finish`].
+    /// Samples the call stacks of the device until [`Profiling::finish`].
     ///
     /// # Errors
     /// As [`Device::clear`]; [`TrialError::NotMeasurable`] if the device cannot be profiled.
@@ -69,7 +67,7 @@ pub trait Device: Send {
             "this device cannot be profiled: `profile` needs a device of this machine's kernel".to_owned(),
         ))
     }
-    /// Returns the memory of the connection tracking table now; none if the device does not tell it.
+    /// Returns the memory of the connection tracking table, if the device tells it.
     ///
     /// # Errors
     /// As [`Device::clear`].
@@ -78,14 +76,14 @@ pub trait Device: Send {
     }
 }
 
-/// Host noise on a device's threads, as far as known. Each figure is the maximum over the threads.
+/// Host noise on a device's threads: maxima over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
     /// The longest time between two rounds.
     pub stall: Nanos,
     /// The total of the stalls of all threads.
     pub stalled: Nanos,
-    /// The total run delay; `None` if unknown, or if stalls include it.
+    /// The total run delay, unless unknown or included in stalls.
     pub run_delay: Option<Nanos>,
 }
 
@@ -105,7 +103,7 @@ pub struct Cleared {
 pub enum ClockAt {
     /// On the device's side.
     Device,
-    /// At the tester, so that times include the way to the device.
+    /// At the tester, the way to the device included.
     Tester,
 }
 
@@ -128,7 +126,7 @@ pub trait CpuTimes: Send {
     fn read(&mut self) -> Result<Vec<CoreTime>, TrialError>;
 }
 
-/// Samples call stacks, beside a trial. Dropped, it stops.
+/// Samples call stacks until dropped.
 pub trait Profiling {
     /// Stops, and returns the samples between two moments.
     ///
@@ -137,7 +135,7 @@ pub trait Profiling {
     fn finish(self: Box<Self>, from: Instant, to: Instant) -> Result<Profile, TrialError>;
 }
 
-/// CPU time of one core or worker, since some time in the past.
+/// CPU time of one core or worker, since some past time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreTime {
     /// Its name.
@@ -153,7 +151,7 @@ pub struct CoreTime {
 pub struct MemoryNow {
     /// Bytes in use.
     pub used: u64,
-    /// Entries for which these bytes are reserved; none if the memory grows with the entries.
+    /// Entries for which they are reserved, if memory does not grow with the entries.
     pub reserved_for: Option<Count>,
     /// The hash table, if the device tells.
     pub buckets: Option<Buckets>,

@@ -1,5 +1,5 @@
-//! Ends the sending of a phase early, once its loss is certainly too large. Each lane adds up what it sent and received, about
-//! once a millisecond, in counters that all lanes share. A trial without this option pays one comparison a round.
+//! Ends the sending of a phase early, once its loss is certainly too large. About once a millisecond, each lane adds
+//! its counts to shared counters; trials without the option pay one comparison a round.
 
 use method::trial::EarlyEnd;
 use method::{Count, Direction, Rate};
@@ -9,16 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Interval at which a lane compares, in nanoseconds.
 pub const INTERVAL: u64 = 1_000_000;
 
-/// Counters of one direction.
 #[derive(Debug, Default)]
 struct Way {
     sent: AtomicU64,
     received: AtomicU64,
-    /// Frames that may be missing; none in a direction that is not active.
+    /// Frames that may be missing in an active direction.
     missing_at_most: Option<Count>,
 }
 
-/// What all lanes of a phase share.
+/// State that all lanes of a phase share.
 #[derive(Debug)]
 pub struct Early {
     ways: [Way; 2],
@@ -27,13 +26,13 @@ pub struct Early {
     ended_at: AtomicU64,
 }
 
-/// What one lane has sent and received so far, forward and reverse.
+/// Frames that one lane has sent and received, forward and reverse.
 pub type Counts = [(Count, Count); 2];
 
 /// One lane's part.
 #[derive(Debug)]
 pub struct Watch {
-    /// Time of the next comparison; never without the option.
+    /// Time of the next comparison, if any.
     pub next: Ticks,
     told: Counts,
 }
@@ -50,12 +49,12 @@ impl Early {
         Early { ways: [way(true), way(false)], interval, ended_at: AtomicU64::new(0) }
     }
 
-    /// When the phase ended; `None` if it did not end early.
+    /// When the phase ended, if early.
     pub fn ended_at(&self) -> Option<Ticks> {
         Some(self.ended_at.load(Ordering::Relaxed)).filter(|&at| at != 0)
     }
 
-    /// Adds a lane's counts and compares those of all lanes. Returns whether the phase has ended.
+    /// Adds a lane's counts; returns whether the phase has ended.
     fn compare(&self, watch: &mut Watch, counts: Counts, now: Ticks) -> bool {
         watch.next = now + self.interval;
         for ((way, told), count) in self.ways.iter().zip(&mut watch.told).zip(counts) {
@@ -77,7 +76,7 @@ impl Watch {
         Watch { next: early.map_or(Ticks::MAX, |early| start.saturating_add(early.interval)), told: Counts::default() }
     }
 
-    /// Returns whether the phase has ended. Not inlined, so that phases without the option do not pay for it.
+    /// Returns whether the phase has ended. Not inlined: phases without the option must not pay for it.
     #[inline(never)]
     pub fn ends(&mut self, early: Option<&Early>, counts: Counts, now: Ticks) -> bool {
         early.is_some_and(|early| early.compare(self, counts, now))

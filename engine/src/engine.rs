@@ -1,5 +1,4 @@
-//! Carries out one trial from specification to outcome: clear, phase 1, gap, phase 2, drain, collect. Only this file
-//! defines their order.
+//! Carries out one trial: clear, phase 1, gap, phase 2, drain, collect.
 
 use crate::beside::{self, Watched};
 use crate::device::{Away, Device};
@@ -54,13 +53,12 @@ pub struct Engine {
     pub(crate) stage: Stage,
     pub(crate) device: Box<dyn Device>,
     pub(crate) settings: Settings,
-    /// TCP connections that the last trial of these opened and held.
     pub(crate) held: Count,
-    /// Kind, start and end of each phase of the trial in progress.
+    /// Kind, start and end of each phase of the trial.
     marks: Vec<(Kind, [Instant; 2])>,
 }
 
-/// Tells a thread beside a trial that the trial is over, also if it panics.
+/// Tells a thread beside a trial that the trial is over, even by a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -70,7 +68,7 @@ impl Drop for Over<'_> {
 }
 
 impl Engine {
-    /// Creates an engine for this view on these lanes. Setting `interrupted` ends the trial in progress.
+    /// Creates an engine for this view on these lanes; setting `interrupted` ends a trial.
     ///
     /// # Errors
     /// When a side has no port, or there is no memory for the state table.
@@ -135,7 +133,6 @@ impl Engine {
         }
     }
 
-    /// Carries a trial out with a sampler of CPU times beside it.
     fn sampled(&mut self, spec: &TrialSpec, sampler: Sampler) -> Result<TrialOutcome, TrialError> {
         let times = self.device.cpu_times(sampler.of)?;
         let (began, over) = (Instant::now(), AtomicBool::new(false));
@@ -159,7 +156,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Carries a trial out with a profiler beside it. Only the samples of the data count.
+    /// Carries a trial out with a profiler, of whose samples only those of the data count.
     fn profiled(&mut self, spec: &TrialSpec, profiler: Profiler) -> Result<TrialOutcome, TrialError> {
         let profiling = self.device.profile(profiler)?;
         let mut outcome = self.carry_out(spec)?;
@@ -170,10 +167,9 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Returns the pause after a trial of this length. The kernel stops real-time threads that took more than 950 ms of
-    /// a core within a second (sched_rt_runtime_us) for the rest of that second. Without the pause, it would stop
-    /// tester and device in the middle of the next trial. Only threads on in-process links have real-time priority, and
-    /// only in trials shorter than that second.
+    /// The pause after a trial: the kernel stops real-time threads for the rest of a second in which they took more
+    /// than 950 ms of a core (sched_rt_runtime_us). Only threads on in-process links have that priority, in trials
+    /// shorter than a second.
     pub(crate) fn breather(&self, wall: Nanos) -> Nanos {
         let within = self.stage.port_facts().iter().all(|f| f.backend == "link");
         Nanos(if within { (wall.0.min(SECOND) / BREATHER).saturating_sub(self.settings.settle.0) } else { 0 })
@@ -206,7 +202,7 @@ impl Engine {
         let complete = p.forward.received == p.forward.planned;
         let mut host = p.host.clone();
         let validation = match spec.validate_rate {
-            // If connections are missing, phase 1 has failed and validation is skipped.
+            // Phase 1 has failed otherwise, and validation is skipped.
             Some(rate) if complete => {
                 let v = self.phase(&validation_phase(rate, spec.frames(), self.settings.drain))?;
                 host = worse(&host, &v.host);
@@ -228,7 +224,6 @@ impl Engine {
 
     fn established(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError> {
         let (mut store, host, first) = if spec.keep_table {
-            // The table holds the connections that the previous phase 1 opened, complete or not.
             let learned = spec.connections - self.stage.missing(spec.connections);
             (StoreFacts { learned, ..StoreFacts::default() }, HostNoise::default(), None)
         } else {
@@ -236,7 +231,7 @@ impl Engine {
             (store, host, Some(first))
         };
         if store.learned < spec.connections {
-            // After an incomplete phase 1 nothing can be measured; the caller decides whether to repeat it.
+            // After an incomplete phase 1, the caller decides whether to repeat it.
             return Ok(TrialOutcome { store: Some(store), host, phase1: first, ..TrialOutcome::default() });
         }
         store.dut_entries = self.entries()?;
@@ -264,8 +259,8 @@ impl Engine {
         })
     }
 
-    /// Sends the traffic before the trial that is not counted. Its phase has a number of its own, so that a frame of it that
-    /// arrives in the trial is late, and never right.
+    /// Sends the uncounted traffic before the trial, in a phase with its own number, whose frames are late in the
+    /// trial.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;
@@ -276,8 +271,7 @@ impl Engine {
         })
     }
 
-    /// Runs phase 1 from an empty table, before phase 2. Returns the state of the tables, and noise and leg of the last
-    /// attempt.
+    /// Runs phase 1 from an empty table; returns the tables' state, and noise and leg of the last attempt.
     fn prepare(&mut self, spec: &TrialSpec) -> Result<(StoreFacts, HostNoise, Leg), TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let mut so_far = self.lasts(spec);
@@ -307,8 +301,7 @@ impl Engine {
         Ok((facts, last.1.host, last.1.forward))
     }
 
-    /// Returns the planned duration of a trial's phases in nanoseconds. It includes their pauses, because real-time
-    /// threads poll in these, too, which counts towards the kernel's limit.
+    /// Planned nanoseconds of a trial's phases, with their pauses, in which real-time threads poll, too.
     fn lasts(&self, spec: &TrialSpec) -> u64 {
         let last = |rate| self.phase_lasts(rate, spec.frames(), self.settings.drain);
         let warm_up =
@@ -321,7 +314,6 @@ impl Engine {
             PhaseKind::Established => {
                 let rate = spec.phase1_rate.unwrap_or(spec.rate);
                 let phase1 = self.phase_lasts(rate, spec.connections, self.settings.phase1_drain);
-                // After a disruption, a second phase 1 surveys the connections.
                 phase1 + data + spec.options.action.map_or(0, |_| phase1)
             }
         }
@@ -331,7 +323,7 @@ impl Engine {
         self.settings.start_delay.0 + rate.time_for(frames).0 + drain.0
     }
 
-    /// Announces the planned duration of the trial in progress, in nanoseconds.
+    /// Announces the planned duration of the trial, in nanoseconds.
     pub(crate) fn allow(&mut self, lasts: u64) {
         self.stage.expect(Nanos(lasts));
         self.device.wake(Nanos(lasts));
@@ -376,7 +368,6 @@ impl Engine {
         }
     }
 
-    /// The traffic before a trial: what it sends, at the rate of the warm-up.
     fn warm_up_phase(&self, spec: &TrialSpec) -> Option<Phase> {
         let warm_up = spec.options.warm_up?;
         let (rate, frames) = (warm_up.rate_before(spec.rate), warm_up.frames_before(spec.rate));
@@ -387,7 +378,7 @@ impl Engine {
         Nanos(self.settings.drain.0 + spec.options.drain.unwrap_or_default().0)
     }
 
-    /// What the options of a trial add to its phase of data. A lost frame counts as if it arrived at the end of the drain.
+    /// Options of a trial for its phase of data; a lost frame counts as if it arrived at the end of the drain.
     fn extra(&self, spec: &TrialSpec) -> Extra {
         let ends = spec.send_time().0 + self.drain(spec).0;
         let stamps = spec.options.stamps.map(|stamps| {
@@ -398,7 +389,6 @@ impl Engine {
         Extra { stamps, popularity: spec.options.popularity, pieces: spec.pieces().into(), losses }
     }
 
-    /// Runs one phase and adds the device's stalls and run delays.
     pub(crate) fn phase(&mut self, phase: &Phase) -> Result<PhaseOutcome, TrialError> {
         self.phase_with(phase, &Extra::default())
     }
@@ -407,7 +397,6 @@ impl Engine {
         self.phase_acting(phase, extra, None)
     }
 
-    /// Runs one phase, with an action of the device beside it.
     fn phase_acting(
         &mut self,
         phase: &Phase,
@@ -455,7 +444,7 @@ impl Engine {
         self.while_serving(|device| device.entries())?
     }
 
-    /// Runs `work` on the device, which may be a command that takes seconds. Meanwhile the services of the lanes answer.
+    /// Runs `work` on the device, which may take seconds, while the services of the lanes answer.
     ///
     /// # Errors
     /// When a port of a lane with a service fails.
@@ -474,7 +463,7 @@ impl Engine {
         })
     }
 
-    /// Waits, until an interrupt at the latest. Meanwhile the services of the lanes answer.
+    /// Waits for this time or an interrupt, while the services of the lanes answer.
     ///
     /// # Errors
     /// On an interrupt, or when a port of a lane with a service fails.
@@ -514,14 +503,12 @@ fn validation_phase(rate: Rate, connections: Count, drain: Nanos) -> Phase {
     }
 }
 
-/// A pause of 1/15 of a trial is 6 % of the total time, more than the 5 % that the kernel takes from real-time threads.
+/// A pause of 1/15 of a trial is 6 % of the time, more than the 5 % that the kernel takes from real-time threads.
 const BREATHER: u64 = 15;
 const SECOND: u64 = 1_000_000_000;
-/// How often a preparing phase 1 resends frames that were lost to host noise.
 const SENT_AGAIN: u32 = 20;
 
-/// Whether host noise accounts for the losses of a preparing phase 1 at this rate. If so, the DUT has not failed, and
-/// the missing connections are opened again, because phase 2 needs a complete table.
+/// Whether host noise accounts for the losses of a preparing phase 1, so that the missing connections are opened again.
 fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_loop: Loop) -> bool {
     let spec = TrialSpec {
         kind: PhaseKind::Establish,
@@ -542,7 +529,6 @@ fn swallowed_by_host(rate: Rate, (frames, phase): &(Count, PhaseOutcome), dut_lo
     matches!(verdict, Verdict::Invalid(reason) if reason.spoiler() == Spoiler::Host)
 }
 
-/// Returns the worse of two phases of one trial.
 fn worse(a: &HostNoise, b: &HostNoise) -> HostNoise {
     HostNoise {
         tester_stall: a.tester_stall.max(b.tester_stall),
@@ -563,7 +549,6 @@ mod tests {
     use super::*;
     use method::Timing;
 
-    /// A phase 1 of 10,000 frames that lost some, with this stall of the device.
     fn explained(lost: Count, stall: Nanos) -> bool {
         let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };
         let forward = Leg { planned: 10_000, sent: 10_000, received: 10_000 - lost, timing, ..Leg::default() };
@@ -572,8 +557,7 @@ mod tests {
         swallowed_by_host(Rate(1_000_000), &(10_000, phase), Loop::Open)
     }
 
-    /// In a closed loop, the tester may have waited for kernel threads that do the device's work: that is no host
-    /// noise.
+    /// In a closed loop, the tester may wait for kernel threads that do the device's work: no host noise.
     #[test]
     fn in_a_closed_loop_waiting_for_the_core_explains_no_loss() {
         let timing = Timing { burst: 1, worst_burst: 1, ..Timing::default() };

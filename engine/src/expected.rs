@@ -1,5 +1,5 @@
-//! Compares received frames with what a receiver expects in one phase, as a batch or one by one, and learns outside
-//! addresses and ports from right frames.
+//! Compares received frames with those expected in a phase, in batches or one by one, and learns outside addresses and
+//! ports.
 
 use crate::findings::{Findings, fault_of};
 use crate::observe::Row;
@@ -9,7 +9,6 @@ use method::Fault;
 use port::{BATCH, Frame, Ticks};
 use wire::{Batch, Ends6, Expect, Sizes, StreamId, Tag, View, Words};
 
-// A burst of the port is one batch of the judge.
 const _: () = assert!(port::BATCH == wire::BATCH);
 
 /// What a receiver expects in one phase.
@@ -18,19 +17,19 @@ pub struct JudgePlan<'a> {
     pub view: &'a View,
     /// The kind of frame that is expected.
     pub expect: &'a Expect,
-    /// Whether to learn outside addresses and ports (at the Responder: phase 1, and a phase 2 that updates its table).
+    /// Whether to learn outside addresses and ports.
     pub learn: bool,
-    /// The state table, and the trial that filled or fills it.
+    /// The state table, and the trial that fills it.
     pub store: Option<(&'a StateTable, u16)>,
     /// The trial whose frames are expected.
     pub trial: u16,
     /// The common part of the tags of right frames.
     pub id: StreamId,
-    /// Connections (N): right frames have a smaller index.
+    /// Connections (N): a bound on indices.
     pub connections: u64,
 }
 
-/// Intermediate results for a batch, reused so that no memory is cleared per batch.
+/// Intermediate results for a batch, never cleared.
 #[derive(Default)]
 pub(crate) struct Work {
     /// Second words of the tags.
@@ -42,8 +41,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Reads the tags of frames with consecutive sequence numbers of one sender. Returns the sender and the first
-    /// sequence number; `None` if they are not consecutive or not of the expected stream.
+    /// Reads tags with consecutive sequence numbers: the sender and the first number; `None` if they are not
+    /// consecutive or of another stream.
     #[inline(always)]
     fn read_row(&mut self, frames: &[Frame], plan: &JudgePlan<'_>) -> Option<(u8, u64)> {
         let at = plan.expect.tag_at();
@@ -66,8 +65,7 @@ impl Work {
 }
 
 impl JudgePlan<'_> {
-    /// Judges frames with consecutive sequence numbers of one sender, the usual case, at once. Returns false and counts
-    /// nothing if they are not consecutive or one is not right.
+    /// Judges consecutive frames of one sender at once; returns false and counts nothing unless all are right.
     #[inline(always)]
     pub(crate) fn judge_row<const LEARN: bool, const HELD: bool>(
         &self,
@@ -114,13 +112,11 @@ impl JudgePlan<'_> {
         true
     }
 
-    /// Computes the expected contents of `count` frames with the indices in `work`.
     #[inline(always)]
     fn expect_all(&self, count: usize, work: &mut Work) {
         let Work { indices, flows, values, words, .. } = work;
         let indices = &indices[..count];
-        // Prefetch in two halves with other work in between: a core handles about ten outstanding cache lines, not
-        // thirty.
+        // A core handles about ten outstanding cache lines, not thirty, so prefetch in two halves.
         let (soon, later) = indices.split_at(count / 2);
         if let Some((store, _)) = self.store {
             store.prefetch_all(soon);
@@ -142,7 +138,7 @@ impl JudgePlan<'_> {
         self.expect.words(values, words);
     }
 
-    /// Judges frames one by one. Returns one bit for each frame without a tag, and does not count these frames.
+    /// Judges frames one by one, except those without a tag, of which it returns one bit each.
     #[inline(never)]
     pub(crate) fn judge_each(
         &self,
@@ -155,7 +151,6 @@ impl JudgePlan<'_> {
         let mut kept: [(&[u8], [u64; 2], Ticks); BATCH] = [(&[], [0; 2], 0); BATCH];
         let (mut count, mut untagged) = (0, 0);
         let mut rest = frames.iter().map(|frame| (frame.bytes(), frame.stamp));
-        // The position is computed only for a frame without a tag.
         #[allow(clippy::while_let_on_iterator, reason = "a `for` loop would own the iterator")]
         while let Some((frame, stamp)) = rest.next() {
             match StreamId::words(frame, self.expect.tag_at()) {
@@ -192,7 +187,6 @@ impl JudgePlan<'_> {
         untagged
     }
 
-    /// Returns the fault of a frame that is rejected by its tag.
     #[cold]
     fn refusal(&self, frame: &[u8]) -> Fault {
         match Tag::read(frame, self.expect.tag_at()) {
@@ -202,14 +196,14 @@ impl JudgePlan<'_> {
         }
     }
 
-    /// Whether a held connection has another outside address or port than in phase 1: the DUT has lost its state.
+    /// Whether the DUT lost the state of a held connection, which has another outside address or port than in phase 1.
     #[inline(always)]
     fn has_moved(&self, index: u32, held: u32, outer: (u32, u16)) -> bool {
         let of_phase1 = || self.store.and_then(|(store, trial)| store.get(index, trial));
         index < held && of_phase1().is_some_and(|known| known != outer)
     }
 
-    /// Judges a frame of a phase that learns, and learns from a right one.
+    /// Judges a frame, and learns from a right one.
     fn learn_one(
         &self,
         frame: &[u8],
@@ -223,7 +217,6 @@ impl JudgePlan<'_> {
             return Err(Fault::WrongPort);
         }
         let counted = findings.count(hops, seen, StreamId::sequence(tag));
-        // The end of the phase decides which hop limit is wrong.
         if let Err(fault) = counted
             && fault != Fault::WrongHopLimit
         {
@@ -236,13 +229,13 @@ impl JudgePlan<'_> {
     }
 }
 
-/// Prefetches rows. It is not inlined, so that it costs nothing for frames without an IPv6 header.
+/// Prefetches rows. Not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows(ends: &Ends6, values: &Batch) {
     values.rows_ahead(ends, arena::prefetch);
 }
 
-/// Returns the sequence bitmap for a frame; `None` if no such frame was planned.
+/// The sequence bitmap for a frame, if it was planned.
 #[inline(always)]
 fn planned(seen: &mut [Seen], sender: u8, sequence: u64) -> Option<&mut Seen> {
     let seen = seen.get_mut(sender as usize)?;

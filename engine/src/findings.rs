@@ -1,4 +1,4 @@
-//! Counters of a receiver. Each frame counts once: as right, or by its fault.
+//! Counters of a receiver: each frame counts once, as right or by its fault.
 
 use crate::seen::Seen;
 use method::{Fault, FaultCounts};
@@ -18,11 +18,11 @@ pub struct Findings {
     pub learned: u64,
     /// Hop limit of the first right frame.
     pub hop_limit: Option<u8>,
-    /// Hop limit of the outer header of tunnelled frames; 0 without one.
+    /// Hop limit of the outer header, 0 without one.
     pub outer_hop_limit: u8,
-    /// Frames that are right except for other hop limits; [`Fault::WrongHopLimit`] counts them, too.
+    /// Right frames with other hop limits, also in [`Fault::WrongHopLimit`].
     pub other_hops: HopTally,
-    /// Counters of native frames, which the other counters do not include; none without a background.
+    /// Counters of native frames, separate from the others, with a background.
     pub native: Option<Box<Findings>>,
     /// Time spent judging.
     pub own: Ticks,
@@ -30,12 +30,11 @@ pub struct Findings {
     pub backend: Ticks,
 }
 
-/// Number of frames for each pair of hop limits, inner and outer. Frames with a fifth pair are left out.
+/// Frames by inner and outer hop limits, of four pairs at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopTally([(Hops, u64); 4]);
 
 impl Findings {
-    /// Returns the hop limits of the first right frame, if one has arrived.
     #[inline(always)]
     pub(crate) fn hops(&self) -> Option<Hops> {
         self.hop_limit.map(|hop| (self.outer_hop_limit as Hops) << 8 | hop as Hops)
@@ -46,8 +45,8 @@ impl Findings {
         (self.hop_limit, self.outer_hop_limit) = (Some(hops as u8), (hops >> 8) as u8);
     }
 
-    /// Counts a right frame, unless it is a duplicate or its hop limits differ from the first frame's. A frame with
-    /// other hop limits does not mark its sequence number as received, because the right frame may still arrive.
+    /// Counts a right frame, unless it is a duplicate or its hop limits differ from the first frame's; then the right
+    /// frame may still arrive.
     #[inline(always)]
     pub(crate) fn count(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Result<(), Fault> {
         match self.hops() {
@@ -61,7 +60,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Other hop limits may turn out to be the most frequent, so duplicates among these frames are recognised, too.
+    /// Other hop limits may become the most frequent, so their duplicates are recognised, too.
     #[cold]
     fn other_hop(&mut self, hops: Hops, seen: &mut Seen, sequence: u64) -> Fault {
         if !seen.arrive_otherwise(sequence) {
@@ -93,7 +92,6 @@ impl HopTally {
     }
 }
 
-/// Returns the fault as which a mismatch counts.
 pub(crate) fn fault_of(mismatch: Mismatch) -> Fault {
     match mismatch {
         Mismatch::Length => Fault::WrongLength,

@@ -9,7 +9,7 @@ use wire::perm::splitmix;
 /// The order in which a sender uses connection indices.
 #[derive(Clone, Debug)]
 pub enum Indices {
-    /// Each index once: first, first + step, …, wrapping at N (phase 1, validation, round robin).
+    /// Each index once: first, first + step, …, wrapping at N.
     Sequence {
         /// Next index.
         next: u64,
@@ -25,14 +25,14 @@ pub enum Indices {
         /// N.
         n: u64,
     },
-    /// A list of indices, each once (connections that a phase 1 still lacks).
+    /// A list of indices, each once (connections that a phase 1 lacks).
     These {
         /// The remaining indices, the last first.
         left: Vec<u32>,
     },
-    /// Pseudo-random with replacement; some indices are more frequent than others (popularity).
+    /// Pseudo-random with replacement and popularity.
     Popular(Box<Popular>),
-    /// Held connections, with new connections among them (churn).
+    /// Held connections, and new ones among them.
     Churn(Box<ChurnOrder>),
 }
 
@@ -52,8 +52,7 @@ impl Indices {
         }
     }
 
-    /// Creates the indices in this order; random indices have this popularity. `order_seed` is the seed of the order of
-    /// popularity.
+    /// Creates the indices in this order, with this popularity for random ones, in an order by `order_seed`.
     pub fn with(
         popularity: Popularity,
         (order, n): (Order, Count),
@@ -65,15 +64,13 @@ impl Indices {
         popular.map_or_else(|| Indices::new(order, n, seed, which, of), |popular| Indices::Popular(Box::new(popular)))
     }
 
-    /// The state of the generator of sender `which`.
     fn state(seed: u64, which: u64) -> u64 {
         let mut state = seed ^ (which + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
         splitmix(&mut state);
         state
     }
 
-    /// From now on, uses only the first `flows` connections. It affects only the orders
-    /// `Sequence` and `Random`.
+    /// Uses only the first `flows` connections from now on, in the orders `Sequence` and `Random`.
     pub fn use_flows(&mut self, flows: Count) {
         if let Indices::Sequence { n, .. } | Indices::Random { n, .. } = self {
             *n = flows;
@@ -95,7 +92,7 @@ impl Indices {
             }
             Indices::Churn(order) => order.fill(out),
             Indices::Popular(popular) => popular.fill(out),
-            // The sender draws one batch more than it uses, so the list may be empty.
+            // The sender draws one batch more than it uses.
             Indices::These { left } => out.iter_mut().for_each(|o| *o = left.pop().unwrap_or_default()),
             Indices::Random { state, n } => {
                 for o in out {
@@ -111,8 +108,8 @@ impl Indices {
 mod tests {
     use super::*;
 
-    /// Counts in 64 cells by upper bits, by lower bits, and by the distance to the previous index. For 63 degrees of
-    /// freedom, chi-square exceeds 100 once in 500 times, and its mean over 32 seeds is near 63.
+    /// Counts in 64 cells by upper bits, lower bits, and distance to the previous index: chi-square with 63 degrees of
+    /// freedom exceeds 100 once in 500 times.
     #[test]
     fn random_indices_are_even_and_independent() {
         for n in [1000, 4_000_000, 3_170_829_312, 1 << 32] {
@@ -130,7 +127,6 @@ mod tests {
                     }
                 }
                 for ((cell, mean), m) in cells.iter().zip(&mut mean).zip([n, 1000, n]) {
-                    // Cells differ in width if 64 does not divide the range.
                     let width = |c: u64| ((c + 1) * m).div_ceil(64) - (c * m).div_ceil(64);
                     let wants = (0..64).map(|c| 19_999.0 * width(c) as f64 / m as f64);
                     *mean += cell.iter().zip(wants).map(|(c, w)| (c - w).powi(2) / w).sum::<f64>() / 32.0;

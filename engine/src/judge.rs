@@ -1,5 +1,4 @@
-//! The receiver: judges every frame that arrives, at any rate, without sampling. It counts each right frame of this
-//! trial once. It counts all other frames by their fault; they never compensate for a loss.
+//! The receiver: judges every frame at any rate, counts each right one once, and all others by their fault.
 
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
@@ -20,13 +19,11 @@ pub struct Judge<'a> {
     burst: Burst,
     desk: Desk<'a>,
     work: Work,
-    /// Connections that must keep the outside addresses and ports that phase 1 learned, although others are learned.
+    /// Connections that must keep what phase 1 learned, although others are learned.
     held: u32,
-    /// Frames of several sizes, in place of those of the expectation.
+    /// Frames of several sizes, instead of the expectation's.
     mix: Option<&'a Sizes<Expect>>,
-    /// Native frames beside these.
     native: Option<Box<NativeJudge<'a>>>,
-    /// Where receive times are noted.
     stamps: Option<&'a Row>,
     /// Counters so far.
     pub findings: Findings,
@@ -51,14 +48,14 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Holds frames on connections with indices below `held` against what phase 1 learned, also while others are learned.
+    /// Holds frames with indices below `held` against what phase 1 learned, also while others are learned.
     #[must_use]
     pub fn holding(mut self, held: u32) -> Judge<'a> {
         self.held = held;
         self
     }
 
-    /// Gives frames without a tag to a service, which is told whether this receiver is at Left.
+    /// Gives frames without a tag to a service, which is told whether they are at Left.
     #[must_use]
     pub fn beside(mut self, service: &'a Mutex<Service>, left: bool) -> Judge<'a> {
         self.desk = Desk::of(service, left);
@@ -77,12 +74,10 @@ impl<'a> Judge<'a> {
         Judge { native: native.map(Box::new), ..self }
     }
 
-    /// Right frames of both kinds so far.
     pub(crate) fn received(&self) -> u64 {
         self.findings.received + self.native.as_ref().map_or(0, |native| native.findings.received)
     }
 
-    /// Returns its counters.
     pub(crate) fn finish(self) -> Findings {
         let native = self.native.map(|native| Box::new(native.findings));
         Findings { native, ..self.findings }
@@ -94,8 +89,8 @@ impl<'a> Judge<'a> {
         Judge { stamps, ..self }
     }
 
-    /// Receives and judges one burst. Returns the number of frames and the time afterwards. `now` is the last clock
-    /// reading, reused because a reading costs a third of the time of a frame.
+    /// Receives and judges one burst; returns the number of frames and the time afterwards. `now` is the last clock
+    /// reading: another one would cost a third of a frame's time.
     ///
     /// # Errors
     /// When the port fails.
@@ -106,7 +101,6 @@ impl<'a> Judge<'a> {
             return Ok((0, now));
         }
         let received = self.clock.now();
-        // Frames of several sizes or kinds are no row.
         let may_be_rows = self.mix.is_none() && self.native.is_none();
         for at in (0..got).step_by(BATCH) {
             let n = (got - at).min(BATCH);
@@ -125,9 +119,8 @@ impl<'a> Judge<'a> {
         Ok((got, end))
     }
 
-    /// Judges `n` frames of the burst from `at`. Each pass covers the whole batch: cache lines of the state table are
-    /// fetched while flows are computed, and the compiler vectorises the arithmetic. Returns false and counts nothing if
-    /// they are not the usual case.
+    /// Judges `n` frames of the burst from `at`, in passes over the whole batch, for prefetching and vectorisation.
+    /// Returns false and counts nothing if they are not the usual case.
     #[inline]
     fn judge_batch(&mut self, at: usize, n: usize) -> bool {
         let Judge { plan, seen, burst, findings, work, held, .. } = self;
@@ -139,7 +132,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes the receive times of `n` right frames of the burst from `at`, which are of one sender and in sequence.
+    /// Notes the receive times of `n` right frames from `at`, of one sender and in sequence.
     #[inline(never)]
     fn note(&self, stamps: &Row, at: usize, n: usize) {
         let frames = &self.burst[at..at + n];
@@ -150,7 +143,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges frames one by one, and gives those without a tag to the service. Returns false if the port failed.
+    /// Judges frames one by one, with the service; false if the port failed.
     #[inline(never)]
     fn judge_slowly(&mut self, at: usize, n: usize, port: &mut impl Port, pool: &mut Pool) -> bool {
         let Judge { plan, seen, burst, findings, work, desk, clock, held, mix, native, stamps } = self;
@@ -165,7 +158,7 @@ impl<'a> Judge<'a> {
         findings.faults.0[Fault::Foreign as usize] += desk.handle(frames, untagged, pool);
         let before = clock.now();
         let sent = desk.send(port, pool);
-        // Time inside the back-end; the caller counts it as time spent judging.
+        // The caller counts back-end time as time spent judging.
         let inside = clock.now() - before;
         findings.backend += inside;
         findings.own = findings.own.wrapping_sub(inside);

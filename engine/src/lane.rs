@@ -1,5 +1,4 @@
-//! A lane: one tester thread with its core, its frame pool and its ports. It polls its send and receive tasks in turn.
-//! One lane can do all tasks on one core; many lanes share them on many cores.
+//! A lane: one tester thread with its core, frame pool and ports, which polls its send and receive tasks in turn.
 
 use crate::early::{Early, Watch};
 use crate::findings::Findings;
@@ -15,12 +14,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use wire::{Expect, Tag};
 
-/// A DUT that shares the lane's core: the lane polls it between its own tasks.
+/// A DUT on the lane's core, polled between its own tasks.
 pub type Companion = Box<dyn FnMut() + Send>;
 
 /// Configuration and ports of one tester thread.
 pub struct Lane {
-    /// Core to run on; `None`: not pinned.
+    /// Core to run on, if pinned.
     pub core: Option<usize>,
     /// Frame pool.
     pub pool: Pool,
@@ -30,20 +29,17 @@ pub struct Lane {
     pub right: Option<Box<dyn Port>>,
     /// A DUT that this thread polls.
     pub companion: Option<Companion>,
-    /// Handles frames without a tag; `None`: they are foreign frames.
+    /// Handles frames without a tag, which are foreign otherwise.
     pub service: Option<Service>,
 }
 
-/// Maximum number of bursts received from a port at a time, so that a flood does not block the thread.
+/// Maximum bursts from a port at a time, so that a flood does not block the thread.
 const BURSTS: usize = 64;
 
-/// What a lane knows once it runs on its core.
 pub(crate) struct Begun {
-    /// Start of the phase.
     pub(crate) start: Ticks,
     /// Whether both ports are in-process links.
     pub(crate) in_process: bool,
-    /// Frames that can wait in its queues.
     pub(crate) queued: usize,
 }
 
@@ -51,29 +47,28 @@ impl Lane {
     /// Moves the thread to its core, with its priority, and waits for all lanes.
     ///
     /// # Errors
-    /// When the thread cannot run on its core. The other lanes stop then.
+    /// When the thread cannot run on its core, so that the other lanes stop.
     pub(crate) fn begin(&mut self, clock: Clock, shared: &Shared) -> Result<Begun, PortError> {
         if let Err(error) = port::host::place(self.core) {
-            // The other lanes must not wait for this one.
             shared.broken.store(true, Ordering::Relaxed);
             return Err(error);
         }
-        // Real-time priority only on in-process links: on other back-ends, kernel threads must run to forward frames.
+        // On other back-ends, kernel threads must run to forward frames.
         let facts: Vec<_> = self.left.iter().chain(&self.right).map(Port::facts).collect();
         let in_process = facts.iter().all(|f| f.backend == "link");
-        // An unpinned lane must yield, or two lanes that wait for a third one on their cores would wait for ever.
+        // Unpinned lanes yield, or two that wait for a third one on their cores would wait for ever.
         let alone = self.core.is_some() && in_process;
         let _ = (alone && shared.short && port::host::preempt_others()) || port::host::hurry();
-        // The ports are open. Best effort, like the priority: a thread that keeps its capabilities measures the same.
+        // Best effort: a thread that keeps its capabilities measures the same.
         let _ = port::privileges::limit_measuring_thread();
-        // 0 means unknown; assume what one poll of each port fetches.
+        // If unknown (0), assume one poll of each port.
         let queued = facts.iter().map(|f| f.own_queue.max(port::BATCH) * f.own_queues.max(1)).sum();
         let start = shared.all_ready(clock);
         Ok(Begun { start, in_process, queued })
     }
 
-    /// Lets the lane's service handle the frames that have arrived at its ports while no phase runs, and discards all
-    /// other frames. Without a service it does nothing: the frames stay in their queues until the next trial.
+    /// Lets the service handle frames that arrived while no phase runs, and discards others; without a service they
+    /// stay queued.
     pub(crate) fn serve(&mut self) -> Result<(), PortError> {
         let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
         let (mut burst, mut answers) = (port::burst(), port::burst());
@@ -94,9 +89,8 @@ impl Lane {
     }
 }
 
-/// Returns the steering of a link over the lanes at its end: each lane receives the frames that it sent. Any lane could
-/// judge any frame, but with this steering every queue has the same share of the rate, frames of one sender arrive
-/// consecutively, and the sender itself frees them.
+/// Returns the steering that gives each lane the frames that it sent: equal shares, consecutive frames, and the sender
+/// frees them.
 pub fn back_to_sender(expect: &Expect) -> Steer {
     Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
@@ -105,20 +99,20 @@ pub fn back_to_sender(expect: &Expect) -> Steer {
 pub struct Shared {
     /// Number of lanes that do not run on their cores yet.
     pub starting: AtomicUsize,
-    /// Start of the phase in ticks, 0 until the last lane runs on its core. A thread may wait long for a busy core;
-    /// with an earlier start time, the phase would begin with a catch-up burst.
+    /// Start of the phase in ticks, 0 until the last lane runs on its core, or the phase could begin with a catch-up
+    /// burst.
     pub start: Arc<AtomicU64>,
-    /// Delay from the moment when all lanes are ready to the start.
+    /// Delay from then to the start.
     pub start_delay: Ticks,
     /// Number of senders that have not finished.
     pub sending: AtomicUsize,
     /// Time at which the last sender finished.
     pub sent_at: AtomicU64,
-    /// The direction ratio that the senders of each lane must keep without a schedule: the slower direction waits for the faster one.
+    /// The direction ratio that lanes keep without a schedule: the slower direction waits for the faster one.
     pub held: Option<DirectionRatio>,
-    /// Ends the sending early; none without this option.
+    /// Ends the sending early, if wanted.
     pub early: Option<Early>,
-    /// Whether the trial is short enough for lanes to keep real-time priority to its end.
+    /// Whether lanes can keep real-time priority to the end of the trial.
     pub short: bool,
     /// Set to end the phase at once.
     pub stop: Arc<AtomicBool>,
@@ -126,11 +120,11 @@ pub struct Shared {
     pub broken: AtomicBool,
 }
 
-/// Interval at which a waiting lane checks whether all lanes are ready; much shorter than the delay to the start.
+/// Interval of a waiting lane's checks, much shorter than the delay to the start.
 const WAIT_FOR_OTHERS: Duration = Duration::from_micros(50);
 
 impl Shared {
-    /// Waits until all lanes are ready; the last lane sets the start.
+    /// Waits until all lanes are ready; the last one sets the start.
     fn all_ready(&self, clock: Clock) -> Ticks {
         if self.starting.fetch_sub(1, Ordering::AcqRel) == 1 {
             let start = clock.now() + self.start_delay;
@@ -142,8 +136,8 @@ impl Shared {
             if start != 0 || self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed) {
                 return start;
             }
-            // Sleep instead of spinning: a lane with real-time priority would block a lane that still has to move to
-            // its own core, or the thread that starts lanes.
+            // Spinning with real-time priority would block a lane that still has to move, or the thread that starts
+            // lanes.
             std::thread::sleep(WAIT_FOR_OTHERS);
         }
     }
@@ -160,12 +154,11 @@ pub struct Report {
     pub at_left: Findings,
     /// Counters of its receiver at Right.
     pub at_right: Findings,
-    /// Longest stall, without the time in which the DUT may have worked: inside the companion, and inside kernel ports.
+    /// Longest stall, without the companion's and the kernel ports' time.
     pub stall: Nanos,
     /// Total of its stalls.
     pub stalled: Nanos,
-    /// Run delay, if the lane calls into the kernel and the kernel reports it. On in-process links the stalls include every
-    /// wait for the core.
+    /// Run delay, if the lane calls into the kernel, which reports it; else stalls include it.
     pub run_delay: Option<Nanos>,
 }
 
@@ -181,10 +174,10 @@ pub struct Tasks<'a> {
     pub right_judge: Option<Judge<'a>>,
 }
 
-/// Polls the tasks in turn until all frames are sent and the drain is over, or `stop` is set.
+/// Polls the tasks until all frames are sent and the drain is over, or `stop` is set.
 ///
 /// # Errors
-/// When a port fails. The other lanes stop then.
+/// When a port fails, so that the other lanes stop.
 pub fn run(
     clock: Clock,
     drain: Ticks,
@@ -235,25 +228,23 @@ pub fn run(
     })
 }
 
-/// The run delay of a lane's thread in a phase. Reading it opens a file, so it is read before and after the rounds only.
+/// The run delay of a lane's thread, read from a file before and after the rounds.
 pub(crate) struct Waits(Option<u64>);
 
 impl Waits {
-    /// Begins to watch the calling thread, if the time between its rounds does not show all its waits: it calls into the
-    /// kernel, or it polls a DUT.
+    /// Watches the thread if stalls do not show all its waits: it calls into the kernel, or polls a DUT.
     pub(crate) fn of(lane: &Lane, in_process: bool) -> Waits {
         let is_hidden = !in_process || lane.companion.is_some();
         Waits(is_hidden.then(port::host::thread_run_delay_nanos).flatten())
     }
 
-    /// Returns how long the thread has waited for its core since then.
     pub(crate) fn since(&self) -> Option<Nanos> {
         let now = self.0.and_then(|_| port::host::thread_run_delay_nanos());
         now.zip(self.0).map(|(now, before)| Nanos(now.saturating_sub(before)))
     }
 }
 
-/// Stops the other lanes if this one panics; otherwise they would wait for its frames for ever.
+/// Stops the other lanes if this one panics.
 pub(crate) struct Told<'s>(pub(crate) &'s Shared);
 
 impl Drop for Told<'_> {
@@ -272,30 +263,23 @@ struct Round<'r, 'a> {
     right: &'r mut Option<Box<dyn Port>>,
     pool: &'r mut Pool,
     companion: &'r mut Option<Companion>,
-    /// Whether both ports are in-process links, whose calls never run a device.
+    /// Whether both ports are in-process links, whose calls run no device.
     in_process: bool,
     rounds: Rounds,
-    /// Its part in ending the phase early.
     early: Watch,
-    /// Time spent in the companion.
     beside: Ticks,
-    /// Whether frames were sent or received in this round.
     ran: bool,
-    /// Frames received in this round.
     got: usize,
-    /// The last clock reading.
     now: Ticks,
 }
 
 impl Round<'_, '_> {
-    /// Runs until all lanes have sent, the drain is over, and the frames in this lane's queues have been received.
-    /// Those frames arrived in time even if this thread was preempted. At most `queued` frames are received after the
-    /// drain, the capacity of the queues.
+    /// Runs until all lanes have sent, the drain is over, and at most `queued` more frames are received, which arrived
+    /// in time even if this thread was preempted.
     fn until_drained(&mut self, drain: Ticks, mut queued: usize) -> Result<(), PortError> {
         let mut left_sending = self.tasks.left_sender.is_some();
         let mut right_sending = self.tasks.right_sender.is_some();
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.broken.load(Ordering::Relaxed) {
-            // The judge has just read the clock.
             let now = if self.ran { self.now } else { self.clock.now() };
             let inside = self.inside();
             self.rounds.begin(now, inside);
@@ -331,7 +315,7 @@ impl Round<'_, '_> {
                     }
                 }
             }
-            // Acquire: a lane that reads 0 senders must also see the time at which the last one finished.
+            // Acquire: a lane that reads 0 senders must see when the last one finished.
             if self.shared.sending.load(Ordering::Acquire) == 0
                 && now > self.shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
@@ -344,8 +328,7 @@ impl Round<'_, '_> {
         Ok(())
     }
 
-    /// Returns the time in which the DUT may have worked: in the companion and in kernel ports. A call of an in-process
-    /// link only copies pointers, so a long one is a stall of the tester.
+    /// Time in which the DUT may have worked: in the companion and kernel ports, but not in in-process links.
     #[inline(always)]
     fn inside(&self) -> Ticks {
         if self.in_process {
@@ -357,8 +340,7 @@ impl Round<'_, '_> {
         self.beside + sent(left_sender) + sent(right_sender) + judged(left_judge) + judged(right_judge)
     }
 
-    /// Whether a sender without a schedule must wait for the other one, so that the directions keep their ratio: that of the
-    /// slower direction, when it has sent its part.
+    /// Whether a sender without a schedule must wait, so that the directions keep their ratio.
     #[inline(always)]
     fn is_held(&self, is_left: bool) -> bool {
         self.shared.held.is_some_and(|ratio| self.has_sent_its_part(is_left, ratio))
@@ -372,7 +354,7 @@ impl Round<'_, '_> {
         is_slower && slower.progress() * u64::from(ratio.faster()) >= faster.progress() * u64::from(ratio.slower())
     }
 
-    /// Tells the other lanes what this one sent and received. Returns whether the phase has ended.
+    /// Shares what this lane sent and received; returns whether the phase has ended.
     #[inline(never)]
     fn ends_early(&mut self, now: Ticks) -> bool {
         let Tasks { left_sender, right_sender, left_judge, right_judge } = &self.tasks;
@@ -382,7 +364,6 @@ impl Round<'_, '_> {
         self.early.ends(self.shared.early.as_ref(), counts, now)
     }
 
-    /// Ends a sender that has not sent all frames.
     fn end_sender(&mut self, is_left: bool) {
         let sender = if is_left { &mut self.tasks.left_sender } else { &mut self.tasks.right_sender };
         if let Some(sender) = sender {

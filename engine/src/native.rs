@@ -1,5 +1,5 @@
-//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3). Sequence numbers count both kinds; a number says
-//! which kind a frame is.
+//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3); the sequence number says which kind a
+//! frame is.
 
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;
@@ -17,19 +17,19 @@ pub struct NativeSender<'a> {
     pub foreground: Foreground,
     /// The kind of frames.
     pub template: &'a Template,
-    /// Frames of several sizes, in place of those of the template.
+    /// Frames of several sizes, instead of the template's.
     pub sizes: Option<&'a Sizes<Template>>,
     /// Order of the flows.
     pub indices: Indices,
 }
 
 impl NativeSender<'_> {
-    /// Whether the frame with this sequence number is native.
+    /// Whether this frame is native.
     pub(crate) fn has(&self, sequence: u64) -> bool {
         !self.foreground.has(sequence)
     }
 
-    /// Builds the frame with this tag, except its index, behind the burst. Returns false if the pool is empty.
+    /// Builds the frame with this tag, except its index; false if the pool is empty.
     pub(crate) fn build(&mut self, tag: Tag, pool: &mut Pool, burst: &mut Burst) -> bool {
         let template = self.sizes.map_or(self.template, |sizes| sizes.of(tag.sequence));
         if pool.alloc_burst_to_grow(1, template.len(), 0, burst) == 0 {
@@ -44,7 +44,7 @@ impl NativeSender<'_> {
         true
     }
 
-    /// How many of the first `frames` frames are native.
+    /// Native frames among the first `frames`.
     pub(crate) fn among(&self, frames: u64) -> u64 {
         frames - self.foreground.among(frames)
     }
@@ -56,26 +56,25 @@ pub struct NativeJudge<'a> {
     pub plan: JudgePlan<'a>,
     /// Which frames are foreground.
     pub foreground: Foreground,
-    /// Frames of several sizes, in place of those of the expectation.
+    /// Frames of several sizes, instead of the expectation's.
     pub sizes: Option<&'a Sizes<Expect>>,
-    /// Whether native frames are sent in this phase; otherwise all of its frames are foreground.
+    /// Whether this phase sends native frames.
     pub are_sent: bool,
     /// Counters of native frames.
     pub findings: Findings,
-    /// Its own, because flow numbers that a batch leaves in it are those of its view.
+    /// Its own, with flow numbers of its view.
     pub(crate) work: Work,
 }
 
 impl NativeJudge<'_> {
-    /// Whether a frame is native. Of an earlier phase it is late, whatever its kind.
+    /// Whether a frame is native; of an earlier phase it is late.
     fn has(&self, frame: &Frame) -> bool {
         let is_native = |tag: Tag| self.are_sent && !self.foreground.has(tag.sequence);
         let tag = Tag::read(frame.bytes(), self.plan.expect.tag_at());
         tag.is_some_and(|tag| tag.trial != self.plan.trial || is_native(tag))
     }
 
-    /// Judges frames of both kinds in the order of their arrival, run by run. Returns those without a tag, one bit each, and does
-    /// not count them.
+    /// Judges frames of both kinds, run by run, except those without a tag, of which it returns one bit each.
     pub(crate) fn judge_runs(
         &mut self,
         foreground: &JudgePlan<'_>,

@@ -1,5 +1,5 @@
-//! What a phase observes beside its counters: time stamps of frames in arrays that are allocated before it starts, and, when it is
-//! over, delays and the due times of lost frames.
+//! What a phase observes beside its counters: time stamps, in arrays allocated before, delays, and due times of lost
+//! frames.
 
 use crate::schedule::Departures;
 use crate::seen::Seen;
@@ -9,21 +9,20 @@ use method::{Count, Delays, Nanos};
 use port::{Clock, Ticks};
 use std::sync::Arc;
 
-/// What a phase does beside sending at one rate and counting.
+/// Tasks of a phase beside sending at one rate and counting.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
     /// Frames with time stamps, and the delay that stands for a lost one.
     pub stamps: Option<(Stamps, Nanos)>,
     /// How often connections are drawn at random.
     pub popularity: Popularity,
-    /// Parts with different rates or flows; empty if the phase has one rate and all flows.
+    /// Parts with different rates or flows, if any.
     pub pieces: Arc<[Piece]>,
-    /// Whether the times of lost frames are wanted.
+    /// Whether to report the times of lost frames.
     pub losses: bool,
 }
 
-/// The time stamps of one direction, by the number of the frame in the schedule of all senders. Senders and receivers of all
-/// threads write; each word has one writer.
+/// The time stamps of one direction, by the frame's number in the schedule; each word has one writer.
 pub struct Row {
     chosen: Chosen,
     senders: u64,
@@ -32,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates room for the stamps of frames of `senders` senders, 16 bytes a frame, with pre-faulted memory.
+    /// Creates pre-faulted room for the stamps of `senders` senders, 16 bytes a frame.
     ///
     /// # Errors
     /// When there is not enough memory.
@@ -42,7 +41,6 @@ impl Row {
         Ok(Row { chosen, senders: senders.max(1), sent, received: words("the time stamps of received frames")? })
     }
 
-    /// Returns the place of the stamp of a sender's frame, if it has one.
     #[inline]
     fn place(&self, sender: u64, sequence: u64) -> Option<usize> {
         let Chosen { first, every, frames } = self.chosen;
@@ -69,7 +67,7 @@ impl Row {
         }
     }
 
-    /// Returns the observation, once the phase is over. It uses the arrays up.
+    /// Returns the observation of a finished phase, and uses the arrays up.
     pub fn observe(mut self, clock: Clock, (stamps, penalty): (Stamps, Nanos), source: &str) -> Delays {
         let (sent, received) = (self.sent.values_mut(), self.received.values_mut());
         for (sent, &received) in sent.iter_mut().zip(&*received) {
@@ -84,9 +82,9 @@ impl Row {
     }
 }
 
-/// Due times of the frames of one direction, from the start of the phase.
+/// Due times of a direction's frames, from the start of the phase.
 pub(crate) struct Due {
-    /// The schedules of all senders, one after the other, and the number of the first frame of each.
+    /// The schedules of all senders, with the number of the first frame of each.
     pub schedules: Vec<(Count, Departures)>,
 }
 
@@ -98,8 +96,7 @@ impl Due {
     }
 }
 
-/// Returns the losses of a direction of `frames` frames. `seen` are the merged bitmaps of its senders; a sender without one lost
-/// all of its frames.
+/// The losses of a direction of `frames` frames; a sender without bitmap in `seen` lost all.
 pub(crate) fn losses(clock: Clock, frames: Count, seen: &[Option<&Seen>], due: &Due) -> Losses {
     let senders = seen.len().max(1) as u64;
     let (mut found, mut first, mut last) = (0, None, 0);
@@ -156,7 +153,7 @@ mod tests {
         }
     }
 
-    /// Frames 3, 4 and 130 of 200 are lost; the rate is halved after 100 frames of 1 µs.
+    /// Frames 3, 4 and 130 of 200 are lost; the rate halves after 100 frames of 1 µs.
     #[test]
     fn losses_have_the_due_times_of_both_rates() {
         let schedule = |start, rate, frames| Departures::new(start, CLOCK, Rate(rate), frames);

@@ -1,5 +1,5 @@
-//! Forwarding rates while the offered load exceeds the capacity of the path, in short windows: of a device, and of the null
-//! device on the same path. These windows are no trials. They have no verdict and no waits of a trial.
+//! Forwarding rates while the offered load exceeds the path's capacity, of a device or the null device, in short
+//! windows without a verdict.
 
 use crate::engine::Engine;
 use crate::phase::{Phase, PhaseOutcome};
@@ -8,30 +8,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::{Kind, View};
 
-/// Offered load of each lane: so high that the sender is always behind schedule and sends as fast as it can.
+/// Offered load of each lane, which keeps the sender behind schedule.
 const OFFERED: u64 = 1_000_000_000;
-/// More frames per second than a lane sends: the window ends before they are sent.
+/// More frames than a lane sends in a second.
 const MOST: u64 = 100_000_000;
-/// Time within which the last frames arrive.
 const DRAIN: Nanos = Nanos::from_millis(2);
-/// Connections per second of a lane on a slow path, to estimate the duration of phase 1.
+/// Connections per second of a lane on a slow path.
 const SLOW: u64 = 2_000_000;
-/// Connections per second of a lane on a fast path.
 const FAST: u64 = 16_000_000;
-/// After this time, and four phases 1 at a slow rate, no more missing connections are opened.
+/// After this time and four slow phases 1, missing connections are given up.
 const ALLOWED: Duration = Duration::from_secs(3);
-/// Threads start and stop around a window.
 const AROUND: Nanos = Nanos::from_millis(10);
-/// How often a window is repeated in which nothing came back.
+/// Repetitions of a window in which nothing came back.
 const WINDOWS: u32 = 5;
-/// How often phase 1 sends the missing connections again, each time at a lower rate.
+/// How often phase 1 resends missing connections, each time at a lower rate.
 const PASSES: u32 = 30;
 
 /// The frames of a window.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// What the two sides send and expect. Without a state table in the engine, it must be stateless; else it has at most as
-    /// many connections as the engine's view.
+    /// What the two sides send and expect: stateless without a state table, else with at most the engine's connections.
     pub view: Arc<View>,
     /// Active directions.
     pub direction: Direction,
@@ -40,9 +36,8 @@ pub struct Offered {
 }
 
 impl Engine {
-    /// Offers frames as fast as the tester can for this time, and returns the forwarding rate per direction: frames that came
-    /// back and were right. Of two directions with different rates, it is that of the faster one, and the frames that are
-    /// offered have their ratio. A stateful view needs [`Engine::open_all`] before.
+    /// Offers frames as fast as possible for this time; returns the rate of right frames per direction, of different
+    /// rates in the faster one. A stateful view needs [`Engine::open_all`] before.
     ///
     /// # Errors
     /// On an interrupt, when a port fails, or if no frame or many wrong ones come back.
@@ -58,7 +53,7 @@ impl Engine {
 
         let legs = [&out.forward, &out.reverse];
         let received: u64 = legs.iter().map(|leg| leg.received).sum();
-        // A stall at the end of the last window makes its last frames late.
+        // A stall at the end of a window makes its last frames late.
         let wrong: u64 = legs.iter().map(|leg| leg.faults.total() - leg.faults.get(Fault::Late)).sum();
         if wrong > received / 100 || received == 0 {
             return Err(TrialError::Tester(format!(
@@ -68,9 +63,8 @@ impl Engine {
         Ok(per_second(offered.direction.fastest_of(received), &out))
     }
 
-    /// Offers frames as fast as the tester can for this time; none needs to come back. Returns the frames per second that left,
-    /// in the direction that fell behind; of two directions with different rates, the rate of the faster one at which that one
-    /// keeps up.
+    /// Offers frames as fast as possible for this time; returns the frames per second that left in the direction that
+    /// fell behind, as a rate of the faster one.
     ///
     /// # Errors
     /// On an interrupt, or when a port fails.
@@ -103,8 +97,8 @@ impl Engine {
         )
     }
 
-    /// Opens all connections of a view from an empty table, first at this rate, or as fast as the tester can, then those that
-    /// are missing, at lower rates. Returns the connections per second of the first pass.
+    /// Opens all connections of a view from an empty table, at this rate or as fast as possible, then missing ones at
+    /// lower rates; returns the connections per second of the first pass.
     ///
     /// # Errors
     /// On an interrupt, when a port fails, or if some connections cannot be opened.
@@ -137,14 +131,14 @@ impl Engine {
             if began.elapsed() > allowed {
                 break;
             }
-            // A pass in which the host ran no thread says nothing about the rate, so it is lowered by half at most.
+            // A pass may say nothing of the rate if the host ran no thread, so halve it at most.
             let half = rate.0.min(FAST * self.lanes()) / 2;
             rate = Rate((learned.0 * 8 / 10).clamp(half, rate.0));
         }
         Err(TrialError::Phase1(format!("{missing} of {connections} connections could not be opened")))
     }
 
-    /// Forgets what the state table holds, so that no later trial takes it for its own.
+    /// Forgets the state table, so that no later trial uses it.
     pub fn forget(&mut self) {
         self.stage.forget();
     }
@@ -153,7 +147,6 @@ impl Engine {
         (self.stage.port_facts().len() as u64 / 2).max(1)
     }
 
-    /// Runs a phase of about this duration, and the pause after it.
     fn beside(
         &mut self,
         view: &Arc<View>,

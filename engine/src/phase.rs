@@ -1,4 +1,4 @@
-//! One phase of a trial: its specification and its outcome.
+//! One phase of a trial: specification and outcome.
 
 use method::trial::Observed;
 use method::{Count, Direction, HostNoise, Leg, Nanos, Order, Rate};
@@ -9,11 +9,11 @@ use wire::Kind;
 pub struct Phase {
     /// The kind of its frames.
     pub kind: Kind,
-    /// Intended load per direction; of two directions with different rates, that of the faster one.
+    /// Intended load per direction; of different rates, the faster one.
     pub rate: Rate,
-    /// Frames per active direction; of two directions with different rates, of the faster one.
+    /// Frames per active direction; of different rates, the faster one.
     pub frames: Count,
-    /// Number of connections to use, the first ones in the view's order.
+    /// Number of connections, the first ones in the view's order.
     pub connections: Count,
     /// Active directions.
     pub direction: Direction,
@@ -23,9 +23,9 @@ pub struct Phase {
     pub reverse_order: Order,
     /// Whether Right learns outside addresses and ports.
     pub learn: bool,
-    /// Whether Right overwrites what it learned with the outside address and port of every right frame.
+    /// Whether Right overwrites what it learned with every right frame.
     pub update: bool,
-    /// Whether to use only connections that the last phase 1 did not learn; `frames` is then their number, from
+    /// Whether to use only connections that the last phase 1 lacks; `frames` is then
     /// [`Stage::missing`](crate::stage::Stage::missing).
     pub only_missing: bool,
     /// How long frames may still arrive after the last was sent.
@@ -45,7 +45,7 @@ pub struct PhaseOutcome {
     pub host: HostNoise,
     /// Hop limits seen, forward and reverse.
     pub hop_limit: [Option<u8>; 2],
-    /// The tester's time by task, over both directions and all lanes.
+    /// The tester's time by task, over directions and lanes.
     pub cost: Cost,
     /// What it observed beside that.
     pub observed: Observed,

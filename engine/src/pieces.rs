@@ -1,4 +1,4 @@
-//! The parts of a phase in one direction: each has its own schedule and its own number of flows.
+//! The parts of a phase in one direction, with their own schedules and numbers of flows.
 
 use crate::phase::Phase;
 use crate::schedule::Departures;
@@ -6,7 +6,6 @@ use method::trial::Piece;
 use method::{Count, Nanos, Pace};
 use port::Clock;
 
-/// A part of a phase in one direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Its start, from that of the phase.
@@ -22,7 +21,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the parts of a direction of a phase, in order: Left to Right if `left`.
+    /// The parts of a direction, Left to Right if `left`, in order.
     pub(crate) fn all(phase: &Phase, pieces: &[Piece], left: bool) -> impl Iterator<Item = Part> {
         let Phase { direction, rate, frames, connections, .. } = *phase;
         let whole = Piece { from: Nanos(0), before: 0, rate, seconds: 1, flows: None };
@@ -39,7 +38,7 @@ impl Part {
         })
     }
 
-    /// Returns the schedule of sender `which` of `of` in this part. The senders take turns across parts.
+    /// The schedule of sender `which` of `of`; senders take turns across parts.
     pub(crate) fn departures(&self, clock: Clock, (which, of): (u64, u64)) -> Departures {
         let turn = (which + of - self.before % of) % of;
         Departures::shared(0, clock.frequency(), self.pace, self.frames, (turn, of))

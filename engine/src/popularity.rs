@@ -1,7 +1,6 @@
-//! Draws connections by Zipf's law at the cost of a few table look-ups, whatever the number of connections: an alias table
-//! (Walker, Electronics Letters 10, 1974; in the form of Vose, IEEE Transactions on Software Engineering 17, 1991) of fixed size,
-//! made before the trial. The first ranks have an entry each. The others are in blocks so narrow that all ranks of a block may be
-//! drawn alike.
+//! Draws connections by Zipf's law from an alias table of fixed size (Walker, Electronics Letters 10, 1974; Vose, IEEE
+//! Transactions on Software Engineering 17, 1991). The first ranks have an entry each; the others are in blocks so
+//! narrow that their ranks may be drawn alike.
 
 use crate::random::random;
 use method::Count;
@@ -9,19 +8,17 @@ use method::trial::{Exponent, Popularity};
 use port::BATCH;
 use wire::perm::Permutation;
 
-/// Ranks with an entry each.
 const SINGLE: Count = 4096;
-/// Blocks of the other ranks, at most. Of 2^32 ranks the last of a block is at most 0.4 % above its first, so that the probability
-/// of a rank is off by at most 0.2 % times the exponent.
+/// Maximum blocks of the other ranks. Of 2^32 ranks the last of a block is at most 0.4 % above its first, so that
+/// probabilities are off by at most 0.2 % times the exponent.
 const BLOCKS: Count = 4096;
 
-/// Ranks from 0, drawn by Zipf's law.
 #[derive(Clone, Debug)]
 struct Ranks {
     entries: Vec<Entry>,
 }
 
-/// An entry of the alias table: its own ranks up to a limit on 32 random bits, and those of another entry above it.
+/// Its own ranks up to a limit on 32 random bits, and those of another entry above it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     limit: u32,
@@ -34,22 +31,20 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct Popular {
     ranks: Ranks,
-    /// From ranks to connections.
     order: Permutation,
     state: u64,
 }
 
 impl Popular {
-    /// Creates the draws among `n` connections; none if all are drawn alike. `order` is the seed of the order of popularity, which
-    /// all senders and trials have in common, and `state` that of the draws.
+    /// Creates draws among `n` connections, unless all are drawn alike. All senders and trials share `order`, the seed
+    /// of the order of popularity; `state` is that of the draws.
     pub fn new(popularity: Popularity, n: Count, order: u64, state: u64) -> Option<Popular> {
         let Popularity::Zipf(exponent) = popularity else { return None };
-        // No connection: nothing is drawn.
         let n = n.clamp(1, 1 << 32);
         Some(Popular { ranks: Ranks::new(exponent, n), order: Permutation::new(n, order), state })
     }
 
-    /// Fills the slice with the next indices. Not inlined, so that trials without it do not pay for it.
+    /// Fills the slice with the next indices. Not inlined: trials without it must not pay for it.
     #[inline(never)]
     pub fn fill(&mut self, out: &mut [u32]) {
         let mut ranks = [0; BATCH];
@@ -103,7 +98,7 @@ impl Ranks {
     }
 }
 
-/// The blocks of `n` ranks from 0: their first ranks and widths.
+/// First ranks and widths of the blocks of `n` ranks.
 fn blocks(n: Count) -> Vec<(Count, Count)> {
     let single = n.min(SINGLE);
     let mut blocks: Vec<(Count, Count)> = (0..single).map(|rank| (rank, 1)).collect();
@@ -146,7 +141,6 @@ mod tests {
         }
     }
 
-    /// The alias table holds exactly the probabilities of its blocks, but for the 32 bits of its limits.
     #[test]
     fn the_table_has_the_weights_of_zipfs_law() {
         for (text, n) in [("zipf 1.0", 1000), ("zipf 0.8", 4_000_000), ("zipf 1.3", 1 << 32), ("zipf 10.0", 10_000)] {
@@ -167,8 +161,8 @@ mod tests {
         }
     }
 
-    /// Chi-square of a million draws in 64 cells of about equal probability: with 63 degrees of freedom it exceeds 120 once in
-    /// 40,000 times.
+    /// Chi-square of a million draws in 64 about equal cells: with 63 degrees of freedom it exceeds 120 once in 40,000
+    /// times.
     #[test]
     fn draws_follow_zipfs_law() {
         let (popularity, exponent) = zipf("zipf 0.9");

@@ -1,28 +1,25 @@
-//! The rounds of a lane's polling loop, from the start of the phase: the stalls between and in them.
+//! The rounds of a lane's polling loop, and its stalls.
 
 use method::Nanos;
 use port::{Clock, Gaps, Ticks};
 
-/// The rounds of one lane.
 pub(crate) struct Rounds {
     start: Ticks,
-    /// When the last round began.
     last: Ticks,
-    /// Time in which the DUT may have worked, up to then.
     inside: Ticks,
     gaps: Gaps,
-    /// The longest round, with the time in which the DUT may have worked.
+    /// The longest round, DUT included.
     longest: Ticks,
 }
 
 impl Rounds {
-    /// Begins to watch at `now`. If the phase has started by then, the lane has waited since its start.
+    /// Begins at `now`; after the start of the phase, the lane has waited since then.
     pub(crate) fn new(clock: Clock, start: Ticks, now: Ticks) -> Rounds {
         Rounds { start, last: now.min(start), inside: 0, gaps: Gaps::new(clock), longest: 0 }
     }
 
-    /// Notes that a round begins at `now`; `inside` is the time so far in which the DUT may have worked. A lane handles at
-    /// most one burst per task in a round, so a much longer time was a stall, unless the DUT may have worked in it.
+    /// Notes that a round begins, and the time `inside` which the DUT may have worked so far. A round handles one burst
+    /// per task, so a much longer one stalled unless the DUT worked.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Ticks, inside: Ticks) {
         if now > self.start {
@@ -33,8 +30,8 @@ impl Rounds {
         (self.last, self.inside) = (now, inside);
     }
 
-    /// Returns the longest stall and the total of all stalls. `waited` is the run delay of a lane that polls a DUT, which
-    /// may have waited while the DUT worked, too: in one round no longer than the round lasted.
+    /// The longest stall and the total. `waited` is the run delay of a lane that polls a DUT: in one round, no longer
+    /// than the round.
     pub(crate) fn stalls(&self, clock: Clock, waited: Option<Nanos>) -> (Nanos, Nanos) {
         let [longest, stalled, round] =
             [self.gaps.longest, self.gaps.stalled, self.longest].map(|ticks| Nanos(clock.nanos(ticks)));
@@ -62,7 +59,6 @@ mod tests {
     #[test]
     fn the_wait_from_the_start_to_the_first_round_is_a_stall() {
         assert_eq!(rounds(300_000, &[(300_001, 0), (300_010, 0)], None), (299_001, 299_001));
-        // A lane that is ready before the start has not waited.
         assert_eq!(rounds(500, &[(501, 0), (999, 0), (1_005, 0), (1_010, 0)], None), (6, 0));
     }
 

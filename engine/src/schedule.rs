@@ -1,22 +1,18 @@
-//! The schedule of a phase: departure times from a rate. It is pure arithmetic on ticks, so that tests need no clock.
+//! The schedule of a phase: departure times from a rate, in pure arithmetic on ticks.
 
 use method::{Count, Pace};
 use port::Ticks;
 
-/// Departure times of one sender. All n senders share one schedule, in which frame k is due at start + k / rate. Sender
-/// w has the frames w, w + n, w + 2n, …, so that shares are even for every rate and number of frames.
+/// Departure times of one sender. All n senders share one schedule, with frame k due at start + k / rate; sender w has
+/// the frames w, w + n, w + 2n, …
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
-    /// Start of the common schedule.
     start: Ticks,
-    /// Due time of this sender's first frame.
     begin: Ticks,
-    /// Frames of this sender.
     frames: Count,
     /// Frames of this sender per tick × 2^`shift`, see [`ratio`].
     per_tick: u64,
     shift: u32,
-    /// Frames of all senders together in `ticks`.
     rate: u64,
     ticks: u64,
     burst: u32,
@@ -27,7 +23,7 @@ pub struct Departures {
 impl Departures {
     /// Creates a schedule of `frames` frames at `rate` from `start`, on a clock of `frequency` ticks per second.
     ///
-    /// The burst is 1 up to 1 Mfps. Above, it is the smallest that leaves 1 µs between two clock readings, at most 32.
+    /// The burst is 1 up to 1 Mfps; above, the smallest that leaves 1 µs between clock readings, at most 32.
     pub fn new(start: Ticks, frequency: u64, rate: impl Into<Pace>, frames: Count) -> Departures {
         Departures::shared(start, frequency, rate, frames, (0, 1))
     }
@@ -93,21 +89,21 @@ impl Departures {
         self.start + ((k * self.ticks as u128) / self.rate as u128) as u64
     }
 
-    /// Returns how many of this sender's frames are due at `now`: complete bursts only, except for the last frames.
+    /// Returns how many of this sender's frames are due at `now`, in complete bursts except the last.
     #[inline(always)]
     pub fn due_count(&self, now: Ticks) -> Count {
         if now < self.begin {
             return 0;
         }
-        // Frames with due time <= now, rounded up to the bursts that have begun.
+        // Frames with due time <= now, rounded up to begun bursts.
         let frames = (((now - self.begin) as u128 * self.per_tick as u128) >> self.shift) as u64 + 1;
         let bursts = frames.div_ceil(self.burst as u64);
         (bursts * self.burst as u64).min(self.frames)
     }
 }
 
-/// Returns `rate` / `ticks` as a number of 62 or 63 significant bits, and its shift. It is rounded up, so that a frame
-/// due exactly now counts. The rounding is so small that no frame is early at any rate and duration.
+/// `rate` / `ticks` with 62 or 63 significant bits, and its shift: rounded up so that a frame due now counts, and so
+/// little that none is early.
 fn ratio(rate: u64, ticks: u128) -> (u64, u32) {
     let shift = 62 + ticks.ilog2() - rate.ilog2();
     (((rate as u128) << shift).div_ceil(ticks) as u64, shift)
@@ -143,8 +139,7 @@ mod tests {
         assert_eq!(d.due(86_400 * 40_000_000), day);
     }
 
-    /// For any rate, number of frames and senders: the senders together follow the common schedule, and no sender's
-    /// last frame is due after the last of all.
+    /// Senders together follow the common schedule, and none ends after it.
     #[test]
     fn uneven_shares_make_one_even_schedule() {
         for (rate, frames, of) in [(3, 8, 2), (1, 5, 3), (1_000_001, 7001, 2), (999_999, 10_000, 3), (700, 2, 4)] {
@@ -162,8 +157,7 @@ mod tests {
         }
     }
 
-    /// The slower direction of 3:7 at a rate that 7 does not divide, for a day: its frame 3k is due with frame 7k of the
-    /// faster one, whatever the number of senders.
+    /// 3:7 at a rate that 7 does not divide, for a day: frame 3k is due with frame 7k of the faster direction.
     #[test]
     fn directions_of_a_mix_do_not_drift_apart() {
         let ratio = Direction::Mixed(DirectionRatio::new(3, 7).unwrap());

@@ -1,20 +1,19 @@
 //! Which frames of a sender have arrived at a receiver.
 
-/// The sequence bitmap of one sender: one bit for each sequence number that has arrived.
+/// The sequence bitmap of one sender.
 #[derive(Default)]
 pub struct Seen {
     bits: Vec<u64>,
-    /// The sequence bitmap of frames whose hop limits differ from the first frame's; empty until such a frame arrives.
+    /// The same for hop limits other than the first frame's, once needed.
     otherwise: Vec<u64>,
-    /// Capacity in frames.
     frames: u64,
-    /// Frames without allocated bitmap, because they are expected at another receiver.
+    /// Frames without bitmap, expected at another receiver.
     unexpected: u64,
     highest: u64,
 }
 
 impl Seen {
-    /// Clears the bitmap and makes room for `frames`; the memory is reused between trials.
+    /// Clears the bitmap, and makes room for `frames` in reused memory.
     pub fn reset(&mut self, frames: u64) {
         self.bits.clear();
         self.bits.resize(frames.div_ceil(64) as usize, 0);
@@ -22,8 +21,7 @@ impl Seen {
         (self.frames, self.unexpected, self.highest) = (frames, 0, 0);
     }
 
-    /// As [`Seen::reset`], but allocates only when one of the `frames` arrives. Lanes that receive only their own
-    /// frames need no bitmap for those of other lanes.
+    /// As [`Seen::reset`], but allocates when one arrives: lanes rarely receive frames of others.
     pub fn reset_unexpected(&mut self, frames: u64) {
         *self = Seen { unexpected: frames, ..Seen::default() };
     }
@@ -33,13 +31,12 @@ impl Seen {
         !self.bits.is_empty()
     }
 
-    /// Frames for which there is room.
     #[inline(always)]
     pub(crate) fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Makes room if `sequence` is one of the frames expected elsewhere; returns false if it is not.
+    /// Makes room if `sequence` is expected elsewhere; false if not.
     #[cold]
     pub(crate) fn is_unexpected(&mut self, sequence: u64) -> bool {
         if sequence >= self.unexpected {
@@ -50,17 +47,16 @@ impl Seen {
         true
     }
 
-    /// Whether `sequence` has been received.
     pub(crate) fn has(&self, sequence: u64) -> bool {
         self.bits.get((sequence / 64) as usize).is_some_and(|word| word & 1 << (sequence % 64) != 0)
     }
 
-    /// Whether all 64 frames from `sequence`, a multiple of 64, have been received.
+    /// Whether all 64 frames from `sequence`, a multiple of 64, are received.
     pub(crate) fn all_of(&self, sequence: u64) -> bool {
         self.bits.get((sequence / 64) as usize) == Some(&u64::MAX)
     }
 
-    /// Marks `sequence` as received. Returns `None` for a duplicate, else whether the frame is reordered.
+    /// Marks `sequence` as received: `None` for a duplicate, else whether it is reordered.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, sequence: u64) -> Option<bool> {
         let (word, bit) = (&mut self.bits[(sequence / 64) as usize], 1u64 << (sequence % 64));
@@ -73,8 +69,7 @@ impl Seen {
         Some(out_of_order)
     }
 
-    /// Marks `sequence` as received with other hop limits than the first frame's. Returns false for a duplicate among
-    /// these.
+    /// The same with other hop limits; false for a duplicate among these.
     #[cold]
     pub(crate) fn arrive_otherwise(&mut self, sequence: u64) -> bool {
         self.otherwise.resize(self.bits.len(), 0);
@@ -84,8 +79,8 @@ impl Seen {
         new
     }
 
-    /// Marks `count` ≤ [`port::BATCH`] consecutive, planned frames from `first` as received. Returns false and marks none if
-    /// one of them is a duplicate or reordered.
+    /// Marks `count` ≤ [`port::BATCH`] planned frames from `first`; false, marking none, if one is a duplicate or
+    /// reordered.
     #[inline(always)]
     pub(crate) fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
         let last = first + count as u64 - 1;
@@ -101,8 +96,8 @@ impl Seen {
         true
     }
 
-    /// Merges the bitmap of another receiver for the same sender. Calls `twice` with the sequence number of each frame that both had
-    /// counted, with any hop limits, because this receiver does not know which hop limits are the most frequent.
+    /// Merges the bitmap of another receiver for the same sender; calls `twice` for each frame that both counted, with
+    /// any hop limits.
     pub fn merge(&mut self, other: &Seen, mut twice: impl FnMut(u64)) {
         let any = |seen: &Seen, at: usize| seen.bits[at] | seen.otherwise.get(at).copied().unwrap_or(0);
         for at in 0..self.bits.len().min(other.bits.len()) {

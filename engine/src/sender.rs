@@ -1,5 +1,4 @@
-//! The sender: one hot loop for every kind of trial. Flows, order, departure times and tags are data; the sender builds
-//! frames in place and transmits them on time.
+//! The sender: one hot loop for every kind of trial, with flows, order, departure times and tags as data.
 
 use crate::indices::Indices;
 use crate::native::NativeSender;
@@ -10,7 +9,6 @@ use method::{Count, Leg, Nanos, NativeFrames, Timing};
 use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::{Batch, Ends6, Prepared, Sizes, Tag, Template, Values, View, Words};
 
-// A burst of the port is one batch of the sender.
 const _: () = assert!(port::BATCH == wire::BATCH);
 
 /// The task of a sender in one phase.
@@ -19,7 +17,7 @@ pub struct SenderPlan<'a> {
     pub view: &'a View,
     /// The kind of frames.
     pub template: &'a Template,
-    /// The state table with outside addresses and ports, and the trial that learned them.
+    /// The state table, and the trial that learned it.
     pub outer: Option<(&'a StateTable, u16)>,
     /// Octets by which the DUT lengthens these frames.
     pub growth: usize,
@@ -27,7 +25,7 @@ pub struct SenderPlan<'a> {
     pub departures: Departures,
     /// Order of connections.
     pub indices: Indices,
-    /// Tag of the frames; the sender fills in sequence and index.
+    /// Tag of the frames, except sequence and index.
     pub tag: Tag,
 }
 
@@ -36,23 +34,17 @@ pub struct Sender<'a> {
     plan: SenderPlan<'a>,
     clock: Clock,
     next: u64,
-    /// Frames of the schedules that are over.
     done: u64,
-    /// Frames of all schedules.
     frames: u64,
-    /// Start of the first schedule.
     start: Ticks,
-    /// What follows the current schedule, the last first.
+    /// The next schedules, the last first.
     later: Vec<Later>,
-    /// Frames of several sizes, in place of those of the template.
+    /// Frames of several sizes, instead of the template's.
     mix: Option<&'a Sizes<Template>>,
-    /// Native frames beside these.
     native: Option<Box<NativeSender<'a>>>,
-    /// Where send times are noted.
     stamps: Option<&'a Row>,
-    /// Connection indices of the next burst, drawn early so that cache lines of the state table can be prefetched.
+    /// Indices of the next burst, drawn early for prefetching.
     ahead: [u32; BATCH],
-    /// Their flows.
     ahead_flows: [u32; BATCH],
     burst: Burst,
     work: Work,
@@ -61,12 +53,9 @@ pub struct Sender<'a> {
     timing: Timing,
     worst_late: Ticks,
     last_handed: Ticks,
-    /// When the port last took a frame.
     last_taken: Ticks,
-    /// How late the last frame before a change of the rate was.
     late_at_change: Ticks,
     give_up_late: Ticks,
-    /// Whether it was ended on purpose.
     ended: bool,
     own: Ticks,
     backend: Ticks,
@@ -78,24 +67,24 @@ pub struct Later {
     pub after: Ticks,
     /// Its departure times.
     pub departures: Departures,
-    /// The flows that it uses, the first ones of all.
+    /// The number of flows that it uses.
     pub flows: Count,
 }
 
-/// Intermediate results for a burst, reused so that no memory is cleared per burst.
+/// Intermediate results for a burst, never cleared.
 #[derive(Default)]
 struct Work {
     values: Batch,
     words: Words,
     prepared: Prepared,
-    /// Connection indices after those in `ahead`. Their flows and state table entries are prefetched.
+    /// Indices after those in `ahead`, being prefetched.
     fresh: [u32; BATCH],
     fresh_flows: [u32; BATCH],
     fresh_values: Batch,
 }
 
 impl<'a> Sender<'a> {
-    /// Creates a sender that gives up when it is later than `give_up_late`, because the trial is invalid by then.
+    /// Creates a sender that gives up when later than `give_up_late`, which invalidates the trial.
     pub fn new(mut plan: SenderPlan<'a>, clock: Clock, give_up_late: Ticks) -> Sender<'a> {
         let mut ahead = [0; BATCH];
         plan.indices.fill(&mut ahead);
@@ -159,7 +148,7 @@ impl<'a> Sender<'a> {
         Sender { frames: self.frames + more, later, ..self }
     }
 
-    /// Whether frames are left; the next schedule begins when one is over.
+    /// Whether frames are left, if need be in the next schedule.
     #[inline(always)]
     fn more(&mut self) -> bool {
         self.next < self.done + self.plan.departures.frames() || self.change_rate()
@@ -179,7 +168,7 @@ impl<'a> Sender<'a> {
         self.next < self.frames
     }
 
-    /// Sends the frames that are due at `now`. Returns false once all frames are sent or it has given up.
+    /// Sends the frames due at `now`; false once all are sent or it has given up.
     ///
     /// # Errors
     /// When the port fails.
@@ -220,7 +209,7 @@ impl<'a> Sender<'a> {
             self.last_taken = after;
         }
         if let Some(stamps) = self.stamps {
-            // The moment of the call: what happens inside may be the device's work.
+            // The moment of the call: inside may be the device's work.
             stamps.sent(self.plan.tag.sender.into(), first..self.next, before);
         }
         self.accepted += sent.accepted as u64;
@@ -231,17 +220,15 @@ impl<'a> Sender<'a> {
         Ok(self.more())
     }
 
-    /// Builds the next `n` frames in slots of the pool.
     #[inline]
     fn build(&mut self, n: usize, pool: &mut Pool) {
         let SenderPlan { view, template, outer, indices, tag, growth, .. } = &mut self.plan;
-        // If the pool is empty, because all frames are in flight, the sender becomes late, and its report shows it.
+        // With an empty pool, the sender becomes late and reports it.
         let built = pool.alloc_burst_to_grow(n, template.len(), *growth, &mut self.burst);
         let Work { values, words, prepared, fresh, fresh_flows, fresh_values } = &mut self.work;
         let (now, fresh) = (&self.ahead[..built], &mut fresh[..built]);
         indices.fill(fresh);
-        // Prefetch in three parts with other work in between: a core handles about ten outstanding cache lines, not
-        // thirty.
+        // A core handles about ten outstanding cache lines, not thirty, so prefetch in three parts.
         let (soon, later) = fresh.split_at(built / 3);
         let (later, last) = later.split_at(built / 3);
         let prefetch = |part: &[u32]| {
@@ -255,7 +242,7 @@ impl<'a> Sender<'a> {
         values.set(&view.flows, &self.ahead_flows);
         if let Some((store, trial)) = *outer {
             for (j, &index) in now.iter().enumerate() {
-                // No connection is unknown here: phase 2 starts only after a complete phase 1.
+                // Phase 2 starts only after a complete phase 1.
                 let (addr, port) = store.get(index, trial).unwrap_or_default();
                 values.learned(j, addr, port);
             }
@@ -279,8 +266,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Builds the next `n` frames of several sizes or kinds one by one. Not inlined, so that frames of one size and kind do not pay
-    /// for it.
+    /// Builds the next `n` frames of several sizes or kinds. Not inlined: frames of one kind must not pay for it.
     #[inline(never)]
     fn build_each(&mut self, n: usize, pool: &mut Pool) {
         let mut used = 0;
@@ -300,7 +286,7 @@ impl<'a> Sender<'a> {
         self.use_up(used);
     }
 
-    /// Builds the foreground frame with this tag on the connection at this place of `ahead`. Returns false if the pool is empty.
+    /// Builds the foreground frame with this tag on this place of `ahead`; false if the pool is empty.
     fn build_one(&mut self, place: usize, tag: Tag, pool: &mut Pool) -> bool {
         let SenderPlan { view, template, outer, growth, .. } = &self.plan;
         let template = self.mix.map_or(*template, |mix| mix.of(tag.sequence));
@@ -319,7 +305,6 @@ impl<'a> Sender<'a> {
         true
     }
 
-    /// Draws as many connections as were used.
     fn use_up(&mut self, used: usize) {
         let SenderPlan { view, outer, indices, .. } = &mut self.plan;
         self.ahead.copy_within(used.., 0);
@@ -356,20 +341,18 @@ impl<'a> Sender<'a> {
         self.next
     }
 
-    /// Ends it before its last frame, on purpose.
+    /// Ends it on purpose before its last frame.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Returns the report of this sender, as its part of a leg.
+    /// Returns its report, as part of a leg.
     pub fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let d = &self.plan.departures;
         let ns = |t: Ticks| Nanos(self.clock.nanos(t));
-        // Of a sender that was ended on purpose, the last frame that it sent.
         let frames = if self.ended { self.next } else { d.frames() };
         let last_due = d.due(frames.saturating_sub(1));
-        // A sender that gave up reports its maximum lateness.
         let finished_late = if !self.ended && self.next < self.frames {
             self.worst_late
         } else {
@@ -393,12 +376,12 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Whether the port of a sender that gives up is slow, and not stuck: it took a frame in the last half of the lateness.
+/// Whether the port is slow and not stuck: it took a frame in the last half of the lateness.
 pub(crate) fn still_takes(last_taken: Ticks, now: Ticks, give_up_late: Ticks) -> bool {
     now.saturating_sub(last_taken) < give_up_late / 2
 }
 
-/// Prefetches the rows of the next burst. Not inlined, so that frames without an IPv6 header do not pay for it.
+/// Prefetches the next rows. Not inlined: frames without an IPv6 header must not pay for it.
 #[inline(never)]
 fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut Batch) {
     if ends.is_large() {
@@ -411,8 +394,7 @@ fn fetch_rows_of(view: &View, ends: &Ends6, flows: &[u32; BATCH], values: &mut B
 mod tests {
     use super::*;
 
-    /// A sender gives up 200 ticks late. A port that took its last frame 200 ticks ago is stuck, one that took one 99 ticks
-    /// ago is slow; one that took none has never been slow.
+    /// Giving up 200 ticks late: a port is stuck 200 ticks after its last frame, slow 99 ticks after it.
     #[test]
     fn a_slow_port_takes_frames_to_the_last() {
         let taken = |at| still_takes(at, 10_000, 200);

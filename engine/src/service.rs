@@ -1,6 +1,5 @@
-//! The service of a lane: answers for the tester what a link carries besides test frames, such as ARP, Neighbor Discovery and
-//! pings. It gets every frame without a tag, at any time: during a trial from the judge, otherwise from a
-//! lane that is not running. What it takes is in no counter and no fault.
+//! The service of a lane: answers frames without a tag, such as ARP, Neighbor Discovery and pings, during and between
+//! trials, without counting them.
 
 use port::{Burst, Frame, Pool, Port, PortError};
 use std::sync::{Mutex, PoisonError};
@@ -9,31 +8,26 @@ use std::time::Duration;
 /// What a service made of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// The frame has become its answer, to be sent on the port on which it arrived.
+    /// The frame has become its answer, for the port of its arrival.
     Answer,
-    /// The frame was for the service, and nothing is to be sent.
+    /// The frame was for the service; nothing is to be sent.
     Taken,
-    /// The frame is not for the service: a foreign frame.
+    /// A foreign frame.
     Foreign,
 }
 
-/// Handles a frame without a tag that arrived at Left (`true`) or Right. It must not allocate, lock or make system calls,
-/// because it is called during trials.
+/// Handles a frame without a tag at Left (`true`) or Right. It must not allocate, lock or make system calls.
 pub type Service = Box<dyn FnMut(bool, &mut Frame) -> Served + Send>;
 
-/// Interval at which the ports of lanes that do not run are polled. A requester waits for its answer this long at most.
+/// Interval at which lanes that do not run are polled: a requester's longest wait.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
-/// Attempts to transmit an answer while the port is under back-pressure. Then the answer is dropped, and ARP or Neighbor
-/// Discovery asks again.
+/// Attempts to transmit an answer; the requester asks again if it is dropped.
 const ATTEMPTS: usize = 16;
 
-/// The way of a judge to the service of its lane.
 #[derive(Default)]
 pub(crate) struct Desk<'a> {
-    /// The service, and whether this judge is at Left. The judges of a lane share it on one thread, so that the lock is
-    /// always free.
+    /// The service, and whether this judge is at Left; the lock is always free, because judges of one thread share it.
     service: Option<(&'a Mutex<Service>, bool)>,
-    /// Answers on their way out.
     answers: Burst,
     failed: Option<PortError>,
 }
@@ -43,7 +37,7 @@ impl<'a> Desk<'a> {
         Desk { service: Some((service, left)), answers: port::burst(), failed: None }
     }
 
-    /// Lets the service handle the frames whose bits are set. Returns how many of them are foreign: without a service, all.
+    /// Lets the service handle the frames whose bits are set; returns how many are foreign.
     #[cold]
     pub(crate) fn handle(&mut self, frames: &mut [Frame], which: u32, pool: &mut Pool) -> u64 {
         let Some((service, left)) = self.service else { return u64::from(which.count_ones()) };
@@ -58,7 +52,7 @@ impl<'a> Desk<'a> {
         foreign
     }
 
-    /// Sends the answers. Returns false if the port failed, with this [`Desk::error`].
+    /// Sends the answers; false with a [`Desk::error`] if the port failed.
     #[cold]
     pub(crate) fn send(&mut self, port: &mut impl Port, pool: &mut Pool) -> bool {
         self.failed = send(&mut self.answers, port, pool).err();
@@ -71,7 +65,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Lets the service handle one frame of a burst. An answer moves to `answers`, with an empty frame in its place.
+/// Lets the service handle one frame of a burst, with an empty frame in an answer's place.
 pub(crate) fn handle(
     service: &mut Service,
     left: bool,
@@ -80,7 +74,7 @@ pub(crate) fn handle(
     answers: &mut Burst,
 ) -> Served {
     let served = service(left, frame);
-    // With no frame at hand, the tester answers the next request.
+    // Without a free frame, the requester asks again.
     if served == Served::Answer
         && let Some(empty) = pool.alloc(0)
     {
@@ -89,7 +83,6 @@ pub(crate) fn handle(
     served
 }
 
-/// Sends all answers, as far as the port takes them.
 pub(crate) fn send(answers: &mut Burst, port: &mut impl Port, pool: &mut Pool) -> Result<(), PortError> {
     for _ in 0..ATTEMPTS {
         if answers.is_empty() {

@@ -1,5 +1,4 @@
-//! Runs one phase on all lanes: creates tasks, runs them in threads and adds up their reports. A trial consists of one
-//! to three phases.
+//! Runs one phase on all lanes: creates tasks, runs them in threads and adds up their reports.
 
 mod observed;
 
@@ -28,32 +27,28 @@ pub struct Stage {
     pub(crate) clock: Clock,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) view: Arc<View>,
-    /// The view with all source ports.
     all_ports: Arc<View>,
     pub(crate) store: Option<StateTable>,
     pub(crate) start_delay: Nanos,
     seed: u64,
-    /// Number of the current phase, which every tag carries; never 0.
+    /// Number of the current phase, in every tag; never 0.
     pub(crate) phase: u16,
-    /// Number of the last phase 1. A phase that completes it keeps the number.
+    /// Number of the last phase 1, which phases that complete it keep.
     pub(crate) learned_in: u16,
-    /// Connections that the last phase 1 did not learn; filled by [`Stage::missing`].
+    /// Connections that the last phase 1 lacks, from [`Stage::missing`].
     missing: Vec<u32>,
-    /// Sequence bitmaps of each lane for frames arriving at Left and at Right, one per sender.
+    /// Sequence bitmaps of each lane, at Left and at Right, one per sender.
     seen: Vec<[Vec<Seen>; 2]>,
-    /// Lateness at which a sender gives up.
     pub(crate) give_up: Nanos,
-    /// Whether phases send as fast as they can, so that no schedule keeps the ratio of their directions.
+    /// Whether phases send as fast as they can, with no schedule for their ratio.
     unpaced: bool,
-    /// New connections during phases of data; `None` without churn.
     churn: Option<Churn>,
-    /// Planned duration of the current trial, if it was announced.
+    /// Planned duration of the trial, if announced.
     pub(crate) lasts: Nanos,
-    /// Progress of the TCP connections; `None` before their first phase.
+    /// Progress of the TCP connections, once opened.
     pub(crate) stages: Option<Stages>,
-    /// Condition on which the next phase ends early.
     early: Option<EarlyEnd>,
-    /// Time from the start of the last phase to its early end.
+    /// Time to the early end of the last phase.
     ended: Option<Nanos>,
     /// Start of the current phase in ticks; 0 before.
     start: Arc<AtomicU64>,
@@ -61,9 +56,8 @@ pub struct Stage {
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// A sender that is later than this has exceeded every limit on lateness and gives up.
+/// A sender later than this exceeds every limit on lateness.
 const GIVE_UP: Nanos = Nanos::from_millis(200);
-/// Time for threads to start and to move to their cores.
 pub(crate) const LEAST_START_DELAY: Nanos = Nanos::from_millis(2);
 
 impl Stage {
@@ -117,19 +111,17 @@ impl Stage {
         self.lanes.iter().flat_map(|l| l.left.iter().chain(&l.right)).map(|p| port::Port::facts(&**p)).collect()
     }
 
-    /// Replaces the lanes and returns the previous ones. Learned connections are kept.
+    /// Replaces the lanes and returns the previous ones, keeping learned connections.
     pub fn exchange(&mut self, lanes: Vec<Lane>) -> Vec<Lane> {
         self.seen = lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
         std::mem::replace(&mut self.lanes, lanes)
     }
 
-    /// Whether a lane has a service.
     pub(crate) fn has_service(&self) -> bool {
         self.lanes.iter().any(|lane| lane.service.is_some())
     }
 
-    /// Lets the services of the lanes handle the frames that have arrived while no phase runs. These lanes discard all
-    /// other frames.
+    /// Lets the services handle frames that arrived while no phase runs, and discards others.
     ///
     /// # Errors
     /// When a port fails.
@@ -137,14 +129,13 @@ impl Stage {
         self.lanes.iter_mut().try_for_each(Lane::serve).map_err(|e| TrialError::Tester(e.to_string()))
     }
 
-    /// Lets no sender give up because of lateness, for phases that send as fast as they can. Measurements of the tester
-    /// ceiling use it.
+    /// Lets no sender give up, for phases that send as fast as they can.
     pub fn never_give_up(&mut self) {
         (self.give_up, self.unpaced) = (Nanos::from_secs(86_400), true);
     }
 
-    /// Runs a phase with another view on the same lanes and state table, for frames sent as fast as the tester can, with
-    /// the shortest start delay. A sender gives up when it is later than `give_up`.
+    /// Runs a phase with another view on the same lanes and table, as fast as possible; a sender gives up when later
+    /// than `give_up`.
     ///
     /// # Errors
     /// Those of [`Stage::run`].
@@ -157,16 +148,14 @@ impl Stage {
         outcome
     }
 
-    /// From the next phase on, mixes new connections with those of the last phase 1; `None` ends this. The indices of
-    /// the new connections follow those of [`Phase::connections`]. If the phase updates what it learned, Right learns
-    /// the outside addresses and ports of the new connections, and still compares those of the held connections with
-    /// what phase 1 learned.
+    /// Mixes new connections, with indices after [`Phase::connections`], with held ones from the next phase on, or ends
+    /// this. If the phase updates what it learned, Right learns new connections, and still compares held ones with
+    /// phase 1.
     pub fn set_churn(&mut self, churn: Option<Churn>) {
         self.churn = churn;
     }
 
-    /// From the next phase on, opens connections only from these source ports. They replace the ports of an earlier
-    /// call.
+    /// Opens connections only from these source ports from the next phase on.
     ///
     /// # Errors
     /// When the flows lack one of the ports, or the ports have fewer flows than there are connections.
@@ -183,8 +172,7 @@ impl Stage {
         self.learned_in = 0;
     }
 
-    /// Announces a trial by the total duration of its phases and pauses. Lanes get real-time priority only if they can
-    /// keep it to the end.
+    /// Announces the duration of a trial, pauses included, to whose end lanes must keep real-time priority.
     pub fn expect(&mut self, lasts: Nanos) {
         self.lasts = lasts;
     }
@@ -194,7 +182,7 @@ impl Stage {
         self.early = option;
     }
 
-    /// Runs one phase, from start to the end of the drain.
+    /// Runs one phase to the end of its drain.
     ///
     /// # Errors
     /// When it was interrupted or a port failed.
@@ -202,10 +190,10 @@ impl Stage {
         self.run_with(phase, &Extra::default())
     }
 
-    /// Runs one phase as [`Stage::run`] does, with the additional tasks of `extra`.
+    /// As [`Stage::run`], with the tasks of `extra`.
     ///
     /// # Errors
-    /// Those of [`Stage::run`]; and when there is no memory for time stamps.
+    /// Those of [`Stage::run`], and when time stamps lack memory.
     pub fn run_with(&mut self, phase: &Phase, extra: &Extra) -> Result<PhaseOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
@@ -230,20 +218,18 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// Returns the clock, and the variable that will hold the start of the next phase in ticks; it is 0 until then.
+    /// The clock, and the variable for the start of the next phase in ticks, 0 until then.
     pub(crate) fn next_start(&self) -> (Clock, Arc<AtomicU64>) {
         self.start.store(0, Ordering::Release);
         (self.clock, Arc::clone(&self.start))
     }
 
-    /// Returns the outside address and port of each of the first `connections` connections as one number, as the last
-    /// phase 1 learned them; 0 if it learned none.
+    /// Outside address and port of the first `connections` connections as one number, 0 if the last phase 1 lacks them.
     pub(crate) fn known(&self, connections: Count) -> Vec<u64> {
         self.learned().take(connections as usize).map(|known| known.unwrap_or(0)).collect()
     }
 
-    /// Counts the connections that the last phase 1 learned: those with the `known` outside address and port, and those
-    /// with another one.
+    /// Counts learned connections: those with the `known` outside address and port, and others.
     pub(crate) fn compare(&self, known: &[u64]) -> (Count, Count) {
         compared(known, self.learned())
     }
@@ -256,12 +242,11 @@ impl Stage {
         })
     }
 
-    /// Returns how many of the first `connections` connections the last phase 1 did not learn. A phase with only these
-    /// may follow.
+    /// Returns how many of the first `connections` connections the last phase 1 lacks.
     pub fn missing(&mut self, connections: Count) -> Count {
         self.missing.clear();
         if let Some(store) = &self.store {
-            // New entries have the phase number 0, so no phase may have this number.
+            // New entries have the phase number 0, so no phase may.
             let unknown = |i: &u32| self.learned_in == 0 || store.get(*i, self.learned_in).is_none();
             self.missing.extend((0..=u32::MAX).take(connections as usize).filter(unknown));
         }
@@ -274,19 +259,17 @@ impl Stage {
             if self.phase < self.learned_in
                 && let Some(store) = &self.store
             {
-                // The numbers have wrapped: clear the table, so that an old entry does not look like one of a later
-                // phase.
+                // The numbers have wrapped: old entries must not look like those of a later phase.
                 (0..store.len() as u32).for_each(|i| {
                     store.learn(i, 0, 0, 0);
                 });
-                // The entries of TCP connections have the same phase numbers.
                 self.stages = None;
             }
             self.learned_in = self.phase;
         }
     }
 
-    /// Returns the number of frames of each sender of a side; empty if that side does not send.
+    /// Frames of each sender of a side, if it sends.
     fn shares(&self, phase: &Phase, left: bool) -> Vec<Count> {
         let active = if left { phase.direction.forward() } else { phase.direction.reverse() };
         let (senders, frames) = (self.senders(left), phase.direction.frames(left, phase.frames));
@@ -305,15 +288,13 @@ impl Stage {
         for (lane, [at_left, at_right]) in self.lanes.iter().zip(&mut self.seen) {
             let own_left = number(lane.left.is_some(), &mut next_left);
             let own_right = number(lane.right.is_some(), &mut next_right);
-            // Frames that Left sends arrive at Right, and vice versa.
             let at = [(at_right, &planned[0], own_left, &lane.right), (at_left, &planned[1], own_right, &lane.left)];
             for (seen, planned, own, receiver) in at {
                 let within = receiver.as_ref().is_none_or(|port| port::Port::facts(&**port).backend == "link");
                 seen.resize_with(planned.len(), Seen::default);
                 for (sender, (seen, &frames)) in seen.iter_mut().zip(planned).enumerate() {
-                    // On an in-process link, a lane that sends receives only its own frames, and a lane that only
-                    // receives may receive any frame. On other back-ends every lane may receive any frame, because a
-                    // NIC spreads frames by a hash of the addresses and ports that the device assigned.
+                    // On an in-process link, a sending lane receives only its own frames; elsewhere a NIC's hash
+                    // spreads frames over all lanes.
                     if own.is_none_or(|own| own == sender || !within) {
                         seen.reset(frames);
                     } else {
@@ -324,15 +305,13 @@ impl Stage {
         }
     }
 
-    /// Returns the number of frames that the tester's ports have dropped so far, and whether a link is down now.
+    /// Frames that the tester's ports have dropped so far, and whether a link is down.
     pub(crate) fn own_side_now(&mut self) -> (Count, bool) {
-        // The first reading tells what happened since the last phase, too.
         self.own_side();
         self.own_side()
     }
 
-    /// Returns the number of frames that the tester's ports have dropped so far, and whether a link was lost since the
-    /// last call.
+    /// The same, and whether a link was lost since the last call.
     pub(crate) fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes
@@ -342,8 +321,8 @@ impl Stage {
         counters.fold((0, false), |(drops, lost), c| (drops + c.own_drops, lost || c.link_lost))
     }
 
-    /// Returns the stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest
-    /// queue in front of the device, `None` if any of these is unknown. In the facts of a port, 0 is an unknown depth. Each lane has its own queues with its share of the rate.
+    /// The stall that the shortest known queue on the path absorbs at this rate, and the depth of the shortest queue
+    /// before the device. In facts of a port, 0 is unknown; each lane's queues have its share of the rate.
     pub(crate) fn queues(&self, rate: Rate) -> (Option<Nanos>, Option<Count>) {
         let facts = self.port_facts();
         let known = facts.iter().flat_map(|f| [f.dut_queue, f.own_queue]).filter(|&frames| frames > 0).min();
@@ -412,7 +391,7 @@ impl Stage {
                 };
                 let shared = &shared;
                 let started = spawn_in(scope, move || lane::run(clock, drain, shared, tasks, lane));
-                // Otherwise the lanes that have started would wait for this one for ever.
+                // Otherwise the other lanes would wait for this one for ever.
                 threads.push(started.inspect_err(|_| shared.broken.store(true, Ordering::Relaxed))?);
             }
             threads.into_iter().map(|t| t.join().expect("a lane panicked")).collect()
@@ -428,7 +407,7 @@ impl Stage {
     fn collect(&mut self, reports: &[Report], planned: &[Vec<Count>; 2]) -> PhaseOutcome {
         let mut out = PhaseOutcome::default();
         let mut hops = [HopTally::default(); 2];
-        // A device processes native frames differently, so their hop limits may differ from those of foreground frames.
+        // Native frames may have other hop limits than foreground frames.
         let (mut native, mut native_hops) = ([Leg::default(), Leg::default()], [HopTally::default(); 2]);
         for r in reports {
             for (leg, sent) in [(&mut out.forward, &r.left_sent), (&mut out.reverse, &r.right_sent)] {
@@ -440,7 +419,6 @@ impl Stage {
                 [(&mut out.forward, &r.left_sent, &r.at_right), (&mut out.reverse, &r.right_sent, &r.at_left)]
             {
                 let cost = self.cost(sent.as_ref(), found);
-                // The thread's time for one direction: sending its frames and judging them.
                 leg.timing.own_time.0 += cost.send.0 + cost.judge.0;
                 leg.timing.backend_time.0 += cost.transmit.0 + cost.receive.0;
                 out.cost.send.0 += cost.send.0;
@@ -465,7 +443,7 @@ impl Stage {
         out.reverse.arrived =
             by_queue(self.lanes.iter().zip(reports).filter(|(l, _)| l.left.is_some()).map(|(_, r)| &r.at_left));
         out.hop_limit = [settle_hops(&mut out.forward, &hops[0]), settle_hops(&mut out.reverse, &hops[1])];
-        // If two receivers of one direction counted a frame, it is one right frame and one duplicate.
+        // A frame that two receivers of a direction counted is one right frame and one duplicate.
         let legs = [(1, &mut out.forward), (0, &mut out.reverse)];
         for ((side, leg), (mut native, hops)) in legs.into_iter().zip(native.into_iter().zip(native_hops)) {
             settle_hops(&mut native, &hops);
@@ -489,8 +467,7 @@ impl Stage {
         }
     }
 
-    /// Merges the bitmaps of a side. Returns how many foreground frames and how many native frames two receivers have
-    /// counted.
+    /// Merges the bitmaps of a side; returns foreground and native frames that two receivers counted.
     fn merge_seen(&mut self, side: usize, senders: usize) -> [Count; 2] {
         let foreground = self.view.background.as_ref().map(|background| background.foreground);
         let mut twice = [0; 2];
@@ -507,8 +484,7 @@ impl Stage {
     }
 }
 
-/// Counts the connections with the known entry, and those with another entry. Connections without an entry do not
-/// count.
+/// Counts the connections with the known entry, and those with another one.
 fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Count) {
     known.iter().zip(now).fold((0, 0), |(same, moved), (known, now)| match now {
         Some(now) if now == *known => (same + 1, moved),
@@ -517,7 +493,7 @@ fn compared(known: &[u64], now: impl Iterator<Item = Option<u64>>) -> (Count, Co
     })
 }
 
-/// Returns the number of the lane's sender on a side, if the lane has a port there, and increments the counter.
+/// The number of the lane's sender on a side, if it has a port there.
 fn number(has_end: bool, next: &mut usize) -> Option<usize> {
     has_end.then(|| {
         *next += 1;
@@ -550,7 +526,6 @@ fn add_findings(leg: &mut Leg, hops: &mut HopTally, found: &Findings) {
     hops.count(found);
 }
 
-/// Adds the native frames of a direction, if it sent any.
 fn add_native(leg: &mut Leg, native: &Leg) {
     leg.received += native.received;
     leg.reordered += native.reordered;
@@ -560,15 +535,14 @@ fn add_native(leg: &mut Leg, native: &Leg) {
     }
 }
 
-/// Frames that each of several receivers took from its queue; empty with one receiver.
+/// Frames per queue, with several receivers.
 fn by_queue<'a>(found: impl Iterator<Item = &'a Findings>) -> Vec<Count> {
     let of_kind = |f: &Findings| f.received + f.faults.total();
     let arrived: Vec<Count> = found.map(|f| of_kind(f) + f.native.as_deref().map_or(0, of_kind)).collect();
     if arrived.len() > 1 { arrived } else { Vec::new() }
 }
 
-/// If right frames differ only in their hop limits, counts those with the less frequent hop limits as wrong, regardless
-/// of their order. Returns the most frequent hop limit, if there was a right frame.
+/// Counts right frames with the less frequent hop limits as wrong; returns the most frequent hop limit.
 fn settle_hops(leg: &mut Leg, hops: &HopTally) -> Option<u8> {
     let (of_most, most) = hops.most();
     let wrong = &mut leg.faults.0[Fault::WrongHopLimit as usize];

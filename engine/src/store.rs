@@ -1,6 +1,5 @@
 //! The Responder's state table. For each connection index it holds the outside address and port that phase 1 learned,
-//! in one atomic 64-bit word: address 32 | port 16 | trial 16. The trial number distinguishes entries of earlier
-//! trials, so that the table need not be cleared. Any lane may write; a reader never sees a partial entry.
+//! in one atomic 64-bit word: address 32 | port 16 | trial 16. With the trial's number, the table need not be cleared.
 
 use arena::{ArenaError, AtomicArray};
 
@@ -10,7 +9,7 @@ pub struct StateTable {
 }
 
 impl StateTable {
-    /// Creates a table for N connections, 8 bytes each, with pre-faulted memory.
+    /// Creates a pre-faulted table for N connections, 8 bytes each.
     ///
     /// # Errors
     /// When memory is exhausted.
@@ -18,7 +17,7 @@ impl StateTable {
         Ok(StateTable { words: AtomicArray::zeroed("the Responder's state table", connections as usize)? })
     }
 
-    /// Stores the outside address and port of connection `index`. Returns whether this trial had already learned it.
+    /// Stores the outside address and port of connection `index`; returns whether this trial had learned it.
     #[inline(always)]
     pub fn learn(&self, index: u32, trial: u16, addr: u32, port: u16) -> bool {
         let known = self.words.load(index as usize) as u16 == trial;

@@ -1,4 +1,4 @@
-//! Creates the tasks of a phase: senders with their shares of its frames, and judges.
+//! Creates the tasks of a phase: senders with their shares, and judges.
 
 use crate::churn::{ChurnOrder, ChurnPlan};
 use crate::expected::{JudgePlan, Work};
@@ -15,13 +15,12 @@ use method::{Count, Order};
 use port::{Clock, Ticks};
 use wire::{Background, Kind, StreamId, Tag, View};
 
-/// The order of popularity must not be that of phase 1, which the seed alone gives.
+/// The order of popularity must differ from that of phase 1.
 const BY_POPULARITY: u64 = 0x706f_7075_6c61_7221;
 
-/// The order of native flows must not be that of connections.
+/// The order of native flows must differ from that of connections.
 const NATIVE: u64 = 0x6e61_7469_7665_2136;
 
-/// Creates the tasks of one phase.
 pub(crate) struct TaskMaker<'a> {
     pub clock: Clock,
     pub view: &'a View,
@@ -40,7 +39,6 @@ pub(crate) struct TaskMaker<'a> {
 }
 
 impl<'a> TaskMaker<'a> {
-    /// Creates the next sender of a side, if that side sends.
     pub(crate) fn sender(&self, left: bool, next: &mut u64) -> Option<Sender<'a>> {
         let planned = &self.planned[usize::from(!left)];
         let (which, of) = (*next, planned.len() as u64);
@@ -90,7 +88,6 @@ impl<'a> TaskMaker<'a> {
         Some(sender.stamping(self.rows[usize::from(!left)]).then(later.collect()))
     }
 
-    /// Creates the judge for frames that arrive at a side.
     pub(crate) fn judge(&self, at_left: bool, seen: &'a mut [Seen]) -> Judge<'a> {
         let expect = if at_left { &self.view.expect_left } else { &self.view.expect_right };
         let plan = JudgePlan {
@@ -113,7 +110,7 @@ impl<'a> TaskMaker<'a> {
         self.view.background.as_ref()
     }
 
-    /// Native frames go on pseudo-random flows, as RFC 4814 has it.
+    /// Native frames use pseudo-random flows (RFC 4814).
     fn native_sender(background: &'a Background, left: bool, seed: u64, sender: (u64, u64)) -> NativeSender<'a> {
         let Background { view, foreground } = background;
         NativeSender {
@@ -125,7 +122,7 @@ impl<'a> TaskMaker<'a> {
         }
     }
 
-    /// Phases without native frames expect them, too: those of an earlier phase are late.
+    /// Also without native frames, because those of an earlier phase are late.
     fn native_judge(&self, background: &'a Background, at_left: bool) -> NativeJudge<'a> {
         let Background { view, foreground } = background;
         let plan = JudgePlan {

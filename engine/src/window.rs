@@ -1,31 +1,27 @@
-//! The two ends of a kernel cable with a window: no more frames are in flight than the shortest queue of the cable
-//! holds. Without the window, a sender at full speed would overflow a kernel queue during calibration. The in-process
-//! link needs no window, because it refuses frames when its ring is full.
+//! Both ends of a kernel cable with a window: no more frames are in flight than its shortest queue holds, which
+//! calibration would overflow.
 
 use port::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Maximum number of frames in flight per direction. The ring of a veth in native XDP mode holds 256, a core's backlog
-/// 1,000 by default.
+/// Maximum frames in flight per direction: the ring of a veth in native XDP mode holds 256, a core's backlog 1,000.
 const WINDOW: u64 = 128;
-/// Frames in flight are lost if nothing has arrived for this long.
+/// Frames are lost if nothing has arrived for this long.
 const LOST: Duration = Duration::from_secs(1);
 
-/// One end.
 struct End {
     port: Box<dyn Port>,
     clock: Clock,
-    /// Frames sent by this end and not yet received by the other.
+    /// Frames sent by this end and not yet received.
     out: Arc<AtomicU64>,
-    /// Frames sent by the other end and not yet received by this one.
+    /// Frames sent by the other end and not yet received.
     back: Arc<AtomicU64>,
-    /// Since when the window is full, and how many frames were in flight then.
+    /// Since when the window is full, and with how many frames.
     held: Option<(Ticks, u64)>,
 }
 
-/// Wraps both ends of a cable that one thread uses.
 pub(crate) fn ends(clock: Clock, left: Box<dyn Port>, right: Box<dyn Port>) -> (Box<dyn Port>, Box<dyn Port>) {
     let (forward, reverse) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let end = |port, out: &Arc<AtomicU64>, back: &Arc<AtomicU64>| -> Box<dyn Port> {
@@ -104,7 +100,7 @@ mod tests {
         }
         assert_eq!(sent as u64, WINDOW);
         assert_eq!(right.receive(&mut pool, &mut burst).unwrap(), 32);
-        // Sending received frames back uses the other direction, and opens the first window for as many frames.
+        // Returned frames use the other direction, and open the first window.
         assert_eq!(right.transmit(&mut pool, &mut burst).unwrap().accepted, 32);
         burst.extend((0..33).map(|_| pool.alloc(60).unwrap()));
         assert_eq!(left.transmit(&mut pool, &mut burst).unwrap().accepted, 0);

@@ -1,4 +1,4 @@
-//! What a phase observes: arrays for time stamps before it starts, delays and losses when it is over.
+//! What a phase observes: time stamps, delays and losses.
 
 use super::Stage;
 use crate::observe::{Due, Extra, Row, losses};
@@ -10,7 +10,7 @@ use method::trial::{Observed, PerDirection, Stamps};
 use method::{Count, Nanos, TrialError};
 
 impl Stage {
-    /// Returns what both directions of a phase observed, after [`Stage::collect`] has merged its bitmaps.
+    /// Observations of both directions, after [`Stage::collect`] has merged the bitmaps.
     pub(super) fn observe(
         &self,
         (phase, extra): (&Phase, &Extra),
@@ -43,14 +43,12 @@ impl Stage {
         }
     }
 
-    /// What stamps the frames that arrive at a side.
     fn stamped_by(&self, at_right: bool) -> &'static str {
         let mut ports = self.lanes.iter().filter_map(|l| if at_right { l.right.as_ref() } else { l.left.as_ref() });
         if ports.any(|port| port::Port::facts(&**port).stamped_by_kernel) { "kernel" } else { "tester" }
     }
 }
 
-/// Allocates the time stamps of both directions.
 pub(super) fn rows(phase: &Phase, extra: &Extra, planned: &[Vec<Count>; 2]) -> Result<[Option<Row>; 2], TrialError> {
     let Some((stamps, _)) = extra.stamps else { return Ok([None, None]) };
     let row = |left: bool| {

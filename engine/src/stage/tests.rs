@@ -22,7 +22,6 @@ fn frames_with_the_hop_limit_of_the_minority_are_wrong() {
     assert_eq!(settle_hops(&mut Leg::default(), &HopTally::default()), None);
 }
 
-/// A port of this back-end, at which nothing arrives.
 struct Silent(&'static str);
 
 impl Port for Silent {

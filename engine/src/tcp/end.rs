@@ -1,4 +1,4 @@
-//! One side of all connections: it receives segments, holds each against the course of its connection, and answers.
+//! One side of all connections: it holds each segment against the course of its connection, and answers.
 
 use super::Steps;
 use super::stages::Stages;
@@ -11,74 +11,54 @@ use std::sync::Mutex;
 use wire::tcp::{Ends, Exchanges, Numbers, Progress, Script, Segment, SegmentTemplate, Side, flag};
 use wire::{Batch, Expect, View, Words};
 
-/// What a side knows.
 pub(super) struct EndPlan<'a> {
-    /// Flows and order.
     pub(super) view: &'a View,
-    /// Which side it is.
     pub(super) side: Side,
-    /// What arrives there.
     pub(super) expect: &'a Expect,
-    /// What it answers.
     pub(super) segments: &'a SegmentTemplate,
-    /// The course of a connection.
     pub(super) steps: Steps<'a>,
-    /// Sequence numbers of all connections.
     pub(super) numbers: Numbers,
-    /// The phase that opened them.
     pub(super) phase: u16,
-    /// What both sides have received.
     pub(super) stages: &'a Stages,
-    /// Outside addresses and ports, where this side learns and checks them.
+    /// Outside addresses and ports, where this side learns them.
     pub(super) store: Option<&'a StateTable>,
-    /// Connections: right segments have a smaller index.
+    /// Connections: a bound on indices.
     pub(super) connections: u64,
 }
 
-/// Counters of one side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TcpFindings {
-    /// Right segments.
     pub(super) received: Count,
-    /// Connections whose handshake has ended; at the Responder's side.
+    /// Connections whose handshake has ended, at the Responder.
     pub(super) established: Count,
-    /// Connections whose last segment has arrived, at the Responder's side; exchanges that were answered, at the Initiator's.
+    /// Connections that ended, at the Responder; answered exchanges, at the Initiator.
     pub(super) completed: Count,
-    /// Connections learned.
     pub(super) learned: Count,
-    /// Answers handed over.
     pub(super) answered: Count,
     /// Of these, refused by the DUT's ingress queue.
     pub(super) refused: Count,
-    /// Answers for which there was no free frame: the tester's fault.
+    /// Answers without a free frame: the tester's fault.
     pub(super) starved: Count,
-    /// All other frames, by fault.
     pub(super) faults: FaultCounts,
-    /// Time spent on segments.
     pub(super) own: Ticks,
-    /// Time inside back-end calls.
     pub(super) backend: Ticks,
 }
 
-/// A segment that arrived.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
-    /// Its frame in the burst.
     frame: usize,
     index: u32,
     segment: Segment,
 }
 
-/// What a right segment is in the course of its connection.
 #[derive(Clone, Copy, Debug)]
 enum Expected<'a> {
-    /// The segment of this number, and those that follow it in the script.
+    /// This segment, and those that follow it in the script.
     Script(u16, &'a [Segment]),
-    /// The request or answer of this number, after which the side has received this.
+    /// This request or answer, after which the side has received this.
     Exchange(Exchanges, u16, Progress),
 }
 
-/// One side.
 pub(super) struct End<'a> {
     plan: EndPlan<'a>,
     clock: Clock,
@@ -87,11 +67,9 @@ pub(super) struct End<'a> {
     answers: Vec<Frame>,
     desk: Desk<'a>,
     work: Work,
-    /// Counters so far.
     pub(super) findings: TcpFindings,
 }
 
-/// Intermediate results of a batch, reused.
 #[derive(Default)]
 struct Work {
     arrived: Vec<Arrived>,
@@ -102,7 +80,6 @@ struct Work {
 }
 
 impl<'a> End<'a> {
-    /// Creates a side.
     pub(super) fn new(plan: EndPlan<'a>, clock: Clock) -> End<'a> {
         let work = Work { arrived: Vec::with_capacity(BATCH), ..Work::default() };
         End {
@@ -117,20 +94,19 @@ impl<'a> End<'a> {
         }
     }
 
-    /// Gives frames that are no segments to a service.
     #[must_use]
     pub(super) fn beside(mut self, service: &'a Mutex<Service>) -> End<'a> {
         self.desk = Desk::of(service, self.plan.side == Side::Initiator);
         self
     }
 
-    /// Receives one burst and answers it. Returns the number of frames received.
+    /// Receives one burst and answers it; returns the number of frames.
     ///
     /// # Errors
     /// When the port fails.
     pub(super) fn poll(&mut self, port: &mut impl Port, pool: &mut Pool) -> Result<usize, PortError> {
         let before = self.clock.now();
-        // What could not be handed over goes first: until then, more would only wait here.
+        // Until waiting answers are handed over, more would only wait here.
         if self.is_waiting() {
             self.hand_over(port, pool)?;
             if self.is_waiting() {
@@ -164,12 +140,10 @@ impl<'a> End<'a> {
         Ok(got)
     }
 
-    /// Whether answers wait.
     pub(super) fn is_waiting(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// Hands answers over, as far as the port takes them.
     fn hand_over(&mut self, port: &mut impl Port, pool: &mut Pool) -> Result<(), PortError> {
         while !self.answers.is_empty() {
             let n = self.answers.len().min(BATCH);
@@ -185,7 +159,7 @@ impl<'a> End<'a> {
         Ok(())
     }
 
-    /// Answers `n` frames of the burst from `at`. Returns those that are no segments, one bit each.
+    /// Answers `n` frames of the burst from `at`; returns one bit for each that is no segment.
     fn answer(&mut self, at: usize, n: usize, pool: &mut Pool) -> u32 {
         let End { plan, burst, answers, work, findings, .. } = self;
         let frames = &burst[at..at + n];
@@ -205,7 +179,6 @@ impl<'a> End<'a> {
         foreign
     }
 
-    /// Gives its frames back and returns its counters.
     pub(super) fn finish(mut self, pool: &mut Pool) -> TcpFindings {
         pool.free_all(&mut self.burst);
         pool.free_all(&mut self.answers);
@@ -243,7 +216,6 @@ impl<'a> EndPlan<'a> {
         foreign
     }
 
-    /// Computes the addresses and ports that the segments of a batch must have.
     fn expect_all(&self, work: &mut Work) {
         let Work { arrived, indices, flows, values, words } = work;
         let count = arrived.len();
@@ -251,7 +223,7 @@ impl<'a> EndPlan<'a> {
         values.set(&self.view.flows, flows);
         if let Some(store) = self.store {
             for (j, &index) in indices[..count].iter().enumerate() {
-                // Of a SYN nothing is known yet: zeros.
+                // Of a SYN nothing is known yet.
                 let is_known = arrived[j].segment.flags & flag::ACK != 0;
                 let outer = if is_known { store.get(index, self.phase) } else { None };
                 let (addr, port) = outer.unwrap_or_default();
@@ -261,7 +233,6 @@ impl<'a> EndPlan<'a> {
         self.expect.words(values, words);
     }
 
-    /// What this segment is, if it can come now.
     #[inline(always)]
     fn step(&self, index: u32, segment: Segment) -> Result<Expected<'a>, Fault> {
         match self.steps {
@@ -279,15 +250,15 @@ impl<'a> EndPlan<'a> {
                 let before = self.stages.progress(index, self.side);
                 let (number, acknowledged) = all.read(&segment).ok_or(Fault::Unexpected)?;
                 let after = before.with(number).ok_or(Fault::Duplicate)?;
-                // The Responder has answered what it received. What the Initiator has sent goes up to the request that
-                // belongs to this answer, at least.
+                // The Responder has answered what it received; the Initiator has at least sent the request of this
+                // answer.
                 let sent = if self.side == Side::Responder { before.next } else { after.next };
                 if acknowledged > sent { Err(Fault::Unexpected) } else { Ok(Expected::Exchange(all, number, after)) }
             }
         }
     }
 
-    /// Holds a segment against its connection and these addresses and ports. Returns what it is.
+    /// Compares a segment with its connection and these addresses and ports.
     #[inline(always)]
     fn hold(
         &self,
@@ -310,7 +281,7 @@ impl<'a> EndPlan<'a> {
         Ok(step)
     }
 
-    /// Counts what a right segment means for its connection, and makes the segments that follow from it.
+    /// Counts a right segment, and makes those that follow from it.
     fn answer_to(
         &self,
         (index, step): (u32, Expected<'_>),
@@ -334,7 +305,6 @@ impl<'a> EndPlan<'a> {
         }
     }
 
-    /// A segment of this side, if there is a free frame.
     #[inline(always)]
     fn made(&self, (index, segment): (u32, Segment), ends: &Ends, pool: &mut Pool) -> Option<Frame> {
         let mut frame = pool.alloc(self.segments.len(segment.data))?;

@@ -1,4 +1,4 @@
-//! One tester thread in a phase of TCP connections: it polls its opener and its ends of the connections in turn.
+//! One tester thread in a phase of TCP connections, which polls its opener and its ends in turn.
 
 use super::end::{End, TcpFindings};
 use super::opener::Opener;
@@ -8,40 +8,30 @@ use method::{Leg, Nanos};
 use port::{BATCH, Clock, Port, PortError, Ticks};
 use std::sync::atomic::Ordering;
 
-/// The tasks of one lane.
 pub(super) struct TcpTasks<'a> {
-    /// Begins connections on Left.
     pub(super) opener: Option<Opener<'a>>,
-    /// The Initiators, on Left.
     pub(super) left: Option<End<'a>>,
-    /// The Responders, on Right.
     pub(super) right: Option<End<'a>>,
-    /// Bursts that an end handles in one round, at most: as many as the segments of a burst of connections need, within
-    /// bounds.
+    /// Bursts of an end in one round: about the segments of a burst of connections.
     pub(super) bursts: usize,
 }
 
-/// The report of one lane.
 #[derive(Default)]
 pub(super) struct TcpReport {
-    /// Connections or exchanges that began.
     pub(super) begun: Option<Leg>,
-    /// At Left.
     pub(super) left: TcpFindings,
-    /// At Right.
     pub(super) right: TcpFindings,
-    /// Longest stall, without the time in which the DUT may have worked.
+    /// Longest stall, without the DUT's time.
     pub(super) stall: Nanos,
-    /// Total of its stalls.
     pub(super) stalled: Nanos,
-    /// Run delay, if the lane calls into the kernel and the kernel reports it.
+    /// Run delay, if the kernel reports it.
     pub(super) run_delay: Option<Nanos>,
 }
 
-/// Polls the tasks in turn until all connections have begun and the drain is over, or `stop` is set.
+/// Polls the tasks until all connections have begun and the drain is over, or `stop` is set.
 ///
 /// # Errors
-/// When a port fails. The other lanes stop then.
+/// When a port fails, so that the other lanes stop.
 pub(super) fn run(
     clock: Clock,
     drain: Ticks,
@@ -80,16 +70,14 @@ struct Round<'r> {
     clock: Clock,
     shared: &'r Shared,
     lane: &'r mut Lane,
-    /// Whether both ports are in-process links, whose calls never run a device.
+    /// Whether both ports are in-process links, whose calls run no device.
     in_process: bool,
     rounds: Rounds,
-    /// Time spent in the companion.
     beside: Ticks,
 }
 
 impl Round<'_> {
-    /// Runs until all openers have finished, the drain is over, and the frames in this lane's queues have been received, of
-    /// which there are `queued` at most.
+    /// Runs until all openers have finished, the drain is over, and at most `queued` more frames are received.
     fn until_drained(
         &mut self,
         tasks: &mut TcpTasks<'_>,
@@ -101,7 +89,7 @@ impl Round<'_> {
             let now = self.clock.now();
             let inside = self.inside(tasks);
             self.rounds.begin(now, inside);
-            // While more waits than the ends can handle in a round, the opener is late, and no queue runs over.
+            // Full ends make the opener late, instead of queues run over.
             if opening && !is_full {
                 opening = self.open(tasks, now)?;
             }
@@ -109,7 +97,7 @@ impl Round<'_> {
             let ends = self.poll_ends(tasks)?;
             let got = ends[0] + ends[1];
             is_full = ends.iter().any(|&got| got >= tasks.bursts * BATCH);
-            // Acquire: a lane that reads 0 openers must also see the time at which the last one finished.
+            // Acquire: a lane that reads 0 openers must see when the last one finished.
             if shared.sending.load(Ordering::Acquire) == 0
                 && now > shared.sent_at.load(Ordering::Relaxed).saturating_add(drain)
             {
@@ -122,7 +110,6 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Time in which the DUT may have worked, as in phases of UDP frames.
     fn inside(&self, tasks: &TcpTasks<'_>) -> Ticks {
         if self.in_process {
             return self.beside;
@@ -149,7 +136,7 @@ impl Round<'_> {
         }
     }
 
-    /// Polls both ends while they receive full bursts. Returns the number of frames at each, and one more where answers wait.
+    /// Polls both ends while they receive full bursts; returns the frames at each, one more where answers wait.
     fn poll_ends(&mut self, tasks: &mut TcpTasks<'_>) -> Result<[usize; 2], PortError> {
         let Lane { left, right, pool, .. } = &mut *self.lane;
         let bursts = tasks.bursts;

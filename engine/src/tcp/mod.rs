@@ -1,6 +1,5 @@
-//! Phases of TCP connections: the Initiator opens them on schedule, and from then on each side answers what it receives, by the
-//! script of the connection. No TCP stack: one word of state a connection, half of it for each side; nothing is retransmitted, and
-//! a connection of which a segment is lost does not complete. Exchanges on open connections do not wait for each other. Phases of UDP frames do not pass through this folder.
+//! Phases of TCP connections: the Initiator opens them on schedule, then each side answers by the script, without a TCP
+//! stack. Nothing is retransmitted: a connection that loses a segment does not complete.
 
 mod end;
 mod lane;
@@ -18,15 +17,14 @@ use wire::tcp::{Close, Exchanges, Script, Segment};
 /// What the connections of a phase do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// Each is opened, used and closed, as soon as the segments come.
+    /// Each is opened, used and closed at once.
     Life {
         /// Segments with data from each side.
         exchanges: u16,
         /// How it ends.
         close: Close,
     },
-    /// Each was opened by the last phase that held connections. They take turns: a request of one segment, and its answer. No
-    /// request waits for an answer.
+    /// Open connections take turns with a request of one segment and its answer; none waits for an answer.
     Exchange,
 }
 
@@ -39,7 +37,7 @@ pub struct TcpPhase {
     pub rate: Rate,
     /// How many begin.
     pub count: Count,
-    /// The connections: their first index, and how many there are.
+    /// The first index of the connections.
     pub first: u32,
     /// How many different ones there are.
     pub different: Count,
@@ -49,11 +47,8 @@ pub struct TcpPhase {
     pub drain: Nanos,
 }
 
-/// The segments of a course.
 #[derive(Clone, Copy, Debug)]
 enum Steps<'a> {
-    /// In turn: those of this script, in a table.
     Script(Script, &'a [Segment]),
-    /// Requests on schedule, and their answers.
     Exchanges(Exchanges),
 }

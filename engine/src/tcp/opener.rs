@@ -1,4 +1,4 @@
-//! Begins connections, or exchanges on them, on schedule: all that a phase sends without having received something before.
+//! Begins connections, or exchanges on them, on schedule.
 
 use super::Steps;
 use super::end::EndPlan;
@@ -10,29 +10,19 @@ use port::{BATCH, Burst, Clock, Frame, Pool, Port, PortError, Ticks};
 use wire::tcp::{Ends, Numbers, Segment, SegmentTemplate, Side};
 use wire::{Batch, View, Words};
 
-/// What an opener knows.
 pub(super) struct OpenerPlan<'a> {
-    /// Flows and order, and what Left sends.
     pub(super) view: &'a View,
-    /// Segments of Left.
     pub(super) segments: &'a SegmentTemplate,
-    /// The course of a connection.
     pub(super) steps: Steps<'a>,
-    /// What the Initiators have received: what their requests acknowledge.
+    /// What the Initiators have received, for acknowledgements.
     pub(super) stages: &'a Stages,
-    /// Sequence numbers of all connections.
     pub(super) numbers: Numbers,
-    /// When they begin.
     pub(super) departures: Departures,
-    /// The first connection, and how many there are.
     pub(super) first: u32,
-    /// How many there are.
     pub(super) different: Count,
-    /// Which of several openers this is.
     pub(super) turn: (u64, u64),
 }
 
-/// An opener.
 pub(super) struct Opener<'a> {
     plan: OpenerPlan<'a>,
     clock: Clock,
@@ -47,14 +37,13 @@ pub(super) struct Opener<'a> {
     leg: Leg,
     worst_late: Ticks,
     last_handed: Ticks,
-    /// When the port last took a segment.
     last_taken: Ticks,
     own: Ticks,
     backend: Ticks,
 }
 
 impl<'a> Opener<'a> {
-    /// Creates an opener that gives up when it is later than `give_up_late`.
+    /// Creates an opener that gives up when later than `give_up_late`.
     pub(super) fn new(plan: OpenerPlan<'a>, clock: Clock, give_up_late: Ticks) -> Opener<'a> {
         let burst = plan.departures.burst();
         let timing = Timing { burst, worst_burst: burst, ..Timing::default() };
@@ -78,18 +67,16 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Sets the start, once all lanes are ready.
     pub(super) fn start_at(&mut self, start: Ticks) {
         (self.start, self.last_handed) = (start, start);
         self.plan.departures.start_at(start);
     }
 
-    /// Time inside the back-end so far.
     pub(super) fn inside(&self) -> Ticks {
         self.backend
     }
 
-    /// Begins what is due at `now`. Returns false once all have begun or it has given up.
+    /// Begins what is due at `now`; false once all have begun or it has given up.
     ///
     /// # Errors
     /// When the port fails.
@@ -130,7 +117,6 @@ impl<'a> Opener<'a> {
         Ok(self.next < self.leg.planned)
     }
 
-    /// Builds the next `n` segments in slots of the pool.
     fn build(&mut self, n: usize, pool: &mut Pool) {
         let plan = &self.plan;
         let (which, of) = plan.turn;
@@ -152,7 +138,6 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Returns its report, as its part of a leg.
     pub(super) fn finish(mut self, pool: &mut Pool) -> Leg {
         pool.free_all(&mut self.burst);
         let departures = &self.plan.departures;
@@ -172,7 +157,6 @@ impl<'a> Opener<'a> {
 }
 
 impl<'a> OpenerPlan<'a> {
-    /// Creates the plan of the opener beside this side.
     pub(super) fn beside(
         end: &EndPlan<'a>,
         departures: Departures,
@@ -192,7 +176,6 @@ impl<'a> OpenerPlan<'a> {
         }
     }
 
-    /// The segment that begins a connection, or exchange `number` on it.
     #[inline(always)]
     fn first_of(&self, index: u32, number: u64) -> Segment {
         match self.steps {

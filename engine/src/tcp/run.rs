@@ -1,4 +1,4 @@
-//! Runs one phase of TCP connections on all lanes, as [`Stage::run`] does with UDP frames, and adds up their reports.
+//! Runs one phase of TCP connections on all lanes, as [`Stage::run`] does with UDP frames.
 
 use super::end::{End, EndPlan};
 use super::lane::{self, TcpReport, TcpTasks};
@@ -19,8 +19,7 @@ use wire::tcp::{Exchanges, Numbers, Script, Segment, SegmentTemplate, Side};
 /// Outcome of one phase.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOutcome {
-    /// Connections or exchanges: those that began are sent, those that came to their end are received. Its faults are those
-    /// of segments at Right.
+    /// Connections or exchanges: begun ones are sent, completed ones received, with the faults at Right.
     pub begun: Leg,
     /// Faults of segments at Left.
     pub reverse: Leg,
@@ -36,7 +35,7 @@ pub struct TcpOutcome {
     pub host: HostNoise,
 }
 
-/// The segments of the connections of a phase, with so many octets of data; those of a script are listed in `table`.
+/// The segments of a phase's connections with so many octets of data; `table` lists those of a script.
 fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<Steps<'_>, TrialError> {
     let octets = u16::try_from(payload).unwrap_or(u16::MAX);
     let made = match course {
@@ -55,16 +54,17 @@ fn steps_of(course: Course, payload: usize, table: &mut Vec<Segment>) -> Result<
     })
 }
 
-/// Exchanges that one connection can have with so many octets of data each.
+/// Maximum exchanges of a connection with so many octets of data each.
 pub fn most_exchanges(payload: usize) -> u16 {
     u16::try_from(payload).ok().and_then(Exchanges::new).map_or(0, Exchanges::most)
 }
 
 impl Stage {
-    /// Runs one phase of TCP connections, from start to the end of the drain.
+    /// Runs one phase of TCP connections to the end of its drain.
     ///
     /// # Errors
-    /// When it was interrupted, a port failed, there is no memory for the connections, or they cannot have so many segments.
+    /// When it was interrupted, a port failed, there is no memory for the connections, or they cannot have so many
+    /// segments.
     pub fn run_tcp(&mut self, phase: &TcpPhase) -> Result<TcpOutcome, TrialError> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
@@ -89,7 +89,7 @@ impl Stage {
         Ok(outcome)
     }
 
-    /// Counts the phase, and returns the number of the one that opens or opened its connections.
+    /// Counts the phase; returns the number of the one that opened its connections.
     fn next_tcp_number(&mut self, phase: &TcpPhase) -> u16 {
         self.next_number(phase.hold);
         if phase.course == Course::Exchange { self.learned_in } else { self.phase }
@@ -177,7 +177,7 @@ impl Stage {
 }
 
 impl Steps<'_> {
-    /// Bursts of an end in one round: as many as a burst of connections has segments, but 256 frames at most.
+    /// Bursts of an end in one round: the segments of a burst of connections, at most 256 frames.
     fn bursts(self) -> usize {
         const MOST: usize = 8;
         if let Steps::Script(_, all) = self { all.len().min(MOST) } else { MOST }
@@ -210,7 +210,7 @@ fn add_up(reports: &[TcpReport], course: Course, nanos: impl Fn(u64) -> Nanos) -
         out.host.tester_stalled.0 += r.stalled.0;
         out.host.tester_run_delay = out.host.tester_run_delay.max(r.run_delay);
     }
-    // A duplicate cannot complete a connection twice, so more than began means other connections than these.
+    // A duplicate cannot complete a connection twice, so these are other connections.
     let more = out.begun.received.saturating_sub(out.begun.sent);
     out.begun.faults.0[Fault::Unexpected as usize] += more;
     out

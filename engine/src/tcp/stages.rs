@@ -1,6 +1,5 @@
-//! What each side of each connection has received: one atomic half of a word of 8 octets a side, so that neither waits for the
-//! other. Nothing has to be cleared between phases: the phase that opened a connection is in both halves, until an exchange
-//! replaces it.
+//! What each side of each connection has received: one atomic half of a word a side. A half names the phase that opened
+//! the connection, or an exchange, so nothing is cleared between phases.
 
 use arena::{ArenaError, AtomicArray};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,13 +10,13 @@ use wire::tcp::{Progress, Side};
 /// - stage 16 | phase 16, while the connection follows its script; the stage is below 2^15
 /// - the word of a [`Progress`], once there were exchanges
 ///
-/// Only the lane that receives the segments of a connection at a side changes its half.
+/// Only the lane that receives at a side changes its half.
 pub struct Stages {
     words: AtomicArray,
 }
 
 impl Stages {
-    /// Creates states for N connections, 8 octets each, with pre-faulted memory.
+    /// Creates pre-faulted states for N connections, 8 octets each.
     ///
     /// # Errors
     /// When memory is exhausted.
@@ -30,7 +29,7 @@ impl Stages {
         &self.words.halves()[2 * index as usize + usize::from(side == Side::Responder)]
     }
 
-    /// The number of the next segment that this side can receive in this phase, at the earliest.
+    /// The next segment that this side can receive in this phase, at the earliest.
     #[inline(always)]
     pub fn get(&self, index: u32, side: Side, phase: u16) -> u16 {
         let half = self.half(index, side).load(Ordering::Relaxed);
@@ -44,7 +43,7 @@ impl Stages {
         self.half(index, side).store(u32::from(stage) << 16 | u32::from(phase), Ordering::Relaxed);
     }
 
-    /// What this side has received of the exchanges since the phase that opened the connection.
+    /// The exchanges that this side has received.
     #[inline(always)]
     pub fn progress(&self, index: u32, side: Side) -> Progress {
         Progress::of(self.half(index, side).load(Ordering::Relaxed))

@@ -1,5 +1,5 @@
-//! Trials of TCP connections: clear, open those that are held, new ones or exchanges, and, if wanted, watch how the table of the
-//! device loses the closed ones.
+//! Trials of TCP connections: clear, open held ones, new ones or exchanges, and, if wanted, watch the device's table
+//! lose closed ones.
 
 use super::{Course, TcpOutcome, TcpPhase};
 use crate::device::Away;
@@ -9,11 +9,10 @@ use method::{Count, Leg, Nanos, Rate, StoreFacts, TrialError, TrialOutcome, Tria
 use std::time::Instant;
 use wire::tcp::Close;
 
-/// The time between two readings of the device's table, at least: a command may read it.
+/// Minimum time between readings of the device's table.
 const INTERVAL: Nanos = Nanos::from_millis(200);
 
 impl Engine {
-    /// Carries out one trial of TCP connections.
     pub(crate) fn tcp(&mut self, spec: &TrialSpec, tcp: Tcp) -> Result<TrialOutcome, TrialError> {
         let rate = spec.phase1_rate.unwrap_or(spec.rate);
         let (mut store, first) = if spec.keep_table {
@@ -24,7 +23,6 @@ impl Engine {
         };
         self.held = store.learned;
         if store.learned < spec.connections {
-            // Without the connections that are to be held nothing can be measured.
             let (host, phase1) = first.map(|first| (first.host, Some(first.begun))).unwrap_or_default();
             return Ok(TrialOutcome { store: Some(store), host, phase1, ..TrialOutcome::default() });
         }
@@ -37,7 +35,6 @@ impl Engine {
         Ok(outcome(out, store, emptying))
     }
 
-    /// Opens the connections that are held, from an empty table.
     fn hold(&mut self, rate: Rate, connections: Count) -> Result<TcpOutcome, TrialError> {
         self.clear()?;
         self.tcp_phase_noted(&TcpPhase {
@@ -68,7 +65,6 @@ impl Engine {
         TcpPhase { course, rate, count, first, different, hold: false, drain: self.drain(spec) }
     }
 
-    /// Runs a phase and adds the device's stalls and run delays.
     fn tcp_phase_noted(&mut self, phase: &TcpPhase) -> Result<TcpOutcome, TrialError> {
         self.device.away()?;
         let mut out = self.stage.run_tcp(phase)?;
@@ -77,7 +73,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// Reads the device's table until it holds no more entries than before the trial.
+    /// Reads the device's table until it is as small as before the trial.
     fn emptying(
         &mut self,
         tcp: Tcp,
@@ -88,7 +84,6 @@ impl Engine {
         let (Some(before), Some(at_end)) = (store.dut_entries, store.dut_entries_after) else { return Ok(None) };
         let mut seen = Emptying { at_end, at_last: at_end, emptied: None, interval: INTERVAL };
         loop {
-            // The last connection began before the drain.
             let now = Nanos(Nanos::from(ended.elapsed()).0 + drain.0);
             if seen.at_last <= before {
                 seen.emptied = Some(now);
