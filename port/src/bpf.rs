@@ -57,7 +57,6 @@ impl Kind {
             Kind::Xdp => "XDP program",
         }
     }
-    /// Returns advice for an error of bpf(2).
     fn way_out(self, error: &io::Error) -> &'static str {
         match (self, error.raw_os_error()) {
             (Kind::Xdp, Some(libc::EPERM)) => {
@@ -109,7 +108,7 @@ struct Load {
     attach: u32,
 }
 
-/// Loads a program. The error has the verifier's text.
+/// The error has the verifier's text.
 pub(crate) fn load(kind: Kind, code: &[Instruction]) -> Result<OwnedFd, PortError> {
     match load_with(kind, code, &mut []) {
         Err(e) if e.raw_os_error() != Some(libc::EPERM) => {
@@ -146,7 +145,7 @@ fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<Own
     unsafe { bpf_fd(PROG_LOAD, (&raw mut attributes).cast(), size_of::<Load>()) }
 }
 
-/// Attaches a program to the interface `index` of this thread's namespace; `flags` depend on the attach type.
+/// Attaches a program to the interface `index` of this thread's namespace.
 pub(crate) fn attach(program: &OwnedFd, index: u32, attach: u32, flags: u32) -> io::Result<OwnedFd> {
     let mut attributes = [program.as_raw_fd() as u32, index, attach, flags];
     // SAFETY: the attributes of this command are integers only.

@@ -42,7 +42,7 @@ pub const BATCH: usize = 32;
 /// memory.
 pub type Burst = Vec<Frame>;
 
-/// Makes an empty burst with room for [`BATCH`] frames.
+/// An empty burst.
 pub fn burst() -> Burst {
     Vec::with_capacity(BATCH)
 }

@@ -100,7 +100,6 @@ impl Netns {
         rustix::fs::fstat(&self.fd).map(|s| (s.st_dev, s.st_ino)).ok()
     }
 
-    /// Whether both are the same namespace.
     fn same_as(&self, other: &Netns) -> bool {
         self.identity().is_some() && self.identity() == other.identity()
     }

@@ -125,7 +125,6 @@ fn device(path: &str) -> Result<OwnedFd, PortError> {
     )))
 }
 
-/// Creates or opens the interface in this thread's namespace.
 fn attach(config: &TapConfig) -> Result<OwnedFd, PortError> {
     let exclusive = if config.existing { 0 } else { libc::IFF_TUN_EXCL };
     let kind = if config.without_ethernet.is_some() { libc::IFF_TUN } else { libc::IFF_TAP };
@@ -156,7 +155,7 @@ fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, 
     Ok(device)
 }
 
-/// Opens the queues of an existing TAP in this thread's namespace, for a virtual machine.
+/// Opens the queues of an existing TAP.
 pub(crate) fn queues(name: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
     let several = if queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
     (0..queues).map(|_| attach_as(name, libc::IFF_TAP | libc::IFF_NO_PI | several, true)).collect()

@@ -13,7 +13,6 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
-    /// `None` if a slot's size is not a power of two.
     pub(crate) fn none(region: &Arc<Region>) -> Option<Lent> {
         let PoolConfig { workers, frames, slot, .. } = region.config;
         let bits = vec![0; (workers * frames).div_ceil(64)];

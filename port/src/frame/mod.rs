@@ -350,7 +350,6 @@ impl Pool {
         }
     }
 
-    /// The mapping, for back-ends that share it with the kernel.
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.region
     }

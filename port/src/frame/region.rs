@@ -66,7 +66,6 @@ impl Region {
         Ok(Region { memory, config, strays: AtomicBool::new(false) })
     }
 
-    /// Returns start and length of the mapping.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         (self.memory.base(), self.memory.len())
     }

@@ -73,7 +73,7 @@ impl<S: AsFd> Ethtool<'_, S> {
         Ok(Driver { name: text(4), firmware: text(4 + 2 * NAME), bus: text(4 + 3 * NAME) })
     }
 
-    /// Receive and transmit ring sizes.
+    /// Receive and transmit.
     pub(super) fn rings(&self) -> io::Result<[u32; 2]> {
         self.words(&RINGS).map(|words| [words[5], words[8]])
     }
@@ -83,7 +83,7 @@ impl<S: AsFd> Ethtool<'_, S> {
         self.words(&PAUSE).map(|words| [words[2] != 0, words[3] != 0])
     }
 
-    /// Receive and transmit queues.
+    /// Receive and transmit.
     pub(super) fn channels(&self) -> io::Result<[u32; 2]> {
         self.words(&CHANNELS).map(|words| [words[5] + words[8], words[6] + words[8]])
     }

@@ -116,7 +116,7 @@ impl Interfaces {
         })
     }
 
-    /// The receive and transmit queues in use; the kernel reports the maximum.
+    /// Receive and transmit queues in use; the kernel reports the maximum.
     pub(crate) fn queues(&self, interface: &super::Interface) -> [u32; 2] {
         let ethtool = Ethtool { socket: &self.socket, name: &interface.name };
         let queues = ethtool.channels().ok().filter(|queues| queues.iter().all(|n| *n > 0));

@@ -234,7 +234,6 @@ impl Watch {
     }
 }
 
-/// An empty request for ioctl.
 pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: the structure is plain data, for which all zeroes is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -250,7 +249,6 @@ pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
 const NLMSG_HEADER: usize = 16;
 const IFINFOMSG: usize = 16;
 
-/// A message about the interface `name`; `set` are flags to switch on.
 fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attributes: &[u8]) -> io::Result<Vec<u8>> {
     if name.is_empty() || name.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -289,7 +287,7 @@ fn no_error(message: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Reads the counters, in the order of `struct rtnl_link_stats64`.
+/// In the order of `struct rtnl_link_stats64`.
 fn stats(value: &[u8]) -> Stats {
     let at = |i: usize| value.get(i * 8..i * 8 + 8).map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()));
     Stats {

@@ -126,7 +126,6 @@ pub(super) fn has_card(kind: &str) -> bool {
     !WITHOUT_A_CARD.contains(&kind)
 }
 
-/// Whether a counter is of frames lost on the tester's side.
 fn is_loss(name: &str) -> bool {
     if let Some(name) = name.strip_prefix(LINK) {
         return LOSSES_OF_KERNEL.iter().any(|(loss, _)| *loss == name);

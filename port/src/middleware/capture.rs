@@ -71,7 +71,6 @@ impl Slots {
         Captured { nanos, length, octets }
     }
 
-    /// Copies the frame in slot `from` of `other` to `slot`.
     fn copy(&mut self, slot: usize, other: &Slots, from: usize) {
         let octets = self.octets;
         self.room[slot * octets..][..octets].copy_from_slice(&other.room[from * octets..][..octets]);
@@ -136,7 +135,6 @@ impl<P: Port> Capture<P> {
         (Capture { port, clock, calendar: Calendar::now(clock), pages: pages.clone(), pending }, pages)
     }
 
-    /// Copies `frames`, at most one burst.
     fn prepare(&mut self, frames: &[crate::Frame], now: Option<u64>) {
         for (slot, frame) in frames.iter().enumerate() {
             self.pending.put(slot, self.calendar.nanos_at(now.unwrap_or(frame.stamp)), frame.bytes());

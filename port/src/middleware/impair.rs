@@ -209,7 +209,6 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// Holds a frame until its stamp plus all delays.
     fn hold(&mut self, number: u64, mut frame: Frame) {
         let jitter = if self.what.jitter == 0 { 0 } else { self.below(number, Ask::Jitter, self.what.jitter + 1) };
         frame.stamp += self.delay + self.clock.ticks(jitter);
@@ -217,7 +216,6 @@ impl<P: Port> Impair<P> {
         self.order += 1;
     }
 
-    /// Releases frames without enough successors in time.
     fn lose_patience(&mut self, now: u64) {
         while self.aside.first().is_some_and(|late| now.saturating_sub(late.frame.stamp) > self.patience) {
             let Aside { number, frame, .. } = self.aside.remove(0);

@@ -139,7 +139,6 @@ impl AfPacketPort {
         self.last_stamp
     }
 
-    /// Whether the kernel refused a frame only because this send buffer is full.
     fn send_buffer_is_full(&self) -> bool {
         let mut held: libc::c_int = 0;
         // SAFETY: the request, whose other name is SIOCOUTQ, writes one int, which lives through the call.
@@ -171,7 +170,6 @@ fn advice(what: &str) -> &'static str {
     }
 }
 
-/// Opens a socket that only sends, without a protocol: it adds no cost to reception.
 fn sender(index: u32) -> io::Result<OwnedFd> {
     let socket = packet_socket()?;
     set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)?;
@@ -184,7 +182,7 @@ fn sender(index: u32) -> io::Result<OwnedFd> {
 /// Each buffer of a socket without a ring, in octets: some thousand frames.
 const BOTH_WAYS_BUFFER: i32 = 4 << 20;
 
-/// Opens a socket without a ring, on an interface in this thread's namespace.
+/// Opens a socket without a ring.
 pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     let index = Interfaces::here()?.get(interface)?.index;
     let open = || -> io::Result<OwnedFd> {
@@ -201,7 +199,6 @@ pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     open().map_err(|error| PortError::system(format!("opening a packet socket on {interface}"), error, advice(SENDING)))
 }
 
-/// Opens sockets that only receive, each into its ring.
 fn receivers(index: u32, shape: Shape, lanes: usize, spread: Option<Spread>) -> io::Result<Vec<(OwnedFd, Ring)>> {
     let mut group = spread.map(Group::new);
     let mut all = Vec::with_capacity(lanes);

@@ -48,7 +48,6 @@ impl Shape {
     }
 }
 
-/// The receive ring of a packet socket, mapped (packet(7), `TPACKET_V2`).
 pub(super) struct Ring {
     memory: Mapping,
     shape: Shape,
@@ -69,13 +68,11 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Ring {
-    /// A ring over `memory`, to which the kernel or a test writes.
     pub(super) fn new(memory: Mapping, shape: Shape) -> Ring {
         assert!(memory.len() >= shape.bytes());
         Ring { memory, shape, block: 0, slot: 0 }
     }
 
-    /// The next frame.
     #[inline]
     pub(super) fn peek(&self) -> io::Result<Option<Waiting<'_>>> {
         let status = self.status().load(Ordering::Acquire);
@@ -108,7 +105,6 @@ impl Ring {
         }))
     }
 
-    /// The slot of the frame of `peek` to the kernel.
     #[inline]
     pub(super) fn release(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);

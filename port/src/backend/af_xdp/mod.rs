@@ -199,7 +199,6 @@ impl AfXdpPort {
         self.socket.zero_copy
     }
 
-    /// Lends free frames for reception.
     #[inline]
     fn refill(&mut self, pool: &mut Pool) {
         let room = self.socket.fill.room(self.missing as u32) as usize;
@@ -242,7 +241,7 @@ impl AfXdpPort {
         Ok(())
     }
 
-    /// Makes the kernel send the ring's frames. Returns how many were refused.
+    /// Returns how many frames were refused.
     fn flush(&mut self) -> Result<usize, PortError> {
         let mut refused = 0;
         if self.socket.zero_copy {
@@ -324,7 +323,7 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
-/// The record of lent frames, if the kernel can use the pool's mapping and the pool can fill the ring.
+/// Record of lent frames, if the kernel can use the pool's mapping and the pool can fill the ring.
 fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
     let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);

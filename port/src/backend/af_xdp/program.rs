@@ -14,8 +14,7 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Attaches a program to an interface of this thread's namespace: it redirects the frames of `select` to the socket
-    /// of their queue.
+    /// Attaches the program that redirects frames of `select` to the socket of their queue.
     pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<Attached, PortError> {
         let map = bpf::new_map(MAP_TYPE_XSKMAP, queues)
             .map_err(|e| bpf::refused(Kind::Xdp, "making a map of XDP sockets", e))?;

@@ -16,7 +16,7 @@ struct Shared<T> {
 }
 
 impl<T: Copy> Shared<T> {
-    /// Makes a ring over memory laid out by `offsets`, with `size` entries, a power of two.
+    /// `offsets` is the layout; `size` is a power of two.
     fn new(memory: Arc<Mapping>, offsets: xdp_ring_offset, size: u32) -> Shared<T> {
         assert!(size.is_power_of_two());
         let inside = |at: u64, len: usize| (at as usize).checked_add(len).is_some_and(|end| end <= memory.len());

@@ -27,7 +27,6 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket in this thread's namespace on a queue of the interface `index`.
     pub(super) fn open(region: &Region, index: u32, queue: u32, config: &AfXdpConfig) -> io::Result<Socket> {
         let fd = rustix::net::socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let set = |name: i32, value: u32| set_option(&fd, libc::SOL_XDP, name, &value);
