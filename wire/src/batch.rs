@@ -4,7 +4,7 @@ use crate::fields::{Fields, FrameWords, SUBSCRIBER, Source, Values};
 use crate::flow::FlowSpace;
 use crate::layout::{Address6, Ends6, Row};
 
-/// Flows of a [`Batch`], and frames of a burst.
+/// Flows of a [`Batch`].
 pub const BATCH: usize = 32;
 
 /// [`Values`] of [`BATCH`] flows: by [`Source`], then their subscribers.
@@ -47,29 +47,20 @@ impl Batch {
         &self.0[SUBSCRIBER]
     }
 
-    /// Sets the outside address and port learned for flow `j`.
-    ///
-    /// # Panics
-    /// When `j` is not below [`BATCH`].
+    /// Sets the outside address and port learned for flow `j` < [`BATCH`].
     #[inline(always)]
     pub fn learned(&mut self, j: usize, addr: u32, port: u16) {
         self.0[Source::OuterAddr as usize][j] = addr;
         self.0[Source::OuterPort as usize][j] = port as u32;
     }
 
-    /// Outside address and port of flow `j`, as set by [`Self::learned`].
-    ///
-    /// # Panics
-    /// When `j` is not below [`BATCH`].
+    /// Outside address and port of flow `j` < [`BATCH`], as [`Self::learned`].
     #[inline(always)]
     pub fn outer(&self, j: usize) -> (u32, u16) {
         (self.0[Source::OuterAddr as usize][j], self.0[Source::OuterPort as usize][j] as u16)
     }
 
-    /// The values of flow `j`.
-    ///
-    /// # Panics
-    /// When `j` is not below [`BATCH`].
+    /// The values of flow `j` < [`BATCH`].
     #[inline(always)]
     pub fn values(&self, j: usize) -> Values {
         Values::from_array(std::array::from_fn(|source| self.0[source][j]))
@@ -120,7 +111,7 @@ impl Batch {
         }
     }
 
-    /// Calls `each` with every row of a large table that [`Self::end_words`] will read.
+    /// Calls `each` with rows of large tables that [`Self::end_words`] will read.
     #[inline(always)]
     pub fn rows_ahead(&self, ends: &Ends6, mut each: impl FnMut(&Row)) {
         for address in [&ends.src, &ends.dst] {

@@ -1,12 +1,12 @@
 //! Division of many numbers by the same one.
 
-/// Exact division with one multiplication and no branch, in 32-bit factors: loops become vector code.
+/// Exact division with one multiplication and no branch, as vector code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     pub(crate) by: u32,
     /// floor(2^64 / by) + 1 in two halves: exact for all 32-bit numerators.
     magic: (u32, u32),
-    /// For 1, whose magic number is too large: all ones, with magic 0.
+    /// All ones for 1, whose magic number is too large.
     whole: u32,
 }
 

@@ -54,12 +54,10 @@ impl Fields {
     pub fn needs_outer(&self) -> bool {
         [self.src, self.src_port, self.dst, self.dst_port].iter().any(|s| s.is_outer())
     }
-    /// Both IPv4 addresses, as in memory.
     #[inline(always)]
     pub(crate) fn addresses(self, values: &Values) -> u64 {
         ((values.get(self.src) as u64) << 32 | values.get(self.dst) as u64).to_be()
     }
-    /// Both ports, as in memory.
     #[inline(always)]
     pub(crate) fn ports(self, values: &Values) -> u32 {
         (values.get(self.src_port) << 16 | values.get(self.dst_port)).to_be()
@@ -82,7 +80,7 @@ pub struct Values([u32; 7]);
 pub(crate) const SUBSCRIBER: usize = 6;
 
 impl Values {
-    /// A flow's values, without learned ones.
+    /// A flow's values.
     #[inline(always)]
     pub fn of(flow: Flow) -> Values {
         let Flow { inside_addr, inside_port, remote_addr, remote_port, subscriber } = flow;

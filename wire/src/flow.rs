@@ -167,7 +167,7 @@ impl FlowSpace {
         FlowSpace::of(inside, self.remote, self.remote_ports)
     }
 
-    /// The flows with these source ports; `None` for shared addresses or listed subscribers, or if a port is missing.
+    /// The flows with these source ports; `None` for shared addresses, listed subscribers, or missing ports.
     pub fn with_source_ports(&self, ports: PortRange) -> Option<FlowSpace> {
         let (own, places) = (self.inside_ports(), ports.last.checked_sub(ports.first)?);
         let is_part = own.contains(ports.first) && own.contains(ports.last);
@@ -183,8 +183,8 @@ impl FlowSpace {
         })
     }
 
-    /// Disjoint parts of the source ports, each with the fewest ports for `connections` flows. Empty for shared
-    /// addresses or listed subscribers, or with too few flows.
+    /// Disjoint parts of the source ports, each the fewest for `connections` flows. Empty for shared addresses, listed
+    /// subscribers, or too few flows.
     pub fn parts_of_source_ports(&self, connections: u64) -> Vec<PortRange> {
         let of_a_port = self.size / u64::from(self.inside.places);
         let own = self.inside_ports();

@@ -116,9 +116,6 @@ impl Address6 {
     }
 
     /// The row of a flow with this subscriber, remote address, and learned part.
-    ///
-    /// # Panics
-    /// When there is no such row.
     #[inline(always)]
     pub fn row(&self, subscriber: u32, remote: u32, outer: u32) -> Row {
         match self {

@@ -18,9 +18,9 @@ pub struct Mix {
     pub left: Sizes<Template>,
     /// What Right sends.
     pub right: Sizes<Template>,
-    /// What Right must receive when Left has sent.
+    /// What Right receives of Left.
     pub expect_right: Sizes<Expect>,
-    /// What Left must receive when Right has sent.
+    /// What Left receives of Right.
     pub expect_left: Sizes<Expect>,
 }
 

@@ -51,10 +51,7 @@ impl Permutation {
         self.walk(self.once(i))
     }
 
-    /// The things at many positions, several times as fast as [`Self::get`].
-    ///
-    /// # Panics
-    /// When `out` is shorter than `positions`.
+    /// The things at many positions, several times as fast as [`Self::get`]. `out` is as long as `positions`.
     #[inline]
     pub fn fill(&self, positions: &[u32], out: &mut [u32]) {
         let out = &mut out[..positions.len()];

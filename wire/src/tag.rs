@@ -7,7 +7,7 @@ use crate::header::word;
 pub const LEN: usize = 18;
 /// First three bytes of every tag.
 pub const MAGIC: [u8; 3] = [0x6e, 0x4d, 0x74];
-/// Largest sequence number (40 bits: ten hours at 30 Mfps).
+/// 40 bits: ten hours at 30 Mfps.
 pub const MAX_SEQUENCE: u64 = (1 << 40) - 1;
 
 /// What a tagged frame is for.
@@ -73,11 +73,10 @@ impl Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamId(u64);
 
-/// Bits of the first word that hold sequence.
 const SEQUENCE_BITS: u32 = 16;
 
 impl StreamId {
-    /// The identifier of this trial and stream byte.
+    /// The identifier.
     pub const fn new(trial: u16, stream: u8) -> StreamId {
         let magic = (MAGIC[0] as u64) << 40 | (MAGIC[1] as u64) << 32 | (MAGIC[2] as u64) << 24;
         StreamId(magic | (stream as u64) << 16 | trial as u64)

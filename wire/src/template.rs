@@ -9,7 +9,7 @@ use crate::layout::{At, ENDS6, Layout, Row, by_head};
 use crate::tag::Tag;
 use std::sync::Arc;
 
-/// A frame to copy, without FCS, and what to fill in.
+/// A frame to copy, without FCS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -57,9 +57,6 @@ impl Template {
 
     /// An Ethernet/IPv4/UDP frame (RFC 2544, appendix C): no options, DF clear, identification 0, incrementing octets
     /// after the tag.
-    ///
-    /// # Panics
-    /// As [`Self::udp`].
     pub fn udp_v4(f: &UdpFrame) -> Template {
         Template::udp(f, Layout::Ipv4)
     }
@@ -119,9 +116,6 @@ impl Template {
     }
 
     /// The same with another size.
-    ///
-    /// # Panics
-    /// As [`Self::udp`].
     #[must_use]
     pub fn resized(&self, size: usize) -> Template {
         let mac = |at: usize| header::Mac(std::array::from_fn(|k| self.bytes[at + k]));
@@ -183,10 +177,7 @@ impl Template {
         &self.fields
     }
 
-    /// Writes a flow's frame into `out`.
-    ///
-    /// # Panics
-    /// When `out` has another length, or a table no row for the flow.
+    /// Writes a flow's frame into `out`, which has the template's length.
     #[inline]
     pub fn write(&self, out: &mut [u8], values: &Values, tag: &Tag) {
         by_head!(self.layout.head(), self.write_in(out, values, tag));
@@ -238,8 +229,8 @@ impl Template {
         (ip, !udp.fold())
     }
 
-    /// The source and the destination in the pseudo header of a frame with these values: those of the header that UDP follows.
-    /// An IPv4 address is in the last four octets.
+    /// Source and destination in the pseudo header of a frame: those of the header that UDP follows. An IPv4 address is
+    /// in the last four octets.
     pub(crate) fn pseudo_ends(&self, values: &Values) -> [Row; 2] {
         match &self.layout {
             Layout::Ipv6(_) => values.words(self.fields, &self.layout).ends,
@@ -249,10 +240,7 @@ impl Template {
         }
     }
 
-    /// Writes the first frames of a batch into `frames`, at most [`BATCH`].
-    ///
-    /// # Panics
-    /// When a frame has another length.
+    /// Writes the first frames of a batch into `frames`, which have the template's length.
     #[inline(always)]
     pub fn write_all<'f>(&self, frames: impl Iterator<Item = &'f mut [u8]>, words: &Words, p: &Prepared) {
         by_head!(self.layout.head(), self.write_all_in(frames, words, p));

@@ -19,9 +19,9 @@ pub struct View {
     pub left: Template,
     /// What Right sends.
     pub right: Template,
-    /// What Right must receive when Left has sent.
+    /// What Right receives of Left.
     pub expect_right: Expect,
-    /// What Left must receive when Right has sent.
+    /// What Left receives of Right.
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends only to these (RFC 9693).
     pub stateful: bool,
@@ -55,10 +55,7 @@ impl View {
         Some(View { order: Permutation::new(flows.size(), seed), flows, ..self.clone() })
     }
 
-    /// The same with `n` pseudo-random Ethernet sources on each side; the port's with 1.
-    ///
-    /// # Panics
-    /// When `n` is above [`MOST_SOURCE_MACS`].
+    /// The same with `n` ≤ [`MOST_SOURCE_MACS`] pseudo-random Ethernet sources on each side; the port's with 1.
     #[must_use]
     pub fn from_source_macs(self, n: u32, seed: u64) -> View {
         if n <= 1 {
@@ -68,11 +65,8 @@ impl View {
         View { left: self.left.from_sources(left), right: self.right.from_sources(right), ..self }
     }
 
-    /// The same with a repeating sequence of these IPv4 sizes, in octets with FCS; unchanged without sizes. The
-    /// templates must have the largest size.
-    ///
-    /// # Panics
-    /// With more than [`MOST_SIZES`](crate::MOST_SIZES) sizes, or one that cannot hold headers and tag.
+    /// The same with a repeating sequence of at most [`MOST_SIZES`](crate::MOST_SIZES) IPv4 sizes, in octets with FCS;
+    /// unchanged without sizes. The templates must have the largest size.
     #[must_use]
     pub fn of_sizes(self, sizes: &[usize]) -> View {
         if sizes.is_empty() {
@@ -103,16 +97,15 @@ impl View {
         sent.max(self.expect_left.frame_len()).max(self.expect_right.frame_len()).max(native)
     }
 
-    /// Whether a DUT that translates addresses, keeps ports, and copies the UDP checksum sends right frames: the addresses of
-    /// every frame have the same ones' complement sum on both sides. `false` if the DUT translates no addresses.
+    /// Whether frames stay right if a DUT translates addresses, keeps ports, and copies the UDP checksum: the
+    /// addresses' ones' complement sums are the same on both sides. `false` without translation.
     pub fn hides_copied_checksums(&self) -> bool {
         let sum = |ends: &[Row; 2]| Sum(ends[0].sum() + ends[1].sum()).fold();
         let ends = self.translated_ends();
         !ends.is_empty() && ends.iter().all(|[sent, received]| sum(sent) == sum(received))
     }
 
-    /// Source and destination of frames that Left sends, and as Right receives them, where these differ: for some connections
-    /// with some outside addresses.
+    /// Source and destination of Left's frames, and as Right receives them, for some connections and outside addresses.
     fn translated_ends(&self) -> Vec<[[Row; 2]; 2]> {
         const LOOKED_AT: usize = 256;
         let mut outer: Vec<u32> = self.expect_right.outer_addresses().take(LOOKED_AT).collect();

@@ -34,7 +34,7 @@ pub enum Mismatch {
     Payload,
 }
 
-/// Outside addresses and ports to which the DUT may translate.
+/// Where the DUT may translate to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OuterRange {
     /// Outside addresses.
@@ -123,12 +123,12 @@ impl Expect {
         Expect { set, ..self }
     }
 
-    /// The same; learned addresses may also be these.
+    /// The same; learned addresses may be these.
     pub fn or_of(self, also: Vec<AddrRange>) -> Expect {
         Expect { also, ..self }
     }
 
-    /// The same; these bits must be zero in learned addresses.
+    /// The same; learned addresses lack these bits.
     pub fn with_clear(self, clear: u32) -> Expect {
         Expect { clear, ..self }
     }
@@ -147,11 +147,11 @@ impl Expect {
     pub fn tag_at(&self) -> usize {
         self.layout.tag_at()
     }
-    /// Length of a correct frame, without FCS.
+    /// Length without FCS.
     pub fn frame_len(&self) -> usize {
         self.len
     }
-    /// Whether a check needs the values that phase 1 learned.
+    /// Whether phase 1 teaches a field.
     pub fn needs_outer(&self) -> bool {
         self.fields.needs_outer()
     }
@@ -170,7 +170,7 @@ impl Expect {
         }
     }
 
-    /// The hop limits of a frame, if it has the length of a correct one.
+    /// The hop limits of a frame of the right length.
     #[inline(always)]
     pub fn hops(&self, frame: &[u8]) -> Option<Hops> {
         (frame.len() == self.len).then(|| by_head!(self.layout.head(), self.hops_in(frame)))
@@ -298,7 +298,6 @@ impl Expect {
         Err(self.explain::<HEAD>(frame, &words, true))
     }
 
-    /// Outside address and port of a correct frame of this row.
     #[inline(always)]
     fn right_and_new<const HEAD: usize>(
         &self,
@@ -328,7 +327,6 @@ impl Expect {
         }
     }
 
-    /// Sets the learned values where the frame has outside values.
     #[inline(always)]
     fn fill_outer<const HEAD: usize>(&self, head: &[u8; HEAD], words: &mut FrameWords) {
         words.addresses |= word(head, At::<HEAD>::ENDS4) & self.outer_bits.0;
@@ -401,7 +399,6 @@ const fn low_at(end: usize) -> usize {
     crate::layout::ENDS6.start + 16 * end + 12
 }
 
-/// Offset of the hop limit of an IPv6 header.
 const HOP_LIMIT_AT: usize = header::ETH + 7;
 
 #[cfg(test)]

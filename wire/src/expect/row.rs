@@ -16,7 +16,6 @@ pub(super) struct Constant {
 pub(super) type Offsets = (usize, usize, u32);
 
 impl Constant {
-    /// The bits of `b` that the masks select.
     pub(super) fn of(b: &[u8], (long, short, _): Offsets, mask: ([u8; 8], [u8; 4])) -> Constant {
         let mask = (u64::from_ne_bytes(mask.0), u32::from_ne_bytes(mask.1));
         Constant { value: (word(b, long) & mask.0, half(b, short) & mask.1), mask }
@@ -47,7 +46,7 @@ pub(super) const IPV6_FIRST: ([u8; 8], [u8; 4]) = ([0xff, 0xff, 0xf0, 0, 0, 0, 0
 /// Mask for ports and length of the UDP header, without the checksum.
 const PORTS_AND_LEN: u64 = u64::from_ne_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
 
-/// What correct frames of a row have in common, kept in registers.
+/// What correct frames of a row have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'e, const HEAD: usize> {
     pub(super) len: usize,

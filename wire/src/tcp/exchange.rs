@@ -41,7 +41,6 @@ impl Exchanges {
         Segment { from: Side::Responder, flags: ACK | PSH, initiator, responder, data: true }
     }
 
-    /// Relative sequence number after handshake and `segments` of data.
     #[inline(always)]
     fn after(self, segments: u16) -> u16 {
         1 + segments * self.payload

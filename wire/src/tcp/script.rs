@@ -62,7 +62,6 @@ impl Script {
         (octets <= MOST_OCTETS).then_some(Script { exchanges, payload, close, segments })
     }
 
-    /// Segments after the data. An open connection acknowledges the last data.
     fn closing(exchanges: u16, close: Close) -> u32 {
         match close {
             Close::Fin => 3,

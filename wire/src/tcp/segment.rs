@@ -60,7 +60,7 @@ pub struct SegmentTemplate {
     heads: [Vec<u8>; 2],
     /// Sums of their IPv4 headers, without addresses.
     ip_sums: [Sum; 2],
-    /// Sums of constant parts: pseudo header without addresses, window, data.
+    /// Sums of constant parts.
     sums: [Sum; 2],
     payload: Vec<u8>,
     payload_sum: Sum,
@@ -71,7 +71,7 @@ pub struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// The segments of the side that sends these UDP frames, as long as these with data.
+    /// The segments of the side that sends these UDP frames.
     pub fn new(udp: &Template) -> SegmentTemplate {
         let layout = udp.layout();
         let tcp_at = udp.tag_at() - header::UDP;
@@ -116,7 +116,7 @@ impl SegmentTemplate {
         &self.payload
     }
 
-    /// The expectation for the other side's segment with these numbers and flags, with this side's data or none.
+    /// The other side's segment with these numbers and flags, with this side's data or none.
     #[inline(always)]
     pub fn wanted(&self, (seq, ack): (u32, u32), (flags, data): (u8, bool)) -> Wanted<'_> {
         if data {
@@ -133,9 +133,6 @@ impl SegmentTemplate {
     }
 
     /// Writes a segment of connection `index` into `out` of length [`SegmentTemplate::len`].
-    ///
-    /// # Panics
-    /// When `out` has another length.
     #[inline]
     pub fn write(&self, out: &mut [u8], ends: &Ends, index: u32, (seq, ack): (u32, u32), (flags, data): (u8, bool)) {
         let (kind, words) = (usize::from(data), &ends.0);
