@@ -105,7 +105,7 @@ fn heap(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
 
-/// Available memory in bytes, according to the kernel, else the maximum.
+/// In bytes; the maximum if unknown.
 fn available_memory() -> u64 {
     if cfg!(miri) {
         return u64::MAX;
