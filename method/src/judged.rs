@@ -1,13 +1,12 @@
-//! Turns trials into a decision about a rate: runs a trial, judges it, and repeats it while it is invalid. Only this
-//! file repeats trials; a procedure sees decisions only.
+//! Decides about a rate: runs a trial, judges it, and repeats it while it is invalid.
 //!
 //! Repetitions of invalid trials (METHODOLOGY.md, validity):
 //!
 //! - Invalid because of the tester: three trials at one rate make it tester-limited.
 //! - Invalid because of host noise: up to 40 repetitions, then the rate is undecided.
 //! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
-//!   connection at all, a probe follows, so that a dead DUT is not tested at ever lower rates.
-//! - Once the invalid trials of a measurement have used up their time limit, no trial is repeated.
+//! connection, a probe follows first. - Once the invalid trials of a measurement have used up their time limit, no
+//! trial is repeated.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -15,42 +14,38 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Verdict, judge};
 use serde::{Deserialize, Serialize};
 
-/// A probe of the DUT sets up at most this many connections.
 const PROBE_CONNECTIONS: Count = 1_000;
 
-/// Returns the number and the rate of the connections of a probe: a working DUT sets up at least one of them. They take a
-/// second, unless `rate` is lower, so that two probes last longer than a router's repetition of a neighbor solicitation.
+/// Returns number and rate of the connections of a probe, of which a working DUT sets up at least one. They take a
+/// second, unless `rate` is lower, so that two probes outlast a router's repetition of a neighbor solicitation.
 pub fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
     let few = connections.min(PROBE_CONNECTIONS);
     (few, rate.min(Rate(few)))
 }
 
-/// Maximum number of trials of one probe.
+/// Maximum trials of one probe.
 const PROBES: u32 = 5;
-/// Number of valid trials without an answer after which the DUT is dead. During the first one, a router may still
-/// resolve the tester's address: if its neighbor solicitation was lost between two trials, it sends the next one a
-/// second later (RFC 4861, section 10, RETRANS_TIMER).
+/// Valid trials without an answer after which the DUT is dead. During the first, a router may still resolve the
+/// tester's address (RFC 4861, section 10, RETRANS_TIMER).
 const DEAD_PROBES: u32 = 2;
 
-// How often an invalid trial is repeated. These are constants, not settings, because they are part of the definition of
-// a result.
+// How often an invalid trial is repeated: constants, because they define a result.
 
-/// Trials at one rate that the tester invalidates before the rate is tester-limited. One may be chance, but a tester
-/// that is too slow fails every time.
+/// Trials at one rate that the tester invalidates before the rate is tester-limited: a tester that is too slow fails
+/// every time.
 pub const TESTER_TRIALS: u32 = 3;
-/// Repetitions of a trial that host noise invalidated. If host noise invalidates 80 % of all trials, one rate in 10,000
-/// remains undecided.
+/// Repetitions of a trial that host noise invalidated: at 80 % invalid trials, one rate in 10,000 remains undecided.
 pub const HOST_REPEATS: u32 = 40;
 /// Trials with an incomplete phase 1 before its rate is lowered.
 pub const PHASE1_TRIALS: u32 = 3;
-/// How often the rate of phase 1 is lowered by 10 % before the measurement fails. Ten times reach 35 % of the rate
-/// measured as safe; a device that fails there has another problem.
+/// How often the rate of phase 1 is lowered by 10 % before the measurement fails: ten times reach 35 % of the rate
+/// measured as safe.
 pub const PHASE1_LOWERINGS: u32 = 10;
 
 /// One trial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The specification; the rate of phase 1 may have been lowered.
+    /// The specification, perhaps with a lowered rate of phase 1.
     pub spec: TrialSpec,
     /// The outcome.
     pub outcome: TrialOutcome,
@@ -66,10 +61,10 @@ pub enum Decision {
     Pass,
     /// The rate failed.
     Fail(Failure),
-    /// The tester limited the trials: the search continues below this rate. If it remains the upper end of the search,
-    /// the result is a lower bound, printed with "≥".
+    /// The tester limited the trials: the search continues below this rate. At the upper end of the search, the result
+    /// is a lower bound ("≥").
     TesterBound(Invalid),
-    /// Host noise invalidated every trial, so the rate is undecided, which is no fail.
+    /// Host noise invalidated every trial: the rate is undecided.
     HostBound(Invalid),
 }
 
@@ -85,7 +80,7 @@ impl Decision {
 pub struct Judgement {
     /// The decision.
     pub decision: Decision,
-    /// Every trial that was run, in order. Never empty.
+    /// Every trial in order, at least one.
     pub attempts: Vec<Attempt>,
 }
 
@@ -105,7 +100,7 @@ impl Judgement {
 pub enum Patience {
     /// As often as the rules of validity allow.
     Repeat,
-    /// Never: one trial decides, or leaves the rate undecided.
+    /// Never: one trial decides or leaves the rate undecided.
     Once,
 }
 
@@ -114,11 +109,11 @@ pub enum Patience {
 pub enum Life {
     /// The DUT answers.
     Alive,
-    /// The DUT answers, but it did not in a valid trial before: it may have been unable to forward for a while.
+    /// The DUT answers, but did not in a valid trial before.
     Revived,
-    /// The DUT does not answer, and neither host nor tester explains that.
+    /// The DUT does not answer, which neither host nor tester explains.
     Dead,
-    /// The DUT does not answer, but host noise or the tester may be the cause in all trials but one.
+    /// The DUT does not answer; host noise or the tester may be the cause.
     Unknown,
 }
 
@@ -127,11 +122,10 @@ pub enum Life {
 pub struct Judged<T> {
     trials: T,
     criteria: Criteria,
-    /// The rate to which phase 1 was lowered for the rest of the measurement.
+    /// The rate to which phase 1 was lowered.
     phase1_cap: Option<Rate>,
-    /// Limit on the total time of invalid trials; none without a limit.
+    /// Limit on the total time of invalid trials, if any.
     invalid_at_most: Option<Nanos>,
-    /// Total time of invalid trials so far.
     invalid_time: Nanos,
 }
 
@@ -141,8 +135,7 @@ impl<T: Trials> Judged<T> {
         Judged { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
     }
 
-    /// Limits the total time of invalid trials. Afterwards each rate gets one trial, which decides it or leaves it
-    /// undecided.
+    /// Limits the total time of invalid trials, after which each rate gets one trial.
     #[must_use]
     pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
         Judged { invalid_at_most: time, ..self }
@@ -153,9 +146,8 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes at least in part. The DUT is dead after two valid trials
-    /// without an answer. Invalid trials do not count, so that neither host noise nor the tester makes a working DUT
-    /// appear dead.
+    /// Probes the DUT with a load that every working DUT passes in part. It is dead after two valid trials without an
+    /// answer; invalid ones do not count.
     ///
     /// # Errors
     /// As [`Trials::run`].
@@ -178,11 +170,10 @@ impl<T: Trials> Judged<T> {
         Ok(Life::Unknown)
     }
 
-    /// Runs the trial until it is valid, or until the limits on repetitions are reached.
+    /// Runs the trial until it is valid, or the limits on repetitions are reached.
     ///
     /// # Errors
-    /// As [`Trials::run`]; and [`TrialError::Phase1`] when phase 1 stays incomplete at the lowest rate, or when there
-    /// is no time left to lower the rate.
+    /// As [`Trials::run`], and [`TrialError::Phase1`] when phase 1 stays incomplete.
     pub fn decide(&mut self, wanted: &TrialSpec, patience: Patience) -> Result<Judgement, TrialError> {
         let mut spec = wanted.clone();
         self.cap_phase1(&mut spec);
@@ -212,7 +203,7 @@ impl<T: Trials> Judged<T> {
                 Spoiler::Host => in_time && more(&mut by_host) <= HOST_REPEATS,
                 Spoiler::Phase1 if !in_time && patience == Patience::Repeat => return Err(phase1_fails(&reason)),
                 Spoiler::Phase1 => {
-                    // This trial left an incomplete table: do not reuse it.
+                    // This trial left an incomplete table.
                     spec.keep_table = false;
                     if !alive {
                         self.probe_set_up(&spec)?;
@@ -232,7 +223,7 @@ impl<T: Trials> Judged<T> {
         }
     }
 
-    /// Probes with a few connections at a rate at which every working DUT sets up some.
+    /// Probes with a few connections, of which every working DUT sets up some.
     fn probe_set_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
         let (connections, rate) = probe_connections(spec.connections, spec.phase1_rate.unwrap_or(spec.rate));
         let probe = TrialSpec {
@@ -278,7 +269,6 @@ fn phase1_fails(reason: &Invalid) -> TrialError {
     TrialError::Phase1(format!("{reason}; {}", reason.advice()))
 }
 
-/// Increments a counter and returns it.
 fn more(count: &mut u32) -> u32 {
     *count += 1;
     *count

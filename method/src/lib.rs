@@ -1,11 +1,10 @@
 //! Defines what results mean: units, trials, validity, search algorithms and statistics.
 //!
-//! This crate handles no packets, reads no clock or file, and prints nothing. A procedure requests one [`TrialOutcome`]
-//! after the other from a [`Trials`] and turns them into a result. It does not depend on what carries out the trial:
-//! the engine, a replay of a run folder, or a simulated device.
+//! A procedure requests one [`TrialOutcome`] after the other from a [`Trials`]: the engine, a replay of a run folder,
+//! or a simulated device. This crate handles no packets, reads no clock or file, and prints nothing.
 //!
-//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses the
-//! rates, [`stats`] and [`scaling`] summarise results, and [`model`] fits laws to series of them.
+//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses
+//! the rates, [`stats`] and [`scaling`] summarise results, and [`model`] fits laws to series of them.
 
 #![forbid(unsafe_code)]
 

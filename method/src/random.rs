@@ -2,7 +2,7 @@
 
 use crate::{Count, Ratio};
 
-/// `SplitMix64`, the generator of Steele, Lea and Flood (OOPSLA 2014): small, and random enough for noise.
+/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix(pub(crate) u64);
 
@@ -34,8 +34,8 @@ impl SplitMix {
         (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Returns how many of `n` frames are affected with this probability: binomial, approximated by Poisson for few
-    /// frames and by the normal distribution for many.
+    /// How many of `n` frames are affected with this probability: binomial, approximated by Poisson for few and by the
+    /// normal distribution for many.
     pub(crate) fn hits(&mut self, n: Count, share: Ratio) -> Count {
         let p = share.as_f64();
         let mean = n as f64 * p;

@@ -1,6 +1,5 @@
-//! A share between 0 and 1 as an exact fraction: acceptance, alpha, safe factor, relative error. In floating point,
-//! ceil(0.999 × n) can be wrong by one frame, which decides between a pass and a fail (RFC 2544, section 26.1, has no
-//! rounding).
+//! A share between 0 and 1 as an exact fraction. In floating point, ceil(0.999 × n) can be wrong by one frame, which
+//! decides between pass and fail (RFC 2544, section 26.1, has no rounding).
 
 use crate::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
@@ -30,7 +29,7 @@ impl Ratio {
         Some(Ratio { num: num / divisor, den: den / divisor })
     }
 
-    /// Returns `ppm` parts per million; at most 1.
+    /// Returns `ppm` parts per million, at most 1.
     pub const fn from_ppm(ppm: u64) -> Ratio {
         match Ratio::new(ppm, 1_000_000) {
             Some(ratio) => ratio,
@@ -38,12 +37,12 @@ impl Ratio {
         }
     }
 
-    /// Returns the smallest number that is at least this share of `n`.
+    /// Returns ceil(self × `n`).
     pub fn ceil_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num)).div_ceil(u128::from(self.den)) as u64
     }
 
-    /// Returns the largest number that is at most this share of `n`.
+    /// Returns floor(self × `n`).
     pub fn floor_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num) / u128::from(self.den)) as u64
     }
@@ -68,14 +67,14 @@ impl Ratio {
         self.num == self.den
     }
 
-    /// Returns a floating point number, for statistics, figures and simulation only.
+    /// Returns a floating point number, never for decisions.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
 }
 
 impl fmt::Display for Ratio {
-    /// Formats the share as a decimal number if that is exact, else as a fraction.
+    /// As a decimal number if that is exact, else as a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut scale = 1u128;
         for digits in 0..=18usize {
@@ -136,7 +135,7 @@ fn parse(text: &str) -> Option<Ratio> {
     Ratio::new(num, scale.checked_mul(unit)?)
 }
 
-/// Parses decimal digits only: no sign, no exponent, no empty text.
+/// Decimal digits only: no sign, no exponent, no empty text.
 fn digits(text: &str) -> Option<u64> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -155,7 +154,7 @@ mod tests {
 
     #[test]
     fn acceptance_is_exact_where_floating_point_is_not() {
-        // 0.07 × 100 is 7.000000000000001 as f64, whose ceiling is 8.
+        // 0.07 × 100 is 7.000000000000001 as f64.
         let seven_percent: Ratio = "0.07".parse().unwrap();
         assert_eq!(seven_percent.ceil_of(100), 7);
         assert_eq!((0.07f64 * 100.0).ceil() as u64, 8);
@@ -163,7 +162,7 @@ mod tests {
 
     #[test]
     fn acceptance_of_99_99_percent_lets_25_600_of_256_million_vanish() {
-        // The losses that an acceptance below 1 tolerates (METHODOLOGY.md, throughput).
+        // Losses that an acceptance below 1 tolerates (METHODOLOGY.md, throughput).
         let acceptance: Ratio = "99.99 %".parse().unwrap();
         assert_eq!(256_000_000 - acceptance.ceil_of(256_000_000), 25_600);
     }

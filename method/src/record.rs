@@ -1,5 +1,4 @@
-//! The record of a trial (one line of `trials.jsonl`), and the replay of records with which a run is resumed. The
-//! replay compares every recorded specification with the requested one.
+//! The record of a trial (one line of `trials.jsonl`), and the replay of records with which a run is resumed.
 
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::validity::Verdict;
@@ -22,8 +21,8 @@ pub struct TrialRecord {
     pub verdict: Verdict,
 }
 
-/// Trials that return recorded outcomes first, and then run `inner`. Procedures are deterministic: with the same
-/// settings they request the recorded trials in the recorded order. Any other request is an error.
+/// Returns recorded outcomes, then runs `inner`. Procedures request the recorded trials in the recorded order; any
+/// other request is an error.
 #[derive(Debug)]
 pub struct Replay<T> {
     records: VecDeque<TrialRecord>,
@@ -61,7 +60,7 @@ impl<T: Trials> Trials for Replay<T> {
             "trial {} of `{}` was recorded as {:?}, but these settings need {spec:?}; start a new run for changed settings",
             record.seq, record.measurement, record.spec
         );
-        // Keep the record, so that the next request does not skip it.
+        // So that the next request does not skip it.
         self.records.push_front(record);
         Err(TrialError::Mismatch(text))
     }

@@ -1,16 +1,15 @@
-//! Relative scale-up over an axis of a scenario. RFC 9693, section 5, defines no metric for it. The formulas are those of
-//! Lencse and Bazsó, "Benchmarking methodology for IPv4aaS technologies: comparison of the scalability of the Jool
-//! implementation of 464XLAT and MAP-T" (2024), and of draft-lencse-v6ops-transition-scalability. Three divisors are in use and easily confused: one published slide
-//! divided by the previous performance instead of the first.
+//! Relative scale-up over an axis of a scenario, by Lencse and Bazsó, "Benchmarking methodology for IPv4aaS
+//! technologies: comparison of the scalability of the Jool implementation of 464XLAT and MAP-T" (2024), and
+//! draft-lencse-v6ops-transition-scalability; RFC 9693, section 5, defines no metric.
 
-/// `S_C(n, n0) = P(n) / P(n0)`: performance at n connections divided by that at the smallest number (equation 2 of Lencse
-/// and Bazsó). `None` if the divisor is 0.
+/// `S_C(n, n0) = P(n) / P(n0)`, with the smallest number n0 (equation 2 of Lencse and Bazsó). `None` if the divisor is
+/// 0.
 pub fn connections(performance: f64, smallest: f64) -> Option<f64> {
     divided(performance, smallest)
 }
 
-/// `S_CPU(n) = P(n) / (n × P(1))`: performance on n cores divided by n times that on one core. 1 is perfect scaling.
-/// Equation 1 of Lencse and Bazsó omits P(1); their tables, like Figure 2 of the draft, divide by it.
+/// `S_CPU(n) = P(n) / (n × P(1))`; 1 is perfect scaling. Equation 1 of Lencse and Bazsó omits P(1), by which their
+/// tables divide.
 pub fn cores(n: u32, performance: f64, one_core: f64) -> Option<f64> {
     divided(performance, f64::from(n) * one_core)
 }
@@ -30,7 +29,6 @@ mod tests {
 
     const CORES: [u32; 5] = [1, 2, 4, 8, 16];
 
-    /// Printed rates and printed scale-ups on 1, 2, 4, 8 and 16 cores.
     struct Series {
         source: &'static str,
         rates: [f64; 5],
@@ -41,9 +39,7 @@ mod tests {
         Series { source, rates, printed }
     }
 
-    /// "draft" is draft-lencse-v6ops-transition-scalability-05; "paper" is Lencse and Bazsó, "Benchmarking
-    /// methodology for `IPv4aaS` technologies: comparison of the scalability of the Jool implementation of
-    /// 464XLAT and MAP-T" (2024).
+    /// "draft" is draft-lencse-v6ops-transition-scalability-05; "paper" is Lencse and Bazsó (2024).
     fn published() -> Vec<Series> {
         vec![
             series(
@@ -119,7 +115,7 @@ mod tests {
         for Series { source, rates, printed } in published() {
             for ((n, rate), printed) in CORES.into_iter().zip(rates).zip(printed) {
                 let computed = cores(n, rate, rates[0]).unwrap();
-                // Half a unit of the last printed digit, and the rounding of the printed rates.
+                // Half a unit of the last printed digit, and the rounding of the rates.
                 assert!((computed - printed).abs() <= 0.000_6, "{source}, {n} cores: {computed} for {printed}");
             }
         }
@@ -127,8 +123,8 @@ mod tests {
 
     #[test]
     fn the_slide_that_divided_by_the_previous_performance_is_not_reproduced() {
-        // IETF 113 slide "Scalability against the number of CPU cores", cps of Jool: printed 0.375 on 4
-        // cores is P(4) / (4 × P(2)); the same author's draft prints 0.588 = P(4) / (4 × P(1)).
+        // IETF 113 slide "Scalability against the number of CPU cores", cps of Jool: 0.375 = P(4) / (4 × P(2)); the
+        // draft prints 0.588 = P(4) / (4 × P(1)).
         let (one, two, four) = (228.6, 358.5, 537.4);
         assert!((cores(4, four, two).unwrap() - 0.375).abs() < 0.000_5);
         assert!((cores(4, four, one).unwrap() - 0.588).abs() < 0.000_5);

@@ -1,8 +1,6 @@
-//! A simulated device under test with exactly known truth, for tests of procedures, resumed runs and reports. It
-//! computes outcomes and sends nothing. It is deterministic: the same seed and the same trials give the same outcomes.
+//! A simulated device under test with exactly known truth, for tests and forecasts; deterministic for a seed.
 //!
-//! Truth: of a stream of R > C frames per second for time T, the device forwards C × T frames, plus the frames that the
-//! queue holds.
+//! Truth: of a stream of R > C frames per second for time T, the device forwards C × T frames, plus its queue.
 
 mod clock;
 mod device;
@@ -20,20 +18,19 @@ use crate::trial::{
 };
 use crate::units::{Count, Nanos, Rate};
 
-/// Behaviour of the DUT when its connection tracking table is full (RFC 9693 section 4.9).
+/// Behaviour when the connection tracking table is full (RFC 9693 section 4.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Refuses new connections: their frames are lost.
     KeepOld,
-    /// Replaces the oldest: every frame passes, but only the last connections can be validated.
+    /// Replaces the oldest: every frame passes, but only the last connections validate.
     ReplaceOldest,
-    /// Removes this many of the oldest at once (at least 1, at most all): every frame passes, and the table is then not full
-    /// for a while.
+    /// Removes this many of the oldest at once, 1 to all.
     Collect(Count),
 }
 
 impl WhenFull {
-    /// Returns the connections in a table of this size after `opened` connections have passed an empty one.
+    /// Connections in a table of this size after `opened` have passed.
     fn left(self, size: Count, opened: Count) -> Count {
         match self {
             WhenFull::Collect(at_once) if opened > size => {
@@ -64,53 +61,50 @@ pub struct Truth {
     pub duplicated: Ratio,
     /// Share of the frames that arrive after a later one.
     pub reordered: Ratio,
-    /// Once in each stream it forwards nothing for this long: frames that its queue does not hold are lost.
+    /// Once in each stream it forwards nothing for this long, beyond its queue.
     pub stall: Nanos,
     /// Entries that its connection tracking table holds.
     pub table_size: Count,
     /// Its behaviour when the table is full.
     pub when_full: WhenFull,
-    /// Connections that it forgets between two trials that keep the table.
+    /// Connections that it forgets between trials that keep the table.
     pub forgets: Count,
-    /// Its queue depth: that many more frames pass an overloaded trial.
+    /// Its queue depth: frames that pass an overloaded trial in addition.
     pub queue: Count,
     /// The delay of every frame.
     pub delay: Nanos,
-    /// Each frame is delayed by at most this much more, evenly distributed.
+    /// Maximum additional delay of each frame, evenly distributed.
     pub delay_spread: Nanos,
-    /// How long it loses all frames after an overload has ended.
+    /// How long it loses all frames after an overload.
     pub recovery: Nanos,
-    /// How long a TCP connection that was closed stays in its table.
+    /// How long a closed TCP connection stays in its table.
     pub tcp_transitory: Nanos,
-    /// Each trial's capacities vary by at most this share, up or down.
+    /// Maximum deviation of a trial's capacities.
     pub jitter: Ratio,
-    /// The first trials run on cold caches: how many, and with which share of the capacities.
+    /// How many first trials run on cold caches, with which share of the capacities.
     pub slow_start: (u32, Ratio),
-    /// Each trial begins on cold caches: for how long the device must forward until they are warm, and with which share
-    /// of the capacities until then. Traffic of a warm-up counts.
+    /// How long each trial, warm-up included, runs on cold caches, with which share of the capacities.
     pub cold: (Nanos, Ratio),
-    /// Number of connections in its cache, which are the most popular ones, and its share of the capacities with frames
-    /// on other ones; `None`: the capacities are the same with all connections.
+    /// Popular connections in its cache, and its share of the capacities with others, if they differ.
     pub cache: Option<(Count, Ratio)>,
-    /// From this trial (counted from 1) it forwards nothing.
+    /// From this trial, counted from 1, it forwards nothing.
     pub dies_at: Option<u64>,
     /// Share of the trials in which the host stalls the tester for 2 ms.
     pub host_stalls: Ratio,
-    /// Share of these stalls that cost frames: a quarter of those due in 2 ms.
+    /// Share of these stalls that cost a quarter of the frames due in 2 ms.
     pub harmful_stalls: Ratio,
-    /// Share of the trials that are invalid because the tester drops a frame.
+    /// Share of the trials in which the tester drops a frame.
     pub tester_drops: Ratio,
     /// The tester ceiling in one direction.
     pub tester_ceiling: Rate,
-    /// Whether the DUT works inside the sender's thread: then an excessive rate shows as a late sender.
+    /// Whether the DUT works inside the sender's thread, so that an excessive rate makes it late.
     pub dut_loop: Loop,
     /// Its behaviour other than forwarding.
     pub control: ControlTruth,
 }
 
 impl Truth {
-    /// Returns a DUT that forwards `capacity` in each direction and sets connections up at `setup_rate`, without
-    /// disturbances, with an unlimited tester.
+    /// Returns a DUT with these capacities, without disturbances, and an unlimited tester.
     pub fn new(capacity: Rate, setup_rate: Rate) -> Truth {
         Truth {
             forward_capacity: capacity,
@@ -144,8 +138,7 @@ impl Truth {
         }
     }
 
-    /// Returns the capacity with the connections of a trial: each frame that misses the cache takes as long as at the
-    /// share of [`Self::cache`].
+    /// The capacity with a trial's connections: frames that miss the cache take the share of [`Self::cache`].
     fn cached(&self, capacity: Rate, popularity: Popularity, connections: Count) -> Rate {
         let Some((holds, share)) = self.cache else { return capacity };
         let hits = popularity.part_of(holds, connections);
@@ -162,11 +155,11 @@ impl Truth {
 /// Trials of a simulated DUT.
 #[derive(Clone, Debug)]
 pub struct SimulatedDut {
-    /// The simulated properties; may be changed between trials.
+    /// The simulated properties, which may change between trials.
     pub truth: Truth,
     trials: u64,
     seed: u64,
-    /// The series, and the trial's number in it, if each trial's noise must not depend on earlier trials.
+    /// The series and the trial's number in it, if noise must not depend on earlier trials.
     series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
@@ -184,7 +177,6 @@ impl SimulatedDut {
         self.trials
     }
 
-    /// Returns the share of the capacities in this trial.
     fn condition(&mut self) -> Condition {
         if self.truth.dies_at.is_some_and(|trial| self.trials >= trial) {
             return Condition { share: Ratio::ZERO, sign: 1, jitter: Ratio::ZERO };
@@ -195,14 +187,13 @@ impl SimulatedDut {
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
-    /// In keep-table mode, the connections that time out before this trial.
+    /// Connections that time out before this trial in keep-table mode.
     fn age(&mut self, spec: &TrialSpec) {
         if spec.keep_table {
             self.table -= self.truth.forgets.min(self.table);
         }
     }
 
-    /// Simulates one stream: `frames` at a rate through a capacity of `capacity`.
     fn stream(&mut self, rate: impl Into<Pace>, frames: Count, capacity: Rate) -> Leg {
         let pace: Pace = rate.into();
         let planned_time = pace.time_for(frames);
@@ -244,7 +235,7 @@ impl SimulatedDut {
         leg
     }
 
-    /// Frames that a device of this capacity carries while `frames` are sent.
+    /// Frames that a device of this capacity carries of `frames`.
     fn carried(&self, pace: Pace, frames: Count, capacity: Rate, send_time: Nanos) -> Count {
         let Truth { stall, queue, .. } = self.truth;
         let in_stall = pace.frames_in(stall).min(frames).saturating_sub(queue);
@@ -252,7 +243,7 @@ impl SimulatedDut {
         capacity.frames_in(working).saturating_add(queue).min(frames - in_stall)
     }
 
-    /// Simulates phase 1: fills the table and returns the frames that arrived at the Responder.
+    /// Phase 1: fills the table and returns the frames at the Responder.
     fn establish(&mut self, rate: Rate, connections: Count, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, connections, condition.of(self.truth.setup_rate));
         if self.truth.when_full == WhenFull::KeepOld {
@@ -263,7 +254,6 @@ impl SimulatedDut {
         leg
     }
 
-    /// Facts about the state tables.
     fn store(&self, phase1_rate: Rate, connections: Count) -> StoreFacts {
         StoreFacts {
             learned: self.learned,
@@ -276,7 +266,6 @@ impl SimulatedDut {
         }
     }
 
-    /// Simulates frames in the active directions on the connections of the table.
     fn forward(&mut self, spec: &TrialSpec, condition: &Condition) -> (Leg, Leg) {
         let (mut forward, mut reverse) = (Leg::default(), Leg::default());
         for (leg, is_forward) in [(&mut forward, true), (&mut reverse, false)] {
@@ -303,19 +292,18 @@ impl SimulatedDut {
             self.refuse(&mut forward, &churn, condition);
         }
         if spec.direction.reverse() && spec.keep_table {
-            // Frames are drawn from all connections of the state table.
+            // Frames are drawn from the whole state table.
             let held = Ratio::new(self.table.min(self.learned), self.learned.max(1)).unwrap_or(Ratio::ONE);
             reverse.received = reverse.received.min(held.floor_of(reverse.sent));
         }
         (forward, reverse)
     }
 
-    /// Simulates one stream of flows that begin one after the other. While only the first ones have begun, the device
-    /// has the capacity for that number of connections.
+    /// One stream of flows that begin one after the other, with the capacity for those that have begun.
     fn ramped(&mut self, spec: &TrialSpec, ramp: Ramp, uncached: Rate, is_forward: bool) -> Leg {
         let of = |begun| spec.direction.frames(is_forward, ramp.frames_before(begun, spec.rate));
         let before = of(ramp.flows.saturating_sub(1));
-        // The fraction of a frame at the end of an interval counts in the next one.
+        // A fraction of a frame counts in the next interval.
         let carried = |flows: Count| {
             let capacity = self.truth.cached(uncached, spec.options.popularity, flows);
             (of(flows) - of(flows - 1)).min(capacity.frames_in(ramp.interval).saturating_add(1 + self.truth.queue))
@@ -328,7 +316,7 @@ impl SimulatedDut {
         leg
     }
 
-    /// Loses the frames that a device with cold caches cannot forward and its queue does not hold.
+    /// Loses the frames beyond cold caches and queue.
     fn lose_while_cold(&self, spec: &TrialSpec, leg: &mut Leg, capacity: Rate, is_forward: bool) {
         let (cold, share) = self.truth.cold;
         let warmed = spec.options.warm_up.map_or(0, |warm_up| warm_up.duration.0);
@@ -338,7 +326,7 @@ impl SimulatedDut {
         leg.received = leg.received.saturating_sub(lost);
     }
 
-    /// Loses the frames of new connections that arrive faster than the DUT sets them up.
+    /// Loses the frames of new connections beyond the set-up rate.
     fn refuse(&mut self, leg: &mut Leg, churn: &crate::trial::Churn, condition: &Condition) {
         let frames = |rate: Rate| rate.frames_in(leg.send_time).saturating_mul(churn.frames);
         let (arrived, set_up) = (frames(churn.arrivals), frames(condition.of(self.truth.setup_rate)));
@@ -346,14 +334,13 @@ impl SimulatedDut {
         self.table += (arrived / churn.frames.max(1)).min(churn.different).min(self.truth.table_size - self.table);
     }
 
-    /// Simulates one frame on each learned connection; frames on connections that left the table are lost.
+    /// One frame on each learned connection, lost if that left the table.
     fn validate(&mut self, rate: Rate, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, self.learned, condition.of(self.truth.reverse_capacity));
         leg.received = leg.received.min(self.table);
         leg
     }
 
-    /// Adds disturbances by tester and host to the outcome.
     fn disturb(&mut self, outcome: &mut TrialOutcome, spec: &TrialSpec) {
         outcome.host = HostNoise { queue_lasts: Some(Nanos(500_000)), ..HostNoise::default() };
         if self.rng.chance(self.truth.tester_drops) {
@@ -392,7 +379,6 @@ impl Trials for SimulatedDut {
             outcome.phase1 = (self.learned < spec.connections).then_some(leg);
         }
         match spec.kind {
-            // After an incomplete phase 1 nothing follows.
             PhaseKind::Established if spec.keep_table && self.learned < spec.connections => {}
             PhaseKind::Stateless | PhaseKind::Established => match spec.options.tcp {
                 Some(_) if self.learned < spec.connections => {}
@@ -404,7 +390,6 @@ impl Trials for SimulatedDut {
             },
             PhaseKind::Establish => {
                 outcome.forward = self.establish(spec.rate, spec.frames(), &condition);
-                // After an incomplete phase 1, there is no validation.
                 let is_complete = outcome.forward.received == outcome.forward.planned;
                 if let Some(rate) = spec.validate_rate.filter(|_| is_complete) {
                     outcome.validation = Some(self.validate(rate, &condition));
@@ -425,7 +410,7 @@ impl Trials for SimulatedDut {
         Ok(outcome)
     }
 
-    /// Makes noise depend only on the seed, the series and the trial's number from now on.
+    /// Makes noise depend only on the seed, the series and the trial's number.
     fn begin(&mut self, series: &str, before: u64) {
         // FNV-1a.
         let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -433,12 +418,12 @@ impl Trials for SimulatedDut {
     }
 }
 
-/// Ends the trial when the loss of a direction, which is the same at all times, is too large.
+/// Ends the trial when the loss of a direction is too large.
 fn end_early(outcome: &mut TrialOutcome, spec: &TrialSpec) {
     let Some(early) = spec.options.early_end else { return };
     let end = [(&outcome.forward, true), (&outcome.reverse, false)].into_iter().filter_map(|(leg, forward)| {
         let most = early.missing_at_most(leg.planned, spec.pace_of(forward));
-        // In mid-trial, the lost part of the frames sent so far.
+        // In mid-trial, the lost part of the frames so far.
         let (mut never, mut ended) = (0u64, 1u64 << 20);
         let lost = |part: u64| {
             let of = |frames: Count| ((u128::from(frames) * u128::from(part)) >> 20) as Count;
@@ -462,7 +447,6 @@ fn end_early(outcome: &mut TrialOutcome, spec: &TrialSpec) {
     outcome.observed.ended_early = Some(outcome.forward.send_time.max(outcome.reverse.send_time));
 }
 
-/// State of the DUT in one trial.
 struct Condition {
     share: Ratio,
     sign: i64,

@@ -1,5 +1,5 @@
-//! Statistics over the repetitions of a measurement. Floating point begins here (invariant 12), but the index of a
-//! percentile is computed in integers.
+//! Statistics over the repetitions of a measurement, in floating point except the indices of percentiles (invariant
+//! 12).
 
 pub mod change;
 pub mod shift;
@@ -74,7 +74,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the least squares line through points (x, y); none if fewer than two x differ.
+    /// Returns the least squares line, if two x differ.
     pub fn through(points: &[(f64, f64)]) -> Option<Line> {
         let n = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
@@ -96,7 +96,7 @@ pub fn median_of(sorted: &[f64]) -> Option<f64> {
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
 
-/// Returns a percentile of sorted values, by the empirical distribution (RFC 2330 section 11.3).
+/// Returns a percentile by the empirical distribution (RFC 2330 section 11.3).
 pub fn percentile<T: Copy>(sorted: &[T], share: Ratio) -> Option<T> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()
 }
@@ -122,28 +122,27 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The coverage that an interval of a median has if the number of values allows it.
+    /// The coverage of a median's interval, if there are enough values.
     pub const NOMINAL: f64 = 0.93;
-    /// With fewer values, an interval is called a range and is not used in comparisons: 5 values cover a median with 94
-    /// %, 4 with 88 %.
+    /// With fewer values, an interval is a range, unfit for comparisons: 5 values cover a median with 94 %, 4 with 88
+    /// %.
     pub const LEAST_VALUES: usize = 5;
 
-    /// Returns the interval of the median of sorted values: the narrowest symmetric one of order statistics that covers at
-    /// least [`Interval::NOMINAL`], else minimum to maximum. `None` without values.
+    /// Returns the interval of the median of sorted values: the narrowest symmetric one of order statistics that covers
+    /// [`Interval::NOMINAL`], else minimum to maximum.
     pub fn of(sorted: &[f64]) -> Option<Interval> {
         let (first, coverage) = Interval::first_rank(sorted.len())?;
         Some(Interval { low: sorted[first], high: sorted[sorted.len() - 1 - first], coverage })
     }
 
-    /// Returns, for n sorted values, the index of the lower end of the interval, and its coverage. The upper end has the
-    /// same distance from the last value. `None` without values.
+    /// Returns, for n values, the index of the interval's lower end, the same from the last value as its upper end, and
+    /// its coverage.
     pub fn first_rank(n: usize) -> Option<(usize, f64)> {
         if n == 0 {
             return None;
         }
-        // The interval from the (k+1)th smallest to the (k+1)th largest value misses the median if at most k values are
-        // below it, or at most k above it: twice the lower tail of the binomial distribution with probability 1/2. In
-        // logarithms, because 2^-n is 0 for large n.
+        // The interval misses the median if at most k values are on one side of it: twice the lower tail of the
+        // binomial distribution with probability 1/2, in logarithms, because 2^-n is 0 for large n.
         let missed = |tail: f64| (1.0 - 2.0 * tail).max(0.0);
         let mut term = -(n as f64) * std::f64::consts::LN_2;
         let mut tail = term.exp();
@@ -159,20 +158,20 @@ impl Interval {
         Some(best)
     }
 
-    /// Returns the interval of the ratio to another value: `low / high` to `high / low`, which misses with at most the
-    /// sum of both probabilities (Bonferroni). `None` if the other one reaches 0.
+    /// Returns the interval of the ratio to another value, which misses with at most the sum of both probabilities
+    /// (Bonferroni). `None` if the other one reaches 0.
     pub fn over(self, other: Interval) -> Option<Interval> {
         let coverage = (self.coverage + other.coverage - 1.0).max(0.0);
         (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low, coverage })
     }
 
-    /// Returns the interval with both ends moved outwards by a factor of `1 + drift`.
+    /// Returns the interval with its ends moved outwards by a factor of `1 + drift`.
     #[must_use]
     pub fn widened(self, drift: f64) -> Interval {
         Interval { low: self.low / (1.0 + drift), high: self.high * (1.0 + drift), ..self }
     }
 
-    /// Returns the interval of the value divided by a constant above 0.
+    /// Returns the interval divided by a constant above 0.
     #[must_use]
     pub fn divided(self, by: f64) -> Interval {
         Interval { low: self.low / by, high: self.high / by, ..self }
@@ -235,8 +234,7 @@ mod tests {
         assert!((s.sd - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 
-    /// The coverages that the order statistics of 1 to 10 and of 20 values have (Conover, Practical Nonparametric
-    /// Statistics, table of the binomial distribution with p = 0.5).
+    /// Coverages of order statistics (Conover, Practical Nonparametric Statistics, binomial distribution with p = 0.5).
     #[test]
     fn intervals_of_a_median_have_the_coverage_of_order_statistics() {
         let of = |n: usize| {
@@ -266,7 +264,7 @@ mod tests {
         #[test]
         fn the_coverage_is_that_of_counting_outcomes(n in 1usize..16) {
             let (first, coverage) = Interval::first_rank(n).unwrap();
-            // Each value is below the median or above it; the interval covers it if more than `first` are on each side.
+            // Covered if more than `first` values are on each side of the median.
             let covers = |outcome: &u32| {
                 let below = outcome.count_ones() as usize;
                 below > first && n - below > first

@@ -1,5 +1,5 @@
-//! One trial as data: its specification ([`TrialSpec`]), its outcome ([`TrialOutcome`]), and the trait that carries it
-//! out ([`Trials`]). `trials.jsonl` holds specification and outcome, so that a run can be replayed.
+//! One trial as data: specification ([`TrialSpec`]), outcome ([`TrialOutcome`]), and the trait that carries it out
+//! ([`Trials`]).
 
 mod delays;
 mod device;
@@ -110,7 +110,7 @@ pub struct TrialSpec {
 }
 
 impl TrialSpec {
-    /// Returns the number of frames of the trial in each active direction; of two with different rates, in the faster one.
+    /// Returns the frames in each active direction, of different rates the faster one.
     pub fn frames(&self) -> Count {
         match self.load {
             Load::For(duration) => match (self.options.step, self.options.ramp) {
@@ -125,13 +125,13 @@ impl TrialSpec {
             Load::Frames(frames) => frames,
         }
     }
-    /// Returns the frames that are due before a change of the rate, and the rate afterwards; none without a change.
+    /// Returns the frames due before a change of the rate, and the rate afterwards, if there is one.
     pub fn step(&self) -> Option<(RateStep, Count, Rate)> {
         let step = self.options.step?;
         Some((step, self.rate.frames_in(step.at).min(self.frames()), step.to.of(self.rate).max(Rate(1))))
     }
 
-    /// Returns the parts of the trial that have different rates or flows; none if the trial has one rate and all flows.
+    /// Returns the parts with different rates or flows, if there are several.
     pub fn pieces(&self) -> Vec<Piece> {
         if let Some((step, before, rate)) = self.step() {
             let first = Piece { from: Nanos(0), before: 0, rate: self.rate, seconds: 1, flows: None };
@@ -149,14 +149,12 @@ impl TrialSpec {
         (0..ramp.flows).map(piece).collect()
     }
 
-    /// Returns the number of frames that one direction must send: Left to Right if `forward`. The judge compares with
-    /// this number, not with the sender's own plan.
+    /// Returns the frames that one direction must send, Left to Right if `forward`, independently of the sender's plan.
     pub fn frames_of(&self, forward: bool) -> Count {
         self.direction.frames(forward, self.frames())
     }
 
-    /// Returns the rate that a search varies: with churn that of new connections, otherwise that of the frames. Churn
-    /// in a trial with an action is not searched.
+    /// Returns the rate that a search varies: with churn that of new connections, else that of the frames.
     pub fn searched_rate(&self) -> Rate {
         let churn = self.options.churn.filter(|_| self.options.action.is_none());
         churn.map_or(self.rate, |churn| churn.arrivals)
@@ -175,7 +173,7 @@ impl TrialSpec {
             },
         }
     }
-    /// Returns the rate at which it opens its connections; none if it has none, or uses those of an earlier trial.
+    /// Returns the rate at which it opens connections, if it opens any.
     pub fn opened_at(&self) -> Option<Rate> {
         match self.kind {
             PhaseKind::Establish => Some(self.rate),
@@ -184,7 +182,7 @@ impl TrialSpec {
         }
     }
 
-    /// Returns the rate of one direction: Left to Right if `forward`.
+    /// Returns the rate of one direction, Left to Right if `forward`.
     pub fn pace_of(&self, forward: bool) -> Pace {
         self.direction.pace(forward, self.rate)
     }
@@ -239,8 +237,7 @@ impl Fault {
     ];
 }
 
-/// Frames per [`Fault`], indexed by the fault's position in [`Fault::ALL`]. As JSON an object with the faults that
-/// occurred.
+/// Frames per [`Fault`], by its position in [`Fault::ALL`]; as JSON an object with the faults that occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts(pub [Count; Fault::ALL.len()]);
 
@@ -301,12 +298,12 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Returns the number of frames that were sent and not received right.
+    /// Returns the frames that were sent and not received right.
     pub fn lost(&self) -> Count {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Returns the lost foreground frames and the lost native frames; `None` without a background.
+    /// Returns the lost foreground and native frames, with a background.
     pub fn lost_by_kind(&self) -> Option<[Count; 2]> {
         let native = self.native?;
         let lost = native.sent.saturating_sub(native.received);
@@ -323,8 +320,8 @@ pub struct NativeFrames {
     pub received: Count,
 }
 
-/// Returns the number of the queue that received the fewest frames, with these frames, if they are less than half of an
-/// equal share. Fewer than 100 frames per queue show nothing.
+/// Returns the queue with the fewest frames, and these, if less than half of an equal share; fewer than 100 frames per
+/// queue show nothing.
 pub fn starved_queue(arrived: &[Count]) -> Option<(usize, Count)> {
     let share = arrived.iter().sum::<Count>() / arrived.len().max(1) as Count;
     let least = arrived.iter().copied().enumerate().min_by_key(|&(_, frames)| frames)?;
@@ -467,51 +464,51 @@ pub struct TrialOutcome {
     pub wall: Nanos,
 }
 
-/// The reason why a trial could not be carried out. None of these is a result.
+/// Why a trial could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrialError {
     /// Ctrl-C or a stop request: the run can be resumed.
     #[error("interrupted")]
     Interrupted,
-    /// No frame was received, or the DUT's probe failed: never reported as a low rate.
+    /// The DUT's probe failed.
     #[error("the device under test does not answer: {0}")]
     DutDead(String),
     /// The tester itself failed (a port, memory, a clock).
     #[error("the tester failed: {0}")]
     Tester(String),
-    /// A command of the device failed, such as a hook. The text names it.
+    /// A command of the device failed, which the text names.
     #[error("{0}")]
     Device(String),
-    /// The connection to the device's host is lost: the run can be resumed.
+    /// The connection to the device's host is lost.
     #[error("{0}")]
     Unreachable(String),
     /// The record could not be stored (disk full, read-only folder).
     #[error("the trial could not be recorded: {0}")]
     Store(String),
-    /// A recorded trial differs from the requested one: the run folder belongs to other settings.
+    /// A recorded trial differs from the requested one.
     #[error("the recorded trials do not fit these settings: {0}")]
     Mismatch(String),
-    /// The settings cannot give a meaningful result, so the measurement was not started.
+    /// The settings cannot give a meaningful result.
     #[error("refused: {0}")]
     Refused(String),
-    /// This value cannot be measured at this point, such as one that needs the throughput where none was found.
+    /// This value cannot be measured at this point.
     #[error("not measured: {0}")]
     NotMeasurable(String),
-    /// Phase 1 stayed incomplete, so nothing after it can be measured.
+    /// Phase 1 stayed incomplete.
     #[error("phase 1 does not complete: {0}")]
     Phase1(String),
 }
 
-/// Carries out trials: the engine, middleware around it (record, retry, replay), or a simulated device in tests.
+/// Carries out trials: the engine, middleware around it, or a simulated device.
 pub trait Trials {
     /// Carries out exactly one trial.
     ///
     /// # Errors
-    /// Only when there is no outcome; a failed or invalid trial is `Ok`.
+    /// Without an outcome; a failed or invalid trial is `Ok`.
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError>;
 
-    /// Announces that the next trials belong to this series, of which this many were run before, perhaps by another
-    /// process. Needed only by implementations whose random values must be reproducible.
+    /// Announces that the next trials belong to this series, of which this many were run, for reproducible random
+    /// values.
     fn begin(&mut self, _series: &str, _before: u64) {}
 }
 

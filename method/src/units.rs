@@ -1,5 +1,4 @@
-//! Quantities as integers with a unit type (invariant 12): rates per direction, durations, counts.
-//! Floating point begins in statistics and reports, never here.
+//! Quantities as integers with a unit type (invariant 12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,25 +47,23 @@ impl From<Nanos> for std::time::Duration {
 }
 
 impl Rate {
-    /// Returns the number of frames that a trial of this length sends in one direction: floor(rate × duration). It
-    /// computes in 128 bits, so that long trials at high rates do not wrap, and saturates.
+    /// Returns floor(rate × duration), in 128 bits, saturating.
     pub fn frames_in(self, duration: Nanos) -> Count {
         u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
     }
-    /// Returns the time that `frames` take at this rate, rounded up; 0 for no frames. For a rate of 0 it returns the
-    /// longest representable time.
+    /// Returns the time of `frames` at this rate, rounded up; the longest time for a rate of 0.
     pub fn time_for(self, frames: Count) -> Nanos {
         if self.0 == 0 {
             return Nanos(if frames == 0 { 0 } else { u64::MAX });
         }
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
-    /// Returns the mean of this rate and a higher one, rounded down.
+    /// Returns the mean of both rates, rounded down.
     #[must_use]
     pub fn halfway(self, higher: Rate) -> Rate {
         Rate(self.0 + (higher.0 - self.0) / 2)
     }
-    /// floor(self × numerator / denominator), for factors such as alpha.
+    /// floor(self × numerator / denominator).
     #[must_use]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Rate {
         Rate(((self.0 as u128 * numerator as u128) / denominator as u128) as u64)
@@ -85,7 +82,7 @@ mod tests {
 
     #[test]
     fn frames_do_not_wrap_in_long_fast_trials() {
-        // 40 Mfps for a day: far above 2^32, where 32-bit counters wrap.
+        // 40 Mfps for a day: far above 2^32.
         assert_eq!(Rate(40_000_000).frames_in(Nanos::from_secs(86_400)), 3_456_000_000_000);
         assert_eq!(Rate(u64::MAX).frames_in(Nanos::from_secs(3)), u64::MAX);
     }

@@ -1,19 +1,16 @@
-//! The verdict on one trial: pass, fail or invalid (METHODOLOGY.md, validity). Three of the four rules are here. None of
-//! them depends on whether the DUT lost frames, except the third, which only keeps a fail:
+//! The verdict on one trial: pass, fail or invalid (METHODOLOGY.md, validity).
 //!
-//! Before them: a trial in which a stream sent fewer frames than planned is invalid, unless natmeter ended it on purpose.
+//! First, a trial in which a stream sent fewer frames than planned is invalid, unless natmeter ended it on purpose.
 //!
-//! 1. *Tester*: a sender was late, or the tester's own sockets or rings dropped frames, and the tester had not been
-//!    descheduled: invalid because of the tester.
-//! 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the path absorbs:
-//!    invalid because of the host, whether frames were lost or not.
-//! 3. *Conservative exception*: a loss that exceeds every frame that the noise can have touched (those due in stalls, and
-//!    those of the catch-up bursts after them), and 1 % of the frames sent, stays a fail.
+//! 1. *Tester*: a sender was late, or the tester dropped frames, without having been descheduled: invalid because of
+//! the tester. 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the
+//! path absorbs: invalid because of the host, with or without losses. 3. *Conservative exception*: a loss that exceeds
+//! all frames that the noise can have touched (due in stalls, or in the catch-up bursts after them), and 1 % of the
+//! frames sent, stays a fail.
 //! 4. *Closed loop*: a late sender whose own share of the time would have met the schedule is a fail of the DUT.
 //!
 //! A valid trial fails if a stream received fewer right frames than ceil(acceptance × sent) (RFC 2544 section 26.1; RFC
-//! 9693 sections 4.5 to 4.7). Duplicates, late, foreign and wrong frames do not count as `received`. They neither
-//! compensate for a loss nor make a trial invalid.
+//! 9693 sections 4.5 to 4.7). Duplicates, late, foreign and wrong frames do not count.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Leg, Loop, Pace, PhaseKind, TrialError, TrialOutcome, TrialSpec};
@@ -23,13 +20,13 @@ use serde::{Deserialize, Serialize};
 
 /// Allowed lateness of a sender, for any duration.
 pub const LATE_FLOOR: Nanos = Nanos(100_000);
-/// Allowed lateness of a sender as a part of the planned send time: 1/100,000 is 0.001 %.
+/// The same as a part of the planned send time: 1/100,000 is 0.001 %.
 pub const LATE_PART: u64 = 100_000;
-/// Phase 1 needs this many times more connections than the path can buffer.
+/// Connections that phase 1 needs for each frame that the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// A loss stays a fail in spite of host noise only if it is larger than this part of the frames sent: 1/100.
+/// In spite of host noise, a loss of more than this part of the frames sent stays a fail: 1/100.
 pub const CERTAIN_PART: u64 = 100;
-/// The stall that a path without a known queue absorbs: the allowed lateness.
+/// The stall that an unknown queue absorbs.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 
 /// The criteria for a pass.
@@ -38,8 +35,8 @@ pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 pub struct Criteria {
     /// Smallest accepted share of received to sent frames; 1 by RFC 2544.
     pub acceptance: Ratio,
-    /// Acceptance for phase 1 and its validation; 1 by RFC 9693. It is a separate setting, because a loss tolerance in
-    /// phase 1 gives an establishment rate that seems to rise with the number of connections.
+    /// The same for phase 1 and its validation; 1 by RFC 9693. Separate, because a loss tolerance in phase 1 makes the
+    /// establishment rate seem to rise with the connections.
     pub phase1_acceptance: Ratio,
 }
 
@@ -49,7 +46,7 @@ impl Default for Criteria {
     }
 }
 
-/// A rule of validity, for counting the trials that it decided.
+/// A rule of validity that decided a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -67,8 +64,7 @@ impl Rule {
     /// All rules, in their order.
     pub const ALL: [Rule; 4] = [Rule::Tester, Rule::HostNoise, Rule::ConservativeException, Rule::ClosedLoop];
 
-    /// The rule that decided about a judged trial; `None` for a pass, for a fail on a quiet host, and for a trial whose
-    /// preparing phase 1 was incomplete.
+    /// The rule that decided; `None` for a pass, a fail on a quiet host, and an incomplete preparing phase 1.
     pub fn of(verdict: &Verdict, outcome: &TrialOutcome) -> Option<Rule> {
         match verdict {
             Verdict::Pass => None,
@@ -101,13 +97,13 @@ pub fn judge(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> V
     }
 }
 
-/// Returns how late the last frame of a trial with this planned send time may leave.
+/// Returns the allowed lateness of the last frame for this planned send time.
 pub fn late_limit(planned: Nanos) -> Nanos {
     LATE_FLOOR.max(Nanos(planned.0 / LATE_PART))
 }
 
-/// Refuses a phase 1 that would measure the path's buffers instead of the DUT: it needs at least 100 times as many
-/// connections as the queues on the path hold frames.
+/// Refuses a phase 1 that would measure the path's buffers: it needs 100 times as many connections as these hold
+/// frames.
 ///
 /// # Errors
 /// [`TrialError::Refused`] naming the number of connections needed.
@@ -122,8 +118,8 @@ pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialErr
     Ok(())
 }
 
-/// Whether the DUT's table changed during a phase 2 trial: connections were created or lost although none may be (RFC
-/// 9693 section 4.4). A flag on the result, not a verdict.
+/// Whether the DUT's table changed during a phase 2 trial, which it must not (RFC 9693 section 4.4): a flag, not a
+/// verdict.
 pub fn table_changed(outcome: &TrialOutcome) -> bool {
     outcome.store.as_ref().is_some_and(|store| match (store.dut_entries, store.dut_entries_after) {
         (Some(before), Some(after)) => before != after,
@@ -131,8 +127,8 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// Whether a trial lost frames, under the strict rule of RFC 2544: `true` if any stream missed its acceptance, `false`
-/// if every frame was sent on time and arrived, valid or not. `None` if the tester did not carry out the trial as
+/// Whether a trial lost frames under the strict rule of RFC 2544, valid or not: `true` if a stream missed its
+/// acceptance, `false` if every frame was on time and arrived. `None` if the tester did not carry out the trial as
 /// specified.
 pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
     match judge(spec, outcome, criteria) {
@@ -150,7 +146,6 @@ pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -
     (complete && learned && as_specified && outcome.host.tester_drops == 0 && !outcome.host.link_lost).then_some(false)
 }
 
-/// A stream to judge: its specification and its outcome.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     stream: Stream,
@@ -161,14 +156,13 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The planned send time, to which relative limits refer.
     fn send_time(&self) -> Nanos {
         self.pace.time_for(self.frames)
     }
     fn needed(&self) -> Count {
         self.acceptance.ceil_of(self.leg.sent)
     }
-    /// From the specification, not from the sender's own plan, so that a wrapped counter in the tester is detected.
+    /// From the specification, which reveals a wrapped counter of the sender.
     fn planned(&self) -> Count {
         self.frames.max(self.leg.planned)
     }
@@ -226,7 +220,6 @@ fn fault(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Resul
     Ok(())
 }
 
-/// The stream of a preparing phase 1 that stayed incomplete.
 fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Option<Part<'a>> {
     let leg = outcome.phase1.as_ref()?;
     let rate = outcome.store.as_ref().and_then(|store| store.phase1_rate).or(spec.phase1_rate).unwrap_or(spec.rate);
@@ -234,7 +227,7 @@ fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) 
     Some(Part { stream: Stream::Forward, leg, frames, pace, acceptance })
 }
 
-/// The streams of a trial: one in each active direction, and the validation if there was one.
+/// The streams of a trial: each active direction, and the validation.
 fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
     // Only the Initiator may open connections.
     let (acceptance, direction) = match spec.kind {
@@ -250,7 +243,7 @@ fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -
     };
     let forward = direction.forward().then(|| main(true, Stream::Forward, &outcome.forward));
     let reverse = direction.reverse().then(|| main(false, Stream::Reverse, &outcome.reverse));
-    // With a loss tolerance in phase 1, the Responder may have learned fewer connections than requested.
+    // With a loss tolerance, the Responder may have learned fewer connections.
     let learned = outcome.store.as_ref().map_or(spec.connections, |store| store.learned).min(spec.connections);
     let validation = spec.validate_rate.zip(outcome.validation.as_ref()).map(|(rate, leg)| Part {
         stream: Stream::Validation,
@@ -273,8 +266,8 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The verdict on a trial that ended early: a fail if a stream lost more frames than a full-length trial may, and more than the
-/// noise can have touched. Otherwise it shows nothing.
+/// An early end is a fail if a stream lost more than a full trial may, and more than the noise can have touched; else
+/// it shows nothing.
 fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(part) = parts.iter().find(|part| part.late()) {
         return late(part, parts, outcome);
@@ -288,8 +281,7 @@ fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     }
 }
 
-/// Returns why a stream sent fewer frames than planned; `None` if it sent all, or if it stopped because a closed loop was
-/// slower than its rate, which rule 4 judges.
+/// Why a stream sent fewer frames than planned; `None` also if a closed loop was slower than its rate (rule 4).
 fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let (stream, planned, sent) = (part.stream, part.planned(), part.leg.sent);
     if sent >= planned {
@@ -300,8 +292,8 @@ fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     by_host.or((!was_too_slow).then_some(Invalid::SentTooFew { stream, planned, sent }))
 }
 
-/// A late sender: the cause is the host if the tester was descheduled for as long as the sender was late, the DUT in a
-/// closed loop in which the tester's own share would have met the schedule, and otherwise the tester.
+/// A late sender, because of the host that descheduled the tester for as long, of the DUT in a closed loop in which the
+/// tester alone would have been on time, or of the tester.
 fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(reason) = kept_from_sending(part, outcome) {
         return Verdict::Invalid(reason);
@@ -313,10 +305,10 @@ fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict 
     Verdict::Invalid(Invalid::SenderLate { stream, late, limit })
 }
 
-/// Returns how the tester was descheduled for as long as a sender was late.
+/// How the tester was descheduled for as long as a sender was late.
 ///
-/// Queues do not help a late sender, so any wait above the allowed lateness counts. In a closed loop, kernel threads
-/// that do the DUT's work may also preempt the sender, so only waits that the queues do not absorb count.
+/// Any wait above the allowed lateness counts; in a closed loop, in which kernel threads do the DUT's work, only what
+/// queues do not absorb.
 fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
     let explained = part.late_limit().0.saturating_add(tester_off(outcome).0);
@@ -324,9 +316,8 @@ fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid>
     (part.leg.timing.finished_late.0 <= explained).then_some(off.reason)
 }
 
-/// Rule 4: whether the tester alone would have met the schedule. In a closed loop both directions usually share one
-/// thread, so their times are added. If they do not, the error is towards tester-limited, and the DUT is never blamed
-/// for the tester's time. For a sender that gave up, its time is extrapolated from the frames that it sent.
+/// Rule 4: whether the tester alone would have met the schedule. Both directions' times are added, as on one thread; on
+/// two, the error is towards tester-limited. That of a sender that gave up is extrapolated.
 fn own_share_fits(parts: &[Part<'_>]) -> bool {
     let own: u128 = parts
         .iter()
@@ -344,26 +335,23 @@ fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
     Verdict::Fail(Failure { reason, closed_loop: outcome.dut_loop.is_closed() })
 }
 
-/// A thread that was descheduled.
 struct OffCore {
     of_dut: bool,
-    /// The longest stall; or the run delay, the total of all waits, where stalls cannot be observed.
+    /// The longest stall, or the run delay where stalls cannot be observed.
     time: Nanos,
     reason: Invalid,
 }
 
-/// The stall that the queues on the path absorb.
 fn absorbed(outcome: &TrialOutcome) -> Nanos {
     outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
 }
 
-/// The tester's run delay. In a closed loop in which kernel threads may do the DUT's work on the tester's core, it is
-/// not host noise: the tester waits for the DUT.
+/// The tester's run delay; no host noise in a closed loop, in which it waits for the DUT.
 fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
     outcome.host.tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed).unwrap_or_default()
 }
 
-/// Returns the threads that were descheduled, the tester's first.
+/// The descheduled threads, the tester's first.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let host = &outcome.host;
     let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
@@ -377,21 +365,20 @@ fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     )
 }
 
-/// Rule 2: host noise that invalidates a trial, by the thread that was descheduled for longest.
+/// Rule 2, by the thread that was descheduled for longest.
 fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
     let off = off_core(outcome).max_by_key(|off| off.time)?;
     (off.time > absorbed(outcome)).then_some(off.reason)
 }
 
-/// The total time for which the tester's threads were descheduled, as far as observed.
+/// Total time for which the tester's threads were descheduled.
 fn tester_off(outcome: &TrialOutcome) -> Nanos {
     let host = &outcome.host;
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
 }
 
-/// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent. It can have
-/// touched the frames that were due while threads were descheduled, those that left in the catch-up bursts after that,
-/// and those that the tester dropped.
+/// Rule 3: whether more frames were lost than the noise can have touched (due in stalls, in catch-up bursts, or dropped
+/// by the tester), and more than 1 % of those sent.
 fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());

@@ -1,5 +1,4 @@
-//! Verdicts on a trial, and their texts. They are separate from the rules in [`crate::validity`], because searches,
-//! records and reports need only verdicts.
+//! Verdicts on a trial, and their texts.
 
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
@@ -240,7 +239,7 @@ impl Invalid {
         }
     }
 
-    /// Whether a trial at a lower rate may avoid it.
+    /// Whether a lower rate may avoid it.
     pub fn depends_on_rate(&self) -> bool {
         use Invalid::{LinkLost, MoreReceivedThanSent, NothingToSend, ValidationMissing};
         !matches!(self, LinkLost | MoreReceivedThanSent { .. } | NothingToSend { .. } | ValidationMissing)
@@ -326,8 +325,7 @@ fn who(of_dut: bool) -> &'static str {
     if of_dut { "DUT" } else { "tester" }
 }
 
-/// Describes the effect of a stall: it was longer than the queues absorb, or the queues absorbed it, but a sender was
-/// late.
+/// The effect of a stall: longer than the queues absorb, or a late sender in spite of them.
 fn queues(away: Nanos, last: Option<Nanos>) -> String {
     match last {
         None => ", no queue is known".to_owned(),
@@ -336,7 +334,6 @@ fn queues(away: Nanos, last: Option<Nanos>) -> String {
     }
 }
 
-/// Formats a duration in a readable unit.
 fn show(nanos: Nanos) -> String {
     match nanos.0 {
         0..10_000 => format!("{} ns", nanos.0),

@@ -1,5 +1,5 @@
-//! Intervals of fitted parameters by the bootstrap (Efron 1979): the fit is repeated over resampled rates, and the interval
-//! holds the middle 95 % of each parameter (percentile method).
+//! Intervals of fitted parameters by the bootstrap (Efron 1979): the middle 95 % of each parameter over resampled rates
+//! (percentile method).
 
 use super::{Estimate, Series};
 use crate::random::SplitMix;
@@ -38,14 +38,13 @@ impl Bootstrap {
     /// Their nominal coverage.
     pub const COVERAGE: f64 = 0.95;
 
-    /// Returns the bootstrap for a series.
     pub(super) fn of(series: &Series) -> Bootstrap {
         let enough = series.points.iter().all(|point| point.values.len() >= Interval::LEAST_VALUES);
         let basis = if enough { Basis::Repetitions } else { Basis::Residuals };
         Bootstrap { seed: Bootstrap::SEED, resamples: Bootstrap::RESAMPLES, coverage: Bootstrap::COVERAGE, basis }
     }
 
-    /// Returns the resampled rates of each resample. `fitted` are the rates of the fit, `parameters` their number.
+    /// The rates of each resample, from the `fitted` ones and the number of `parameters`.
     pub(super) fn resample(self, series: &Series, fitted: &[f64], parameters: usize) -> Vec<Vec<f64>> {
         let mut rng = SplitMix(self.seed);
         match self.basis {
@@ -57,7 +56,7 @@ impl Bootstrap {
         }
     }
 
-    /// Returns a value with the middle of its resampled values, which may be infinite.
+    /// A value with the middle of its resampled values, which may be infinite.
     pub(super) fn estimate(self, value: f64, mut resampled: Vec<f64>) -> Estimate {
         resampled.sort_by(f64::total_cmp);
         let last = resampled.len().saturating_sub(1);
@@ -78,8 +77,8 @@ fn of_repetitions(series: &Series, rng: &mut SplitMix) -> Vec<f64> {
     series.points.iter().map(|point| median(&point.values)).collect()
 }
 
-/// The deviations of the medians from the fit, as shares, centred on 0, and scaled to the size of deviations from the
-/// true law: those from a fit are smaller by √((n − p) / n).
+/// The deviations of the medians from the fit, as shares, centred on 0, and scaled by √(n / (n − p)) to those from the
+/// true law.
 fn residuals(series: &Series, fitted: &[f64], parameters: usize) -> Vec<f64> {
     let n = fitted.len();
     let larger = (n as f64 / n.saturating_sub(parameters).max(1) as f64).sqrt();
@@ -89,7 +88,7 @@ fn residuals(series: &Series, fitted: &[f64], parameters: usize) -> Vec<f64> {
 }
 
 fn of_residuals(residuals: &[f64], fitted: &[f64], rng: &mut SplitMix) -> Vec<f64> {
-    // Keeps rates above 0, however bad the fit is.
+    // Keeps rates above 0.
     let mut draw = || residuals[rng.below(residuals.len() as u64) as usize].max(-0.9);
     fitted.iter().map(|fit| fit * (1.0 + draw())).collect()
 }

@@ -1,8 +1,8 @@
-//! Rate over cores: Amdahl's law (Amdahl, AFIPS 1967) and the Universal Scalability Law (Gunther, "A General Theory of
+//! Rate over cores: Amdahl's law (AFIPS 1967) and the Universal Scalability Law (Gunther, "A General Theory of
 //! Computational Scalability Based on Rational Functions", 2008).
 //!
-//! P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)), with the rate λ of one core, the contention σ and the coherency κ. Amdahl's
-//! law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ, so that the fit is linear least squares, weighted by relative
+//! P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)), with the rate λ of one core, the contention σ and the coherency κ.
+//! Amdahl's law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ: linear least squares, weighted by relative
 //! deviation.
 
 use super::least_squares::solve;
@@ -101,7 +101,6 @@ pub struct Residual {
     pub share: f64,
 }
 
-/// λ, σ and κ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Parameters {
     one_core: f64,
@@ -124,7 +123,7 @@ impl Parameters {
         }
     }
 
-    /// The highest rate, or what the rate approaches.
+    /// The highest rate, or its limit.
     fn peak_rate(self) -> f64 {
         let cores = self.peak_cores();
         if cores.is_finite() { self.rate(cores) } else { self.limit() }
@@ -151,7 +150,7 @@ impl CoreModel {
         self.fits.iter().find(|fit| fit.law == self.preferred).expect("every law is fitted")
     }
 
-    /// Returns the fitted curve as (cores, rate), evenly over the cores that were measured.
+    /// Returns the fitted curve as (cores, rate), over the measured cores.
     pub fn curve(&self, points: usize) -> Vec<(f64, f64)> {
         let step = (self.most - self.least) / points.saturating_sub(1).max(1) as f64;
         (0..points).map(|i| self.least + step * i as f64).map(|n| (n, self.fit().rate(n))).collect()
@@ -205,7 +204,7 @@ fn residual(points: &[(f64, f64)], found: Parameters) -> Residual {
     all.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs())).expect("a series has points")
 }
 
-/// The parameters whose whole intervals would be out of bounds in a fit without bounds.
+/// The parameters whose whole intervals would be out of bounds without bounds.
 fn out_of_bounds(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], bootstrap: Bootstrap) -> Vec<Doubt> {
     let free = |points: &[(f64, f64)]| linear(points, law == Law::Usl, Sigma::Free);
     let Some(found) = free(points) else { return Vec::new() };
@@ -220,14 +219,13 @@ fn out_of_bounds(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>],
     contention.into_iter().chain(coherency).collect()
 }
 
-/// σ in a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sigma {
     Free,
     Fixed(f64),
 }
 
-/// The best parameters within their bounds: the best of the fits in which σ is free, 0 or 1, and κ is free or 0.
+/// The best parameters within bounds: σ free, 0 or 1; κ free or 0.
 fn bounded(law: Law, points: &[(f64, f64)]) -> Parameters {
     let allowed = |p: &Parameters| p.one_core > 0.0 && (0.0..=1.0).contains(&p.contention) && p.coherency >= 0.0;
     let sigmas = [Sigma::Fixed(0.0), Sigma::Free, Sigma::Fixed(1.0)];
@@ -238,14 +236,14 @@ fn bounded(law: Law, points: &[(f64, f64)]) -> Parameters {
     found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("the mean of n / P is above 0")
 }
 
-/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1), with or without κ. `None` if the points do not determine
-/// it.
+/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1), with or without κ. `None` if the points do not
+/// determine it.
 fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parameters> {
     let (is_free, fixed) = match sigma {
         Sigma::Free => (true, 0.0),
         Sigma::Fixed(fixed) => (false, fixed),
     };
-    // Divided by n / P, so that all points have right sides of 1: relative deviations count.
+    // Divided by n / P, so that relative deviations count.
     let row = |&(n, rate): &(f64, f64)| {
         let weight = rate / n;
         let terms = [(true, 1.0 + fixed * (n - 1.0)), (is_free, n - 1.0), (coherency, n * (n - 1.0))];
@@ -254,7 +252,7 @@ fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parame
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
     let mut found = solve(&rows, &vec![1.0; points.len()])?.into_iter();
     let inverse = found.next()?;
-    // Adding 0 changes -0 to 0, for printing.
+    // Adding 0 changes -0 to 0.
     let mut next = |used: bool, or: f64| if used { found.next().map(|x| x / inverse + 0.0) } else { Some(or) };
     Some(Parameters { one_core: 1.0 / inverse, contention: next(is_free, fixed)?, coherency: next(coherency, 0.0)? })
 }
@@ -358,7 +356,7 @@ mod tests {
         let model = CoreModel::of(&Series::of(&samples).unwrap());
         let fit = of(&model, Law::Amdahl);
         assert!((0.25..0.4).contains(&fit.contention.value), "{fit:?}");
-        // 1/σ times one core: the limit in the draft's figure.
+        // 1/σ: the limit in the draft's figure.
         assert!((600.0..900.0).contains(&fit.limit.unwrap().value), "{fit:?}");
     }
 

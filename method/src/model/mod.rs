@@ -1,5 +1,5 @@
-//! Models that are fitted to series of results: rate over the cores of a device ([`cores`]), and rate over the connections in
-//! its table ([`sessions`]). Each fit names the points that contradict it. A series that is too short has no fit.
+//! Models of series of results: rate over cores ([`cores`]) and over connections ([`sessions`]). Each fit names the
+//! points that contradict it.
 
 mod bootstrap;
 pub mod cores;
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Minimum number of points of a fit.
 pub const LEAST_POINTS: usize = 4;
 
-/// The deviation of a point from the fitted rate, as a share of it, above which the points contradict the law.
+/// The relative deviation from the fitted rate above which a point contradicts the law.
 pub const LARGEST_RESIDUAL: f64 = 0.1;
 
 /// Why a series has no fit.
@@ -101,7 +101,6 @@ pub struct Series {
     points: Vec<Point>,
 }
 
-/// One position of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
     /// Cores or connections.
@@ -113,10 +112,10 @@ pub(crate) struct Point {
 }
 
 impl Series {
-    /// Returns the series of (position, repetitions). Repetitions at the same position are joined.
+    /// Returns the series of (position, repetitions), joining equal positions.
     ///
     /// # Errors
-    /// If there are fewer than [`LEAST_POINTS`] positions, or a position or a median that is not above 0.
+    /// With fewer than [`LEAST_POINTS`] positions, or a position or median that is not above 0.
     pub fn of(samples: &[(f64, Vec<f64>)]) -> Result<Series, Refusal> {
         let mut samples = samples.to_vec();
         samples.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -150,7 +149,6 @@ pub(crate) mod synthetic {
     use super::Series;
     use crate::random::SplitMix;
 
-    /// A series with `repetitions` at each position, with normal noise of a relative deviation.
     pub(crate) fn series(at: &[f64], law: impl Fn(f64) -> f64, repetitions: usize, noise: f64, seed: u64) -> Series {
         let mut rng = SplitMix(seed);
         let mut values = |x: f64| (0..repetitions).map(|_| law(x) * (1.0 + noise * rng.normal())).collect();

@@ -1,32 +1,31 @@
-//! Rate over connections: a model of the memory hierarchy. It assumes that the rate is constant while the table fits into a level
-//! of the caches, and falls to the rate of the next level when the table outgrows it. The logarithm of the rate is then piecewise
-//! constant in the logarithm of the connections, with steps between measured numbers of connections. The data determine the
-//! number of steps; a constant ratio with each doubling is the alternative.
+//! Rate over connections: a model of the memory hierarchy. The logarithm of the rate is piecewise constant in the
+//! logarithm of the connections, with a step where the table outgrows a cache level; the alternative is a constant
+//! ratio with each doubling.
 //!
-//! A further level must reduce χ² by [`gain`]. The scatter is estimated, so quantiles are those of Student's t and of F.
+//! A further level must reduce χ² by [`gain`]. The scatter is estimated, so quantiles are those of Student's t and of
+//! F.
 
 use super::{Doubt, Estimate, Refusal, Series, bootstrap::Basis};
 use crate::stats::{median_of, student};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The smallest scatter of a point, as a share of its rate, so that differences of a few times this size are not steps, even
-/// if the repetitions are equal.
+/// The smallest scatter of a point, as a share of its rate, so that small differences are no steps even if repetitions
+/// are equal.
 pub const LEAST_SCATTER: f64 = 0.005;
 
-/// Deviations from the model, in standard deviations, above which a point contradicts it.
+/// Standard deviations above which a point contradicts the model.
 const LARGEST_DEVIATION: f64 = 4.0;
 
-/// Repetitions that each point of a series with fewer than [`MANY_POINTS`] points needs.
+/// Repetitions that each point needs in a series with fewer than [`MANY_POINTS`] points.
 pub const LEAST_REPETITIONS: usize = 3;
 
-/// Points that give a scatter of their own, so that repetitions are not needed.
+/// Points that give a scatter without repetitions.
 pub const MANY_POINTS: usize = 20;
 
-/// Probability, at most, that normal noise of a known number of degrees of freedom gets a step at any position.
+/// Largest probability that normal noise with known degrees of freedom gets a step.
 const FALSE_STEP: f64 = 0.01;
 
-/// Nominal coverage of the intervals.
 const COVERAGE: f64 = 0.95;
 
 /// A fitted series over connections.
@@ -105,7 +104,7 @@ impl SessionModel {
     /// Fits a series over connections.
     ///
     /// # Errors
-    /// If a point has fewer than [`LEAST_REPETITIONS`] repetitions, and there are fewer than [`MANY_POINTS`] points.
+    /// With too few repetitions of a point, and fewer than [`MANY_POINTS`] points.
     pub fn of(series: &Series) -> Result<SessionModel, Refusal> {
         let is_repeated = series.points.iter().all(|point| point.values.len() >= LEAST_REPETITIONS);
         if !is_repeated && series.points.len() < MANY_POINTS {
@@ -125,7 +124,7 @@ impl SessionModel {
         if is_trend { data.trend(&line) } else { data.stepped(&levels) }
     }
 
-    /// Returns the fitted curve as (connections, rate): level parts, and straight lines across the steps.
+    /// Returns the fitted curve as (connections, rate), straight across the steps.
     pub fn curve(&self) -> Vec<(f64, f64)> {
         let ends = |level: &Level| [(level.least, level.rate.value), (level.most, level.rate.value)];
         let of_trend = |trend: &Trend| {
@@ -136,20 +135,17 @@ impl SessionModel {
     }
 }
 
-/// The reduction of χ² that a further level needs: the quantile of F with one and these degrees of freedom that noise exceeds
-/// with a probability of 1 %, divided by the possible positions of a step among this number of points (Bonferroni).
+/// The reduction of χ² that a further level needs: the 1 % quantile of F with one and these degrees of freedom, divided
+/// by the possible positions of a step (Bonferroni).
 pub fn gain(points: usize, freedom: usize) -> f64 {
     let positions = points.saturating_sub(1).max(1) as f64;
     student::exceeded_with(FALSE_STEP / positions, freedom).powi(2)
 }
 
-/// A series in logarithms.
 struct Data {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Standard deviation of each y.
     scatter: Vec<f64>,
-    /// Degrees of freedom of the scatter.
     freedom: usize,
     basis: Basis,
 }
@@ -161,7 +157,7 @@ impl Data {
         let mut data = Data { x, y, scatter: Vec::new(), freedom: 0, basis: Basis::Repetitions };
         let variances: Vec<f64> = points.iter().filter_map(|point| variance(&point.values)).collect();
         data.scatter = if variances.len() == points.len() {
-            // Pooled over all points; the deviation of a median is larger than that of a mean by √(π/2).
+            // Pooled over all points; a median deviates more than a mean by √(π/2).
             let freedoms = || points.iter().map(|point| point.values.len() - 1);
             data.freedom = freedoms().sum();
             let squares: f64 = variances.iter().zip(freedoms()).map(|(variance, n)| variance * n as f64).sum();
@@ -170,8 +166,7 @@ impl Data {
             points.iter().map(|p| pooled * of_median(p.values.len()) / (p.values.len() as f64).sqrt()).collect()
         } else {
             data.basis = Basis::Residuals;
-            // The median absolute deviation of normal numbers varies as much as the standard deviation of about a third
-            // as many numbers.
+            // The median absolute deviation varies as much as the standard deviation of a third as many numbers.
             data.freedom = points.len().saturating_sub(2) / 3;
             vec![between_neighbours(&data.y); points.len()]
         };
@@ -188,13 +183,12 @@ impl Data {
         (from..to).map(|i| self.weight(i) * self.y[i]).sum::<f64>() / weights
     }
 
-    /// χ² of one level over the points from..to.
     fn of_level(&self, from: usize, to: usize) -> f64 {
         let mean = self.mean(from, to);
         (from..to).map(|i| self.weight(i) * (self.y[i] - mean).powi(2)).sum()
     }
 
-    /// χ² of levels; `starts` are the indices of their first points, the first of them 0.
+    /// χ² of levels that begin at the points `starts`.
     fn misfit(&self, starts: &[usize]) -> f64 {
         self.ranges(starts).map(|(from, to)| self.of_level(from, to)).sum()
     }
@@ -204,8 +198,7 @@ impl Data {
         starts.iter().copied().zip(ends)
     }
 
-    /// The starts of the levels with the smallest sum of χ² and `threshold` for each step. At most one level for each
-    /// two points, so that the model has fewer parameters than points.
+    /// The levels with the smallest sum of χ² and `threshold` for each step, at most one for each two points.
     fn best_levels(&self, threshold: f64) -> Vec<usize> {
         let n = self.y.len();
         // best[k][to]: smallest χ² of k + 1 levels over the first `to` points, and the start of the last level.
@@ -230,7 +223,7 @@ impl Data {
         starts
     }
 
-    /// The weighted least squares line over log2 of the connections, counted from the first point.
+    /// Weighted least squares over log2 of the connections, from the first point.
     fn line(&self) -> Line {
         let doublings: Vec<f64> = self.x.iter().map(|x| (x / self.x[0]).log2()).collect();
         let sum = |of: &dyn Fn(usize) -> f64| (0..self.y.len()).map(|i| self.weight(i) * of(i)).sum::<f64>();
@@ -296,7 +289,7 @@ impl Data {
         }
     }
 
-    /// The exponential of a value, with the interval of Student's t distribution.
+    /// The exponential of a value, with the interval of Student's t.
     fn exponential(&self, value: f64, deviation: f64) -> Estimate {
         let reach = student::exceeded_with(1.0 - COVERAGE, self.freedom) * deviation;
         Estimate { value: value.exp(), low: (value - reach).exp(), high: Some((value + reach).exp()) }
@@ -306,8 +299,7 @@ impl Data {
         (from..to).map(|i| self.weight(i)).sum::<f64>().powf(-0.5)
     }
 
-    /// The step before level number `at`. Its interval holds all positions between its neighbours that increase χ² by no
-    /// more than the 95 % quantile of F.
+    /// The step before level `at`, with all positions that increase χ² by at most the 95 % quantile of F as interval.
     fn step(&self, starts: &[usize], at: usize) -> StepChange {
         let (from, split) = (starts[at - 1], starts[at]);
         let to = starts.get(at + 1).copied().unwrap_or(self.y.len());
@@ -323,21 +315,19 @@ impl Data {
 
 struct Line {
     slope: f64,
-    /// Standard deviation of the slope.
     deviation: f64,
     fitted: Vec<f64>,
 }
 
-/// Variance of the logarithms of repetitions; `None` for a single one.
+/// Variance of the logarithms of several repetitions.
 fn variance(values: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
 }
 
-/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours from
-/// their median, so that a few steps or a trend have no effect. 0.6745 is the median of the absolute value of a
-/// standard normal number.
+/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours,
+/// which a few steps or a trend do not change. 0.6745 is the median of the absolute value of a standard normal number.
 fn between_neighbours(y: &[f64]) -> f64 {
     let median = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
@@ -371,7 +361,6 @@ mod tests {
         SessionModel::of(&series(at, law, repetitions, noise, seed)).unwrap()
     }
 
-    /// `n` numbers of connections from 10 k to 300 M, with equal ratios.
     fn positions_of(n: usize) -> Vec<f64> {
         (0..n).map(|i| 1e4 * 3e4f64.powf(i as f64 / (n - 1) as f64)).collect()
     }
@@ -429,7 +418,6 @@ mod tests {
             let model = fit(&positions_of(n), |n| 5e6 * 0.95f64.powf((n / 1e4).log2()), 10, 0.01, 7);
             assert_eq!((model.shape, model.levels.len()), (Shape::Trend, 0), "{n} points");
         }
-        // A single step is found as one.
         assert_eq!(fit(&[1e4, 1e5, 1e6, 1e7], |n| if n < 5e5 { 5e6 } else { 3e6 }, 10, 0.01, 7).shape, Shape::Steps);
     }
 
@@ -461,7 +449,7 @@ mod tests {
                 _ => 5e6 * first * second,
             };
             let model = fit(&AT, law, 5, 0.02, seed);
-            // In one of a hundred series, the noise of ten points gives a further step.
+            // In one of a hundred series, noise gives a further step.
             prop_assume!(model.steps.len() <= 2);
             prop_assert_eq!(positions(&model), [(1e5, 3e5), (3e6, 1e7)]);
             for (step, truth) in model.steps.iter().zip([first, second]) {
@@ -470,7 +458,6 @@ mod tests {
         }
     }
 
-    /// The number of series, of `series` series of normal noise around one rate, in which a step is found.
     fn false_steps(points: usize, repetitions: usize, series: u64) -> f64 {
         let at = positions_of(points);
         let has_step = |seed: &u64| fit(&at, |_| 4e6, repetitions, 0.03, *seed).shape != Shape::Level;
@@ -485,7 +472,7 @@ mod tests {
         }
     }
 
-    /// Prints the rates in METHODOLOGY.md, when run with the command given there.
+    /// Prints the rates in METHODOLOGY.md.
     #[test]
     #[ignore = "a computation of figures"]
     fn rates_of_a_false_step() {

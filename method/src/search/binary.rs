@@ -1,6 +1,4 @@
-//! Binary search for the highest rate that passes. RFC 2544, section 26.1, prescribes no search method; binary search
-//! is the usual one. The result is the highest rate that **passed**, never the last one tried, and states what bounds
-//! it from above.
+//! Binary search for the highest rate that passes; RFC 2544, section 26.1, prescribes no method.
 
 use super::strict::Literal;
 use super::warm::{Gallop, Warm};
@@ -10,16 +8,15 @@ use crate::trial::TrialError;
 use crate::units::Rate;
 use crate::validity::{Criteria, Failure, Invalid, Spoiler, Stream};
 
-/// Number of equal verdicts at the end of a search that make it one-sided.
+/// Equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
 
-/// Searches in `[lo, hi]`. `decide` decides one rate, and repeats invalid trials itself. `watch` receives the progress
-/// before each decision. The search tries the upper end first. If nothing above the lower end passed, it tries the
-/// lower end, too. It tries no rate below the first of `least`, at which a trial would not have a single frame.
+/// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed. `decide` decides one
+/// rate, and repeats invalid trials; `watch` receives the progress before each decision. No rate below the first of
+/// `least` is tried, at which a trial would have no frame.
 ///
-/// If host noise leaves a rate undecided, the search tries another rate of the bracket; if that is undecided too, it
-/// ends with the bracket. It then continues with one trial for each rate, judged strictly as in RFC 2544, so that the
-/// result has at least a strict rate. In this part it tries no rate below the second of `least`.
+/// If host noise leaves a rate undecided, the search tries another one of the bracket, and ends if that is undecided
+/// too. It continues with one strict trial (RFC 2544) for each rate, not below the second of `least`.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -33,7 +30,7 @@ pub fn search(
     search_from(None, ends, (least, least), by, decide, watch)
 }
 
-/// The same, beginning at the bounds of an earlier search if there is one, instead of the upper end.
+/// The same from the bounds of an earlier search, if any.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -87,26 +84,21 @@ pub fn search_from(
     Ok(bracket.conclude(result, literal.result(decided)))
 }
 
-/// State of the search: `lo` passed or is the lower end; `hi` did not pass, for the reason in `bound`, or is the upper
-/// end.
+/// State of the search: `lo` passed or is the lower end; `hi` did not pass, as `bound` says, or is the upper end.
 struct Bracket {
     lo: Rate,
     passed: Option<Rate>,
     hi: Rate,
     bound: Option<Bound>,
-    /// The lowest rate that failed, and its failure.
     failed: Option<(Rate, Failure)>,
-    /// The last rate, if host noise left it undecided.
     undecided: Option<Rate>,
-    /// Why no further rate can be decided.
     stopped: Option<Invalid>,
-    /// The steps from the bounds of an earlier search to the first own bounds.
+    /// The steps from the bounds of an earlier search.
     gallop: Option<Gallop>,
 }
 
 enum Bound {
     Dut,
-    /// The tester or its host.
     Undecided(Invalid),
 }
 
@@ -115,8 +107,8 @@ impl Bracket {
         Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None, gallop: None }
     }
 
-    /// Returns the next rate: the middle of the bracket; after an undecided rate, the middle below that rate, because
-    /// the queues absorb longer stalls at lower rates.
+    /// The middle of the bracket; after an undecided rate, below it, because queues absorb longer stalls at lower
+    /// rates.
     fn next(&mut self) -> Rate {
         match (&mut self.gallop, self.undecided, &self.bound) {
             (Some(gallop), None, None) => gallop.up(self.passed, self.hi),
@@ -125,7 +117,6 @@ impl Bracket {
         }
     }
 
-    /// Whether host noise left the upper end of the bracket open.
     fn ended_by_host(&self) -> bool {
         let open = match &self.bound {
             Some(Bound::Undecided(reason)) => Some(reason),
@@ -146,7 +137,7 @@ impl Bracket {
                 return;
             }
             Decision::HostBound(reason) => {
-                // The upper end stays the end of the bracket, undecided.
+                // The upper end stays, undecided.
                 if rate == self.hi && self.bound.is_none() {
                     self.bound = Some(Bound::Undecided(reason));
                 }
@@ -174,7 +165,7 @@ impl Bracket {
     fn progress(&self, rate: Rate, (lo, hi): (Rate, Rate), precision: Precision) -> Progress {
         let width = precision.width(lo).0;
         let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
-        // ceil(log2): number of halvings until one interval is left.
+        // ceil(log2): halvings until one interval is left.
         let halvings = u64::BITS - (intervals - 1).leading_zeros();
         let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
         Progress { lo, hi, rate, steps_left: steps_left.max(1) }

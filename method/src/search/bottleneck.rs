@@ -1,16 +1,16 @@
-//! What limits the throughput: one list of rules over the kind of limit of the rate, the idle times of cores, and the
-//! share of time that is spent waiting for locks. The first matching rule decides.
+//! What limits the throughput: rules over the limit of the rate, idle times of cores, and waits for locks; the first
+//! match decides.
 
 use crate::stats::median;
 use crate::trial::{CoreSamples, CpuIdle, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A core that is idle for less than this part of the time is busy: 10 %.
+/// A core that is idle for less than this is busy: 10 %.
 pub const BUSY_BELOW_PPM: u32 = 100_000;
-/// Locks limit a device if it waits for them for at least this part of its working time: 10 %.
+/// Locks limit a device that waits for them for this part of its working time: 10 %.
 pub const LOCKS_FROM_PPM: u32 = 100_000;
-/// A profile with this part of its samples outside the device, of the tester or other programs, shows no idle time: 5 %.
+/// A profile with this part of its samples outside the device shows no idle time: 5 %.
 const OUTSIDE_FROM_PPM: u128 = 50_000;
 
 /// What is known of the rate at which the trials run.
@@ -88,9 +88,9 @@ pub struct Seen {
     pub limit: Limit,
     /// Number of boxes.
     pub boxes: u32,
-    /// Loads of boxes; empty if none was seen.
+    /// Loads of boxes, if seen.
     pub loads: Vec<CoreLoads>,
-    /// Of the box that waits most; none without a profile.
+    /// Of the box that waits most, with a profile.
     pub locks: Option<LockWait>,
 }
 
@@ -120,12 +120,12 @@ enum Is {
     Unknown,
 }
 
-/// One rule: it matches if each list contains the observed value; an empty list contains every value.
+/// Matches if each list contains the observed value or is empty.
 struct Rule(&'static [Limit], &'static [Cores], &'static [Locks], Is);
 
 const RULES: &[Rule] = &[
     Rule(&[Limit::Tester], &[], &[], Is::Tester),
-    // A device with idle time, at a rate without a known limit, may wait for locks without harm.
+    // A device with idle time may wait for locks without harm.
     Rule(&[Limit::Device], &[], &[Locks::Much], Is::Locks),
     Rule(&[], &[Cores::AllBusy, Cores::SomeBusy], &[Locks::Much], Is::Locks),
     Rule(&[], &[Cores::AllBusy], &[], Is::Device),
@@ -145,7 +145,7 @@ impl Rule {
 }
 
 impl Seen {
-    /// Returns what limits the throughput; none if too little was seen. The box with the busiest core decides for all boxes.
+    /// Returns what limits the throughput, if enough was seen, by the box with the busiest core.
     pub fn bottleneck(&self) -> Option<Bottleneck> {
         let boxes = self.boxes.max(1);
         let decisive = self.loads.iter().filter_map(|load| Some((load, load.busiest()?)));
@@ -181,8 +181,8 @@ impl CoreLoads {
         CoreLoads { of: cpu.of, cores: cores.collect() }
     }
 
-    /// The part of the time without a sample of the device. None if the tester or other programs worked on its cores, whose idle
-    /// time then is not known, or if the profile has no duration.
+    /// The part of the time without a sample of the device; none if other programs worked on its cores, or without a
+    /// duration.
     pub fn of_profile(profile: &Profile) -> Option<CoreLoads> {
         let whole = u128::from(profile.frequency) * u128::from(profile.time.0);
         let outside = u128::from(profile.tester) + u128::from(profile.others);
@@ -214,7 +214,7 @@ impl CoreLoads {
 }
 
 impl LockWait {
-    /// The share of a profile; none without samples.
+    /// The share of a profile with samples.
     pub fn of_profile(profile: &Profile) -> Option<LockWait> {
         Some(LockWait { of: 0, waits: profile.lock_wait()? })
     }

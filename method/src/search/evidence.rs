@@ -1,4 +1,4 @@
-//! What a search did that is not seen in its steps: how it saved time, and what proves that this did not change its result.
+//! How a search saved time, and what proves that its result is the same.
 
 use super::bottleneck::Bottleneck;
 use super::warm::Warm;
@@ -50,7 +50,6 @@ fn is_zero(count: &Count) -> bool {
 }
 
 impl Evidence {
-    /// Adds the warm-up of a trial, if it had one.
     pub(super) fn add_warm_up(&mut self, of: &PerDirection<Warmed>) {
         for warmed in [of.forward, of.reverse].into_iter().flatten() {
             self.warm_up = Some(self.warm_up.unwrap_or_default().plus(warmed));
@@ -75,22 +74,22 @@ pub struct ValidationCap {
     pub trials: Count,
 }
 
-/// The limit, as a share of the reverse one-way throughput.
+/// Share of the reverse one-way throughput.
 const SAFE: Ratio = Ratio::from_ppm(900_000);
 
 impl ValidationCap {
-    /// The limit of a reverse one-way throughput that so many trials measured.
+    /// The limit by a reverse one-way throughput of so many trials.
     pub fn of(reverse: Rate, trials: Count) -> ValidationCap {
         ValidationCap { reverse, cap: SAFE.of(reverse).max(Rate(1)), limited: false, trials }
     }
 
-    /// The limit that an earlier search of the same point measured.
+    /// The limit of an earlier search of the same point.
     #[must_use]
     pub fn again(self) -> ValidationCap {
         ValidationCap::of(self.reverse, 0)
     }
 
-    /// The limit beside a result, whose rate was validated at alpha times itself, or at this limit.
+    /// The limit beside a result, validated at alpha times itself or at this limit.
     #[must_use]
     pub fn beside(self, rate: Rate, alpha: Ratio) -> ValidationCap {
         ValidationCap { limited: alpha.of(rate) > self.cap, ..self }
@@ -116,7 +115,7 @@ pub struct KeptTable {
 }
 
 impl KeptTable {
-    /// Whether the sample answered both times and the count did not change.
+    /// Whether the sample answered twice and the count did not change.
     pub fn is_proven(&self) -> bool {
         self.lost_before == 0 && self.lost_after == 0 && self.entries_before == self.entries_after
     }

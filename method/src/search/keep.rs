@@ -1,6 +1,5 @@
-//! Keep-table mode: the trials of a search share one phase 1. In RFC 9693 every trial begins with an empty table, so
-//! this is a departure, which needs a proof: frames in reverse on a sample of the connections, and the DUT's count,
-//! before the first trial and after the last.
+//! Keep-table mode: the trials of a search share one phase 1, a departure from RFC 9693. Its proof: frames in reverse
+//! on a sample of the connections, and the DUT's count, before the first trial and after the last.
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
@@ -8,12 +7,11 @@ use crate::trial::{Direction, Load, TrialError, TrialOptions, TrialSpec};
 use crate::units::{Count, Rate};
 use crate::validity::Invalid;
 
-/// Connections of the sample.
 const SAMPLE: Count = 10_000;
-/// Its rate; a DUT whose phase 1 is slower gets that rate.
+/// Its rate, at most that of phase 1.
 const SAMPLE_RATE: Rate = Rate(10_000);
 
-/// Opens the connections and proves that they are there. All later trials of this decider use them.
+/// Opens the connections for all later trials, and proves that they are there.
 ///
 /// # Errors
 /// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
@@ -36,8 +34,7 @@ pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, T
     })
 }
 
-/// Proves that the connections are still there. Without the proof, a missing connection may have caused a fail: then
-/// the result is a lower bound.
+/// Proves that the connections are still there; else the result is a lower bound.
 ///
 /// # Errors
 /// Those of the trials.
@@ -66,7 +63,7 @@ fn sampled(trial: &TrialSpec) -> Count {
     trial.connections.min(SAMPLE)
 }
 
-/// Sends frames in reverse on a sample of the connections. Returns how many have no answer, and the DUT's count.
+/// Sends frames in reverse on a sample; returns how many have no answer, and the DUT's count.
 fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
     let spec = TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),

@@ -1,6 +1,5 @@
-//! Search algorithms: what they are given, what they find, and what they ask of a trial. A procedure chooses the trials;
-//! this folder has the searches for a rate ([`binary`], [`mlr`]) and what all procedures share: settings, results, and the
-//! probe for a dead DUT.
+//! Searches for a rate ([`binary`], [`mlr`]), and what all procedures share: settings, results, and the probe for a
+//! dead DUT.
 
 pub mod binary;
 pub mod bottleneck;
@@ -27,17 +26,16 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
-/// Phase 2 of a stateful test: the connections that a phase 1 establishes before each trial.
+/// Phase 2 of a stateful test, with the connections of a phase 1 before each trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase2 {
     /// Connections (N).
     pub connections: Count,
-    /// Rate of phase 1, connections per second; below the smallest maximum connection establishment rate.
+    /// Rate of phase 1, below the smallest maximum connection establishment rate.
     pub phase1_rate: Rate,
 }
 
-/// Returns the trial of a stateless device, or in phase 2: `settings.duration` long, in the directions of the settings. Its
-/// rate is 0.
+/// Returns the trial of a stateless device, or in phase 2, with the duration and directions of the settings and rate 0.
 ///
 /// # Errors
 /// [`TrialError::Refused`] for a phase 2 without connections or without a rate.
@@ -80,7 +78,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Returns the allowed distance if `passed` is the highest rate that passed so far; at least 1.
+    /// Returns the allowed distance below the highest passed rate, at least 1.
     pub fn width(self, passed: Rate) -> Rate {
         match self {
             Precision::Absolute(width) => width.max(Rate(1)),
@@ -89,36 +87,36 @@ impl Precision {
     }
 }
 
-/// Binary search with loss verification (ETSI GS NFV-TST 009): a failed rate is tried again.
+/// Loss verification (ETSI GS NFV-TST 009): a failed rate is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// Maximum number of trials at a rate; the first pass decides.
+    /// Maximum trials at a rate; the first pass decides.
     pub tries: u32,
-    /// A trial that lost more frames than this in all streams decides at once (Z of TST 009); none without a limit.
+    /// A trial that lost more frames decides at once (Z of TST 009).
     #[serde(default)]
     pub at_most: Option<Count>,
 }
 
-/// The settings of a search; the report prints all of them.
+/// The settings of a search, all in the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
     /// Lower end, frames (connections) per second per direction.
     pub lo: Rate,
-    /// Upper end: the line rate if there is one, at most 0.9 of the calibrated tester ceiling.
+    /// Upper end: the line rate or at most 0.9 of the tester ceiling.
     pub hi: Rate,
     /// The distance of the bounds at which the search stops.
     pub precision: Precision,
     /// Loss verification; none is the strict search of RFC 2544.
     pub verify: Option<Verify>,
-    /// The goals of MLRsearch, which searches for the throughput; empty: binary search.
+    /// The goals of MLRsearch; none: binary search.
     pub goals: Vec<mlr::Goal>,
-    /// Bounds of an earlier search, at which a binary search begins; none: at the upper end.
+    /// Bounds of an earlier search, at which a binary search begins.
     pub warm: Option<Warm>,
-    /// Whether trials of a binary search end once they have failed beyond doubt.
+    /// Whether trials of a binary search end once they have certainly failed.
     pub early_end: bool,
-    /// Whether the trials of a binary search in phase 2 share one phase 1.
+    /// Whether trials of a binary search in phase 2 share one phase 1.
     pub keep_table: bool,
     /// The criteria for a pass.
     pub criteria: Criteria,
@@ -128,17 +126,17 @@ pub struct SearchSettings {
     pub duration: Nanos,
     /// Directions of a throughput trial.
     pub direction: Direction,
-    /// Validation at alpha × R (RFC 9693 section 4.6); none without validation.
+    /// Validation at alpha × R (RFC 9693 section 4.6), if any.
     pub alpha: Option<Ratio>,
-    /// Phase 1 before phase 2 runs at this share of the smallest maximum connection establishment rate.
+    /// Rate of phase 1 before phase 2, as a share of the smallest maximum connection establishment rate.
     pub phase1_share: Ratio,
     /// Order in which the Responder uses its state table in phase 2.
     pub responder_order: Order,
     /// What the Responder does with its state table in phase 2.
     pub responder_table: ResponderTable,
-    /// Options of every trial, in addition to those of the procedure; not of trials of phase 1 only.
+    /// Options of every trial, in addition to the procedure's, except phase 1 only.
     pub options: TrialOptions,
-    /// Limit on the total time of invalid trials, after which none is repeated; none without a limit.
+    /// Limit on the total time of invalid trials, if any.
     pub invalid_at_most: Option<Nanos>,
 }
 
@@ -209,30 +207,27 @@ pub struct Progress {
     pub hi: Rate,
     /// The rate tried next.
     pub rate: Rate,
-    /// Maximum number of remaining decisions, including this one.
+    /// Maximum remaining decisions, including this one.
     pub steps_left: u32,
 }
 
-/// A probe of the DUT: a working DUT forwards at least one of this many frames at this rate.
+/// A working DUT forwards at least one of so many frames at this rate.
 const PROBE_FRAMES: Count = 1_000;
 const PROBE_RATE: Rate = Rate(1_000);
 
-/// The probe of a trial, which a working device passes at least in part.
+/// The probe of a trial, which a working device passes in part.
 pub fn probe(spec: &TrialSpec) -> TrialSpec {
     let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
-    // In a direction with a small part of the rate, the frames would be too few for a verdict on the device.
+    // The slower direction would have too few frames for a verdict.
     let direction = if spec.direction.ratio().is_some() { Direction::Both } else { spec.direction };
     TrialSpec { rate, load, direction, options: TrialOptions::default(), ..spec.clone() }
 }
 
-/// Decides about rates for a search: with loss verification, and with the probe that distinguishes a dead DUT from a
-/// low rate.
+/// Decides about rates, with loss verification, and with the probe that tells a dead DUT from a low rate.
 pub struct Decider<'a> {
     judged: Judged<&'a mut dyn Trials>,
     verify: Option<Verify>,
-    /// Whether trials use the connections of the phase 1 before them.
     keep_table: bool,
-    /// Phases 1 so far, of trials in phase 2.
     phases1: Count,
 }
 
@@ -248,9 +243,8 @@ impl<'a> Decider<'a> {
         self.keep_table = keep_table;
     }
 
-    /// Decides about `spec`. If no right frame of a stream was received, it runs `probe`, the same trial at a rate that
-    /// every working DUT passes at least in part. If the DUT answers only after a valid trial of the probe without an
-    /// answer, the fail before may have the same cause, so the rate is decided once more.
+    /// Decides about `spec`. If a stream received no right frame, it runs `probe`, the same trial at a low rate. If the
+    /// DUT revives in the probe, the rate is decided once more.
     ///
     /// # Errors
     /// As [`Trials::run`]; [`TrialError::DutDead`] if the DUT returns no frame in the probe either.
@@ -273,7 +267,7 @@ impl<'a> Decider<'a> {
         Ok(judgement)
     }
 
-    /// Probes the DUT if the rate did not pass and no right frame of a stream was received.
+    /// Probes the DUT if a stream of a rate that did not pass received no right frame.
     ///
     /// # Errors
     /// [`TrialError::DutDead`] if the DUT returns none in the probe either.
@@ -299,7 +293,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// Streams in which frames were sent and no right frame was received.
+/// Streams with sent and without right received frames.
 fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
     let mut dark = Vec::new();
     for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]

@@ -1,5 +1,4 @@
-//! The result of a search, as the run folder and every report hold it. A rate always comes with its bound, its error
-//! and the counts of repeated trials.
+//! The result of a search, as the run folder and every report hold it.
 
 use super::Strict;
 use super::evidence::Evidence;
@@ -74,7 +73,7 @@ impl ResultKind {
         }
     }
 
-    /// Whether the result has a rate (0 if no rate passed). Statistics ignore results without one.
+    /// Returns whether the result has a rate (0 if none passed), which statistics need.
     pub fn has_rate(self) -> bool {
         !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)
     }
@@ -134,7 +133,7 @@ pub struct SearchStep {
 }
 
 impl SearchStep {
-    /// Returns the shares of the foreground frames and of the native frames that were lost; `None` without both kinds.
+    /// Returns the shares of lost foreground and native frames, if there were both.
     pub fn loss_by_kind(&self) -> Option<[f64; 2]> {
         let native = self.native?;
         let lost = native.sent.saturating_sub(native.received);
@@ -144,7 +143,6 @@ impl SearchStep {
     }
 }
 
-/// The native frames of a trial in both directions.
 fn native_of(outcome: &TrialOutcome) -> Option<NativeFrames> {
     let legs = [outcome.forward.native, outcome.reverse.native].into_iter().flatten();
     legs.reduce(|a, b| NativeFrames { sent: a.sent + b.sent, received: a.received + b.received })
@@ -240,7 +238,7 @@ pub struct CapacityRates {
 }
 
 impl SearchResult {
-    /// Returns the result of a measurement whose trials are all invalid, for this reason.
+    /// Returns the result of a measurement without a valid trial.
     pub fn nothing_measured(self, reason: Invalid) -> SearchResult {
         SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..self }
     }

@@ -1,5 +1,4 @@
-//! The strict result of a search, exactly as in RFC 2544, where a lost frame is a fail whatever the host did. It is
-//! derived from the same trials as the result, and reported in addition to it.
+//! The strict result of a search (RFC 2544: a lost frame is a fail whatever the host did), from the same trials.
 
 use super::Precision;
 use crate::judged::Judgement;
@@ -8,7 +7,7 @@ use crate::validity::{Criteria, lost_any};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A search in which every rate lost frames ends at this part of its upper end: 1/4096.
+/// The search ends at this part of its upper end: 1/4096.
 const LOWEST_PART: u64 = 4096;
 
 /// The strict result of a search.
@@ -23,12 +22,11 @@ pub struct Strict {
     pub decided: bool,
 }
 
-/// What the trials of a search show under the strict rule.
 pub(super) struct Literal {
     passed: Vec<Rate>,
     below: Option<Rate>,
     lo: Rate,
-    /// Upper end of the rates to try: the end of the search, or a rate that the tester did not reach.
+    /// Upper end of the rates to try, lowered to what the tester did not reach.
     hi: Rate,
     end: Rate,
 }
@@ -58,14 +56,14 @@ impl Literal {
         self.passed.iter().copied().filter(|&rate| self.below.is_none_or(|below| rate < below)).max()
     }
 
-    /// The bounds of the strict search, below the upper end of the valid search.
+    /// The bounds of the strict search, below the upper end of the valid one.
     pub(super) fn bounds(&self, bound: Rate) -> (Rate, Rate) {
         let lo = self.rate().unwrap_or(self.lo);
         (lo, self.below.unwrap_or(self.hi).min(self.hi).min(bound).max(lo))
     }
 
-    /// Returns the rate at which one more trial brings the strict result closer to its bound; `None` if it is close
-    /// enough. The rate lies between `least` and `bound`, the upper end of the valid search.
+    /// The rate between `least` and `bound` at which one more trial helps the strict result; `None` if it is close
+    /// enough.
     pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
         let (lo, hi) = self.bounds(bound);
         let middle = lo.halfway(hi).max(least);

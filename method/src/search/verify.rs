@@ -1,12 +1,10 @@
-//! Loss verification (ETSI GS NFV-TST 009): repeats the trial at a failed rate before the rate counts as failed. It
-//! decides about one rate; the search chooses the rates.
+//! Loss verification (ETSI GS NFV-TST 009): repeats the trial at a failed rate.
 
 use super::Verify;
 use crate::judged::{Decision, Judged, Judgement, Patience};
 use crate::trial::{TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::Count;
 
-/// Decides about a rate, with loss verification if configured.
 pub(super) fn decide(
     judged: &mut Judged<&mut dyn Trials>,
     spec: &TrialSpec,
@@ -27,7 +25,6 @@ pub(super) fn decide(
     Ok(judgement)
 }
 
-/// Returns the number of frames lost and sent in all streams of a trial.
 pub(super) fn lost_of_sent(outcome: &TrialOutcome) -> (Count, Count) {
     let legs = [&outcome.forward, &outcome.reverse].into_iter().chain(&outcome.validation);
     legs.fold((0, 0), |(lost, sent), leg| (lost.saturating_add(leg.lost()), sent.saturating_add(leg.sent)))

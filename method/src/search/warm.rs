@@ -1,5 +1,4 @@
-//! Warm starts: a search that begins at the bounds of an earlier one, because the result is probably near. It proves
-//! both of its final bounds by its own trials, so that an earlier result can only cost trials, not change the result.
+//! Warm starts: a search begins at the bounds of an earlier one, and proves both of its final bounds by its own trials.
 
 use crate::units::Rate;
 use schemars::JsonSchema;
@@ -15,14 +14,14 @@ pub struct Warm {
 }
 
 impl Warm {
-    /// Returns the part of the bounds inside a search from `lo` to `hi`; `None` if there is none.
+    /// The part of the bounds inside a search from `lo` to `hi`, if any.
     pub(super) fn within(self, lo: Rate, hi: Rate) -> Option<Warm> {
         let (passed, failed) = (self.passed.max(lo), self.failed.min(hi));
         (passed < failed && passed.0 > 0).then_some(Warm { passed, failed })
     }
 }
 
-/// The steps to the first own bounds of a search: the earlier bounds, then steps that double.
+/// Steps to the first own bounds: the earlier bounds, then doubling.
 pub(super) struct Gallop {
     from: Warm,
     step: u64,
@@ -38,7 +37,6 @@ impl Gallop {
         self.step
     }
 
-    /// The next rate while none failed.
     pub(super) fn up(&mut self, passed: Option<Rate>, end: Rate) -> Rate {
         match passed {
             None => self.from.passed,
@@ -47,7 +45,6 @@ impl Gallop {
         }
     }
 
-    /// The next rate while none passed.
     pub(super) fn down(&mut self, lo: Rate, failed: Rate) -> Rate {
         let next = Rate(failed.0.saturating_sub(self.farther()));
         if next > lo { next } else { lo.halfway(failed) }

@@ -1,5 +1,5 @@
-//! A simulated clock: how long trials of a simulated device would take, with the waits of a tester. A trial does no work for single
-//! frames, so that a search of days is over in a moment.
+//! A simulated clock: how long trials of a simulated device would take, with a tester's waits, at no cost for single
+//! frames.
 
 use super::SimulatedDut;
 use crate::trial::{Load, PhaseKind, Stamps, Tcp, TrialError, TrialOutcome, TrialSpec, Trials};
@@ -39,12 +39,12 @@ impl Largest {
     }
 }
 
-/// Trials of a simulated device that let a simulated clock run.
+/// A simulated device with a simulated clock.
 #[derive(Debug)]
 pub struct Clocked<B> {
     device: SimulatedDut,
     waits: Waits,
-    /// The time that the device needs before a trial, which takes so long without it.
+    /// The time that the device needs before a trial of this length.
     before: B,
     elapsed: Nanos,
     end: Nanos,
@@ -52,7 +52,7 @@ pub struct Clocked<B> {
 }
 
 impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
-    /// Returns the trials of this device. After `end` there are none.
+    /// Returns the trials of this device until `end`.
     pub fn new(device: SimulatedDut, waits: Waits, before: B, end: Nanos) -> Clocked<B> {
         Clocked { device, waits, before, elapsed: Nanos(0), end, largest: Largest::default() }
     }
@@ -67,7 +67,6 @@ impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
         self.largest
     }
 
-    /// The time of a trial with this outcome.
     fn time(&self, spec: &TrialSpec, outcome: &TrialOutcome) -> Nanos {
         let alone = sum(&[self.waits.settle, self.phases(spec, outcome), afterwards(&self.device, spec, outcome)]);
         sum(&[alone, (self.before)(spec, alone)])
@@ -121,14 +120,14 @@ impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Trials for Clocked<B> {
     }
 }
 
-/// Rate at which a tester looks which connections survived a disruption.
+/// Rate of the survey of connections after a disruption.
 const SURVEY: Rate = Rate(100_000);
-/// The memory in use falls for about so long after the table was emptied.
+/// How long the memory in use falls after the table was emptied.
 const FREEING: Nanos = Nanos::SECOND;
-/// Frames with time stamps, and samples of CPU times, that show as much as all.
+/// Time stamps and samples that show as much as all.
 const FEW: u64 = 100;
 
-/// The trial with the same frames, of which only a few have stamps, and which all begin at once.
+/// The trial with few stamps, whose flows begin at once.
 fn without_frames(spec: &TrialSpec) -> TrialSpec {
     let mut few = spec.clone();
     if few.options.ramp.take().is_some() {
@@ -141,13 +140,11 @@ fn without_frames(spec: &TrialSpec) -> TrialSpec {
     few
 }
 
-/// The time in which a trial sends its data, or phase 1 alone.
 fn sending(spec: &TrialSpec, outcome: &TrialOutcome) -> Nanos {
     let sent = outcome.forward.send_time.max(outcome.reverse.send_time);
     if outcome.observed.ended_early.is_some() { sent } else { sent.max(spec.send_time()) }
 }
 
-/// The time of what follows the phases.
 fn afterwards(device: &SimulatedDut, spec: &TrialSpec, outcome: &TrialOutcome) -> Nanos {
     let (control, observed) = (&device.truth.control, &outcome.observed);
     let emptied = observed.emptied.as_ref().map(|emptied| sum(&[emptied.full, sum(&emptied.empty)]));

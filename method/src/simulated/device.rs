@@ -1,5 +1,4 @@
-//! Behaviour of a simulated device other than forwarding: the time to empty its table, its memory, the idle time of its
-//! cores, and the effect of a reset or a failover on frames and connections.
+//! A simulated device beside forwarding: emptying, memory, idle cores, reset and failover.
 
 use super::SimulatedDut;
 use crate::ratio::Ratio;
@@ -17,7 +16,7 @@ pub struct ControlTruth {
     pub tear_down_rate: Rate,
     /// Time to empty an empty table.
     pub tear_down_empty: Nanos,
-    /// Each emptying takes at most this much longer, evenly distributed.
+    /// Maximum additional time of each emptying, evenly distributed.
     pub tear_down_spread: Nanos,
     /// Bytes of one connection.
     pub entry_bytes: u64,
@@ -25,15 +24,15 @@ pub struct ControlTruth {
     pub buckets: (Count, u64),
     /// Idle share of each core at its capacity.
     pub idle: Vec<Ratio>,
-    /// Share of its working time that it spends waiting for locks.
+    /// Share of its working time that waits for locks.
     pub waiting: Ratio,
     /// For how long a reset stops it.
     pub reset: Nanos,
-    /// For how long a failover stops it, Left to Right and Right to Left.
+    /// How long a failover stops it, Left to Right and Right to Left.
     pub failover: [Nanos; 2],
     /// Share of the connections that survive a failover.
     pub survive: Ratio,
-    /// Share of the others that come back on another port.
+    /// Share of the others that return on another port.
     pub moved: Ratio,
 }
 
@@ -56,7 +55,6 @@ impl Default for ControlTruth {
 }
 
 impl SimulatedDut {
-    /// The time for which a disruption stops one direction.
     fn dark(&self, what: Disruption, is_forward: bool) -> Nanos {
         match what {
             Disruption::Reset => self.truth.control.reset,
@@ -64,14 +62,13 @@ impl SimulatedDut {
         }
     }
 
-    /// Removes from the leg the frames that are due while the device forwards nothing.
+    /// Removes from the leg the frames due while the device forwards nothing.
     pub(super) fn lose_in_action(&self, spec: &TrialSpec, leg: &mut Leg, is_forward: bool) {
         let Some(Action { what, at }) = spec.options.action else { return };
         let (first, last) = dark_frames(spec, (at, self.dark(what, is_forward)), is_forward, leg.planned);
         leg.received = leg.received.saturating_sub(last - first);
     }
 
-    /// The losses of a direction around a disruption.
     pub(super) fn losses_of_action(&self, spec: &TrialSpec, leg: &Leg, is_forward: bool) -> Option<Losses> {
         let Action { what, at } = spec.options.action?;
         let pace = spec.pace_of(is_forward);
@@ -79,14 +76,13 @@ impl SimulatedDut {
         if leg.lost() == 0 || first == last {
             return Some(Losses { frames: leg.lost(), ..Losses::default() });
         }
-        // From the last frame before to the first frame after, or to the last of all.
+        // From the last frame before to the first frame after, or the last of all.
         let ends = (last).min(leg.planned.saturating_sub(1));
         let gap = pace.time_for(ends).0 - pace.time_for(first.saturating_sub(1)).0;
         let (first, last) = (pace.time_for(first), pace.time_for(last - 1));
         Some(Losses { frames: leg.lost(), first, last, longest_gap: Nanos(gap) })
     }
 
-    /// The connections that survived a disruption.
     pub(super) fn acted(&self, spec: &TrialSpec) -> Option<Acted> {
         let Action { what, at } = spec.options.action?;
         let all = spec.connections;
@@ -130,7 +126,7 @@ impl SimulatedDut {
         }
     }
 
-    /// The idle times of its cores: the time that the rate leaves, or the whole time before the frames.
+    /// The idle times of its cores: what the rate leaves, or all before the frames.
     pub(super) fn cpu(&self, spec: &TrialSpec, sampler: Sampler) -> CpuIdle {
         let start = spec.phase1_rate.map_or(Nanos(0), |rate| rate.time_for(spec.connections));
         let end = Nanos(start.0 + spec.send_time().0);
@@ -146,7 +142,6 @@ impl SimulatedDut {
 }
 
 impl SimulatedDut {
-    /// The call stacks of its one core, which is never idle.
     pub(super) fn profile(&self, spec: &TrialSpec, profiler: Profiler) -> Profile {
         let all = Rate(profiler.frequency.into()).frames_in(spec.send_time());
         let waiting = self.truth.control.waiting.floor_of(all);
@@ -164,7 +159,7 @@ impl SimulatedDut {
     }
 }
 
-/// The numbers of the frames of one direction that are due while the device is dark: first, and the one after the last.
+/// Range of a direction's frames that are due while the device is dark.
 fn dark_frames(spec: &TrialSpec, (at, dark): (Nanos, Nanos), is_forward: bool, planned: Count) -> (Count, Count) {
     let pace = spec.pace_of(is_forward);
     let before = |time: u64| pace.frames_in(Nanos(time)).min(planned);

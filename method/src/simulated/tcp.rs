@@ -1,11 +1,11 @@
-//! TCP connections of a simulated device: its capacities count their segments, and its set-up rate the new ones.
+//! TCP connections of a simulated device: capacities count segments, the set-up rate new connections.
 
 use super::{Condition, SimulatedDut};
 use crate::trial::{Emptying, Leg, Tcp, TcpClose, TcpCounts, TrialSpec};
 use crate::units::{Count, Nanos, Rate};
 
 impl SimulatedDut {
-    /// Simulates the connections or exchanges of a trial. Closed connections stay in the table.
+    /// Simulates a trial, whose closed connections stay in the table.
     pub(super) fn connections(&mut self, spec: &TrialSpec, tcp: Tcp, condition: &Condition) -> (Leg, TcpCounts) {
         let [forward, reverse] =
             [self.truth.forward_capacity, self.truth.reverse_capacity].map(|capacity| condition.of(capacity).0);
@@ -27,7 +27,7 @@ impl SimulatedDut {
         (leg, counts)
     }
 
-    /// Closed connections leave the table together; open ones stay.
+    /// Closed connections leave the table together.
     fn watched(&self, tcp: Tcp, before: Count) -> Option<Emptying> {
         let Tcp::Life { close, watch: Some(at_most), .. } = tcp else { return None };
         let after = Some(self.truth.tcp_transitory).filter(|after| close != TcpClose::None && *after <= at_most);

@@ -1,4 +1,4 @@
-//! What a trial with options observes of the simulated device: delays, and the times of lost frames.
+//! Delays and losses that a trial with options observes of the simulated device.
 
 use super::{SimulatedDut, SplitMix, Truth};
 use crate::trial::{
@@ -6,11 +6,10 @@ use crate::trial::{
 };
 use crate::units::{Count, Nanos};
 
-/// Drain of a simulated trial.
 const DRAIN: Nanos = Nanos::from_secs(2);
 
 impl SimulatedDut {
-    /// Returns what the options of the trial observe in both directions.
+    /// Observations of both directions.
     pub(super) fn observe(&mut self, spec: &TrialSpec, [forward, reverse]: [&Leg; 2]) -> Observed {
         let mut observed = Observed::default();
         for (leg, is_forward) in [(forward, true), (reverse, false)] {
@@ -38,7 +37,7 @@ impl SimulatedDut {
         observed
     }
 
-    /// Returns the outcome of a warm-up. It does not change the noise of the trial.
+    /// A warm-up, which does not change the noise of the trial.
     fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
         let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
         let rate = warm_up.rate_before(spec.rate);
@@ -47,7 +46,7 @@ impl SimulatedDut {
         Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
-    /// Removes from the leg the frames that the device still loses after the step. Returns how many.
+    /// Removes from the leg what the device still loses after the step; returns how many.
     pub(super) fn lose_after_step(&self, spec: &TrialSpec, leg: &mut Leg, is_overloaded: bool) {
         let Some((_, before, rate)) = spec.step() else { return };
         if is_overloaded {
@@ -73,7 +72,7 @@ fn delays(
     };
     let Chosen { frames, every, .. } = stamps.choose(leg.sent, spec.pace_of(is_forward).frames_in(from));
     let lost = leg.lost() / every;
-    // Lost frames are spread as evenly among the others as whole numbers allow.
+    // Lost frames are spread evenly.
     let is_lost = |at: Count| at * lost / frames.max(1) != (at + 1) * lost / frames.max(1);
     let mut delays: Vec<u64> = (0..frames)
         .map(|at| if is_lost(at) { LOST } else { truth.delay.0 + rng.below(truth.delay_spread.0 + 1) })
@@ -85,7 +84,7 @@ fn delays(
     Sample { delays: &mut delays, room: is_all.then_some(&mut room), penalty, timeout, source: "simulation" }.observe()
 }
 
-/// The device loses frames to the end of the overload, and those due in its recovery time.
+/// Losses to the end of the overload, and in the recovery time.
 fn losses(truth: &Truth, spec: &TrialSpec, leg: &Leg, (step, before, rate): (RateStep, Count, crate::Rate)) -> Losses {
     let frames = leg.lost();
     if frames == 0 {

@@ -1,14 +1,14 @@
-//! Change points of a series: where its level changes. Each is the largest CUSUM of means (Page 1955; Hinkley 1970), tested
-//! against permutations of the series, and the parts before and after it are searched in turn (binary segmentation, as in
-//! E-divisive of Matteson and James, JASA 2014). The permutation test assumes independent values, but no distribution.
+//! Change points of a series: the largest CUSUM of means (Page 1955; Hinkley 1970), tested against permutations, by
+//! binary segmentation (as in E-divisive, Matteson and James, JASA 2014). It assumes independent values, but no
+//! distribution.
 
 use crate::random::SplitMix;
 
-/// Minimum number of values of a series, or a part of it, that is searched.
+/// Minimum values of a searched part.
 pub const LEAST_VALUES: usize = 10;
-/// Least number of values before and after a change point, so that a single outlier is not a change.
+/// Minimum values around a change point: an outlier is no change.
 pub const LEAST_PART: usize = 3;
-/// Significance level: the largest probability of such a CUSUM in a series without a change point.
+/// Significance level.
 pub const SIGNIFICANCE: f64 = 0.01;
 /// Permutations of each test.
 pub const PERMUTATIONS: u32 = 999;
@@ -18,11 +18,11 @@ pub const PERMUTATIONS: u32 = 999;
 pub struct Change {
     /// Position of the first value after the change.
     pub at: usize,
-    /// Probability of such a CUSUM without a change: the share of permutations with one that is as large.
+    /// Probability of such a CUSUM without a change.
     pub p: f64,
 }
 
-/// Returns the change points of a series, in order. The seed determines the permutations.
+/// Returns the change points of a series, in order, with permutations by the seed.
 pub fn points(values: &[f64], seed: u64) -> Vec<Change> {
     let mut found = Vec::new();
     let mut parts = vec![(0, values.len())];
@@ -37,7 +37,6 @@ pub fn points(values: &[f64], seed: u64) -> Vec<Change> {
     found
 }
 
-/// The most likely change point, if it is significant.
 fn point(values: &[f64], seed: u64) -> Option<Change> {
     if values.len() < LEAST_VALUES {
         return None;
@@ -58,8 +57,7 @@ fn point(values: &[f64], seed: u64) -> Option<Change> {
     (p <= SIGNIFICANCE).then_some(Change { at, p })
 }
 
-/// Returns the first position after the most likely change, and the squared difference of the means before and after it,
-/// weighted by k (n - k) / n.
+/// The position after the most likely change, and the squared difference of means, weighted by k (n - k) / n.
 fn cusum(values: &[f64]) -> (usize, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -77,7 +75,6 @@ fn cusum(values: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Fisher and Yates's shuffle.
 fn shuffle(values: &mut [f64], random: &mut SplitMix) {
     for last in (1..values.len()).rev() {
         values.swap(last, random.below(last as u64 + 1) as usize);
@@ -106,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Noise has a standard deviation of about 0.6 %; levels change by 4 % and 6 %.
+    /// Noise has a standard deviation of 0.6 %; levels change by 4 % and 6 %.
     #[test]
     fn known_changes_are_found_where_they_are() {
         let levels = [(12, 1e6), (15, 0.96e6), (10, 1.02e6)];

@@ -1,11 +1,10 @@
-//! The difference between two independent samples, as a ratio with an interval: the estimator of Hodges and Lehmann (1963)
-//! and the interval of the Mann–Whitney test (Conover, Practical Nonparametric Statistics, section 5.4), over all ratios of a
-//! value of one sample to a value of the other. It assumes that the samples differ only by a factor, but no
-//! distribution, and uses no random numbers.
+//! The ratio between two independent samples, with an interval: Hodges and Lehmann (1963), and the Mann–Whitney test
+//! (Conover, Practical Nonparametric Statistics, section 5.4). It assumes that the samples differ only by a factor, but
+//! no distribution.
 
 use super::{Interval, median_of};
 
-/// A value that is known up to an interval: a search knows the rate that passed and the rate that failed.
+/// A value known up to an interval, as a search finds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// The value.
@@ -23,20 +22,19 @@ impl Known {
     }
 }
 
-/// The coverage that an interval has at least. If the samples are too small for it, there is no interval.
+/// Minimum coverage of an interval.
 pub const COVERAGE: f64 = 0.95;
 
-/// Pairs up to which the distribution of the test is computed exactly.
+/// Pairs up to which the test's distribution is exact.
 const EXACT_PAIRS: usize = 2_500;
 
-/// Returns the median of all ratios of `other` to `reference`. `None` without values, or if a reference is not above 0.
+/// Returns the median of all ratios of `other` to `reference`, if there are values above 0.
 pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
     let ratios = pairs(reference, other, |reference, other| other.value / reference.value)?;
     median_of(&ratios)
 }
 
-/// Returns the interval of the ratio, widened by the errors of the samples. `None` if the
-/// samples are too small, or if a reference is not above 0.
+/// Returns the interval of the ratio, widened by the errors of the samples, if they are large enough and above 0.
 pub fn interval(reference: &[Known], other: &[Known]) -> Option<Interval> {
     let (first, coverage) = first_rank(reference.len(), other.len())?;
     let lows = pairs(reference, other, |reference, other| other.low / reference.high)?;
@@ -54,8 +52,8 @@ fn pairs(reference: &[Known], other: &[Known], ratio: impl Fn(&Known, &Known) ->
     (!all.is_empty()).then_some(all)
 }
 
-/// Returns, for samples of n and m values, the index of the lower end among the sorted pairs, and the coverage of the
-/// interval whose upper end has the same distance from the last pair: the narrowest that covers at least [`COVERAGE`].
+/// Returns, for samples of n and m values, the index of the interval's lower end among the sorted pairs, and the
+/// coverage: the narrowest of at least [`COVERAGE`].
 pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
     if n == 0 || m == 0 {
         return None;
@@ -77,11 +75,10 @@ pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// Returns the probabilities of each value of the Mann–Whitney statistic U, from 0 to n × m, if both samples have one
-/// distribution. The largest of all values belongs to one of both samples: U then exceeds that of the other values by the
-/// size of the other sample, or by nothing.
+/// The probabilities of the Mann–Whitney statistic U from 0 to n × m: the largest value adds the size of the other
+/// sample, or nothing.
 fn mann_whitney(n: usize, m: usize) -> Vec<f64> {
-    // The row of i values holds the distributions for 0 to m values of the other sample.
+    // The row of i values: distributions for 0 to m values of the other sample.
     let mut row: Vec<Vec<f64>> = vec![vec![1.0]; m + 1];
     for i in 1..=n {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -106,8 +103,7 @@ mod tests {
     use super::*;
     use crate::random::SplitMix;
 
-    /// Two-sided critical values of the Mann–Whitney test at 5 % (Mann and Whitney 1947; Conover, table A7): U at most
-    /// this is significant.
+    /// Two-sided critical values of the Mann–Whitney test at 5 % (Mann and Whitney 1947; Conover, table A7).
     #[test]
     fn ranks_are_those_of_published_tables() {
         let rank = |n, m| first_rank(n, m).map(|(rank, _)| rank);
@@ -115,7 +111,7 @@ mod tests {
         assert_eq!([rank(5, 5), rank(10, 10), rank(5, 10), rank(20, 20)], [Some(2), Some(23), Some(8), Some(127)]);
         let (_, coverage) = first_rank(5, 5).unwrap();
         assert!((coverage - (1.0 - 8.0 / 252.0)).abs() < 1e-12, "{coverage}");
-        // Beyond the exact table, the normal approximation continues without a step.
+        // The normal approximation continues without a step.
         assert_eq!(rank(50, 50), Some(965));
         assert!(rank(51, 51).unwrap().abs_diff(1_008) < 4, "{:?}", rank(51, 51));
         assert_eq!([rank(0, 5), rank(5, 0)], [None, None]);
@@ -137,7 +133,6 @@ mod tests {
         assert_eq!(interval(&exactly(&[1.0; 3]), &exactly(&[1.0; 3])), None);
     }
 
-    /// The interval holds every factor that the errors of both samples allow.
     #[test]
     fn errors_widen_the_interval() {
         let known = |value: f64| vec![Known { value, low: value, high: value * 1.01 }; 5];
@@ -150,7 +145,6 @@ mod tests {
         assert_eq!(interval(&reference, &bounded).unwrap().high, f64::INFINITY);
     }
 
-    /// Over many seeds the interval misses the true factor about as often as its coverage says.
     #[test]
     fn the_interval_misses_as_often_as_it_says() {
         for (n, m, factor) in [(5, 5, 1.0), (10, 10, 0.95), (5, 10, 1.2)] {
@@ -168,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Values around 1,000 × factor, skewed to the right by up to 10 %.
+    /// Around 1,000 × factor, skewed to the right by up to 10 %.
     fn sample(random: &mut SplitMix, n: usize, factor: f64) -> Vec<f64> {
         let mut uniform = || random.unit();
         (0..n).map(|_| factor * 1_000.0 * (1.0 + 0.1 * uniform() * uniform())).collect()

@@ -1,11 +1,10 @@
-//! Quantiles of Student's t distribution, for a scatter estimated from few repetitions.
+//! Quantiles of Student's t distribution.
 
-/// For more degrees of freedom, the quantiles of this number are used: they differ by less than 1 % from the normal
-/// ones.
+/// Beyond this, quantiles differ by less than 1 % from normal ones.
 const MOST_FREEDOM: usize = 1_000;
 
-/// Returns the number that the absolute value of t exceeds with this probability, with these degrees of freedom (at least 1).
-/// Its square is the quantile of F with one and as many degrees of freedom.
+/// Returns what the absolute value of t exceeds with this probability; its square is the quantile of F with one and as
+/// many degrees of freedom.
 pub fn exceeded_with(probability: f64, freedom: usize) -> f64 {
     let freedom = freedom.clamp(1, MOST_FREEDOM);
     let (mut low, mut high) = (0.0, 1e6);
@@ -16,7 +15,7 @@ pub fn exceeded_with(probability: f64, freedom: usize) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Probability that the absolute value of t is at most `t` (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+/// Probability of an absolute value of t up to `t` (Abramowitz and Stegun, 26.7.3 and 26.7.4).
 fn within(t: f64, freedom: usize) -> f64 {
     let angle = (t / (freedom as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
@@ -35,7 +34,7 @@ fn within(t: f64, freedom: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two-sided 5 % and 1 % of the tables (Abramowitz and Stegun, table 26.10).
+    /// Two-sided 5 % and 1 % (Abramowitz and Stegun, table 26.10).
     #[test]
     fn quantiles_are_those_of_the_tables() {
         let table = [

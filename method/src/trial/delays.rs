@@ -1,4 +1,4 @@
-//! Delays of a trial from its time stamps: exact percentiles, differences, and the histogram that records keep.
+//! Delays of a trial from time stamps: exact percentiles, differences, and the histogram in records.
 
 use super::observed::{Delays, Differences};
 use crate::units::{Count, Nanos};
@@ -6,23 +6,21 @@ use crate::units::{Count, Nanos};
 /// The delay of a frame that was not received right.
 pub const LOST: u64 = u64::MAX;
 
-/// The percentile that represents the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
+/// The percentile of the largest delays, in thousandths (RFC 8219, sections 7.2 and 7.3.1).
 const WORST_PER_MILLE: u64 = 999;
 
-/// Buckets of an octave of the histogram.
 const BUCKETS: u64 = 32;
 
 /// The delays of one direction, in nanoseconds.
 #[derive(Debug)]
 pub struct Sample<'a> {
-    /// One delay for each frame with a time stamp, in the order of the sequence numbers; [`LOST`] if the frame was not
-    /// received right. [`Sample::observe`] sorts them in part.
+    /// One delay for each frame with a stamp, by sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.
     pub delays: &'a mut [u64],
-    /// Room for one word per frame, if the differences of successive delays are needed.
+    /// Room for one word per frame, for differences of successive delays.
     pub room: Option<&'a mut [u64]>,
-    /// Delay with which a lost frame counts; no smaller than any delay.
+    /// Delay of a lost frame, no smaller than any other.
     pub penalty: Nanos,
-    /// Largest delay of a frame that is not late; none without a limit.
+    /// Largest delay of a frame that is not late, if limited.
     pub timeout: Option<Nanos>,
     /// Source of the receive time stamps.
     pub source: &'a str,
@@ -69,18 +67,17 @@ impl Sample<'_> {
     }
 }
 
-/// Index of the median of `n` sorted values; of an even number, the lower of the two in the middle.
+/// Index of the median of `n` sorted values, the lower of two.
 fn middle(n: Count) -> u64 {
     n.saturating_sub(1) / 2
 }
 
-/// Index of the 99.9th percentile of `n` sorted values: ceil(0.999 n) − 1, in integers.
+/// Index of the 99.9th percentile: ceil(0.999 n) − 1, in integers.
 fn worst(n: Count) -> u64 {
     (WORST_PER_MILLE * n).div_ceil(1_000).saturating_sub(1)
 }
 
-/// Differences of successive delays of frames that were not lost. `room` holds them in an unsigned form that preserves
-/// their order.
+/// Differences of successive delays of received frames; `room` holds them unsigned, in order.
 fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
     const SIGN: u64 = 1 << 63;
     let mut count = 0;
@@ -97,7 +94,7 @@ fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
     Some(Differences { min: signed(min), median: signed(median), max: signed(max) })
 }
 
-/// A histogram whose buckets are at most 1/32 of their upper end wide.
+/// A histogram with buckets of at most 1/32 of their upper end.
 #[derive(Clone, Debug, Default)]
 pub struct Drawn(Vec<Count>);
 
@@ -119,7 +116,7 @@ impl Drawn {
     }
 }
 
-/// Number of low bits of a value that its bucket does not distinguish.
+/// Low bits of a value that its bucket ignores.
 fn shift_of(value: u64) -> u64 {
     u64::from((u64::BITS - value.leading_zeros()).saturating_sub(BUCKETS.ilog2() + 1))
 }
@@ -141,7 +138,7 @@ mod tests {
         Sample { delays: &mut delays, room: Some(&mut room), penalty, timeout, source: "tester" }.observe()
     }
 
-    /// The values of published scripts: the largest of 500, the second largest of 1,000.
+    /// As in published scripts: the largest of 500, the second largest of 1,000.
     #[test]
     fn percentiles_are_whole_indices() {
         assert_eq!([1, 2, 500, 1_000, 1_001, 50_000].map(worst), [0, 1, 499, 998, 999, 49_949]);

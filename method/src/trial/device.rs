@@ -1,5 +1,4 @@
-//! What a trial does to the device in addition to sending frames, and what it reads from it: an action in mid-trial,
-//! CPU times, the time to empty the connection tracking table, and its memory.
+//! What a trial does to the device, and reads from it, beside sending frames.
 
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
@@ -89,8 +88,7 @@ pub struct CpuIdle {
 }
 
 impl CpuIdle {
-    /// Returns the idle shares of each core in the samples that lie inside phase 2; those of the sample with the largest part of
-    /// phase 2 if it is shorter than two samples.
+    /// Returns the idle shares of each core in phase 2, or in the sample with its largest part if it is short.
     pub fn in_phase2(&self) -> impl Iterator<Item = (&str, Vec<u32>)> {
         let inside = self.samples_in(self.phase2);
         self.cores.iter().map(move |(name, shares)| {

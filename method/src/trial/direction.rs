@@ -1,4 +1,4 @@
-//! The directions in which a trial sends, and the part of its rate that each of them has.
+//! The directions in which a trial sends, with their parts of its rate.
 
 use crate::units::{Count, Nanos, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -43,13 +43,13 @@ impl Direction {
         if let Direction::Mixed(ratio) = self { Some(ratio) } else { None }
     }
 
-    /// Returns the rate of one direction of a trial at `rate`: Left to Right if `forward`.
+    /// Returns the rate of one direction of a trial, Left to Right if `forward`.
     pub fn pace(self, forward: bool, rate: Rate) -> Pace {
         let [part, of] = self.ratio().map_or([1, 1], |ratio| [ratio.part(forward), ratio.faster()]);
         Pace { rate, part, of }
     }
 
-    /// Returns the frames of one direction, 0 if it is not active, where the faster direction has this many.
+    /// Returns the frames of one direction, where the faster one has this many.
     pub fn frames(self, forward: bool, frames: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(frames, ratio.part(forward), ratio.faster()),
@@ -63,7 +63,7 @@ impl Direction {
         self.frames(true, frames).saturating_add(self.frames(false, frames))
     }
 
-    /// Returns the part of the faster direction in `all` frames of all directions.
+    /// Returns the faster direction's part of `all` frames.
     pub fn fastest_of(self, all: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(all, ratio.faster(), ratio.forward + ratio.reverse),
@@ -71,12 +71,12 @@ impl Direction {
         }
     }
 
-    /// Returns the rate of the faster direction, where one direction has this rate: Left to Right if `forward`.
+    /// Returns the rate of the faster direction, where one has this rate: Left to Right if `forward`.
     pub fn fastest_with(self, forward: bool, rate: Rate) -> Rate {
         self.ratio().map_or(rate, |ratio| rate.scaled(ratio.faster().into(), ratio.part(forward).into()))
     }
 
-    /// Returns the rate of all directions divided by that of the faster one; for statistics and reports.
+    /// Returns the rate of all directions divided by the faster one's, for reports.
     pub fn total(self) -> f64 {
         match self.ratio() {
             Some(ratio) => f64::from(ratio.forward + ratio.reverse) / f64::from(ratio.faster()),
@@ -84,7 +84,7 @@ impl Direction {
         }
     }
 
-    /// Returns the code of the direction, for maps that hold only numbers; that of a ratio n:m is 10,000 × n + m.
+    /// Returns the direction as a number; a ratio n:m as 10,000 × n + m.
     pub fn code(self) -> u64 {
         match self {
             Direction::Both => 1,
@@ -94,7 +94,7 @@ impl Direction {
         }
     }
 
-    /// Returns the direction that has this code; `None` if there is none.
+    /// Returns the direction with this code, if any.
     pub fn of_code(code: u64) -> Option<Direction> {
         let part = |n: u64| u32::try_from(n).ok();
         match code {
@@ -105,13 +105,13 @@ impl Direction {
         }
     }
 
-    /// Returns the fewest frames of the faster direction with which every direction has a frame.
+    /// Returns the fewest frames of the faster direction that give every direction one.
     pub fn least_frames(self) -> Count {
         self.ratio().map_or(1, |ratio| u64::from(ratio.faster().div_ceil(ratio.slower())))
     }
 }
 
-/// Factor of the first number of a ratio in its code; larger than [`DirectionRatio::MOST`].
+/// Factor of a ratio's first number in its code, above [`DirectionRatio::MOST`].
 const RATIOS: u64 = 10_000;
 
 impl fmt::Display for Direction {
@@ -125,7 +125,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Returns the words after a rate that name the direction to which it applies.
+/// Returns the words after a rate that name its direction.
 pub fn of_rate(ratio: Option<DirectionRatio>) -> &'static str {
     if ratio.is_some() { "in the faster direction" } else { "per direction" }
 }
@@ -147,14 +147,14 @@ impl DirectionRatio {
     /// Largest number of a direction ratio.
     pub const MOST: u32 = 1_000;
 
-    /// Returns the ratio of two numbers from 1 to [`DirectionRatio::MOST`]; `None` unless they are coprime and differ.
+    /// Returns the ratio of two different coprime numbers up to [`DirectionRatio::MOST`].
     pub fn new(forward: u32, reverse: u32) -> Option<DirectionRatio> {
         let allowed = 1..=DirectionRatio::MOST;
         let fits = allowed.contains(&forward) && allowed.contains(&reverse) && forward != reverse;
         (fits && divisor(forward, reverse) == 1).then_some(DirectionRatio { forward, reverse })
     }
 
-    /// Returns two numbers above zero without their common divisor: 10 and 4 become 5 and 2.
+    /// Returns two numbers without their common divisor.
     pub fn reduced(forward: u32, reverse: u32) -> (u32, u32) {
         let divisor = divisor(forward, reverse).max(1);
         (forward / divisor, reverse / divisor)
@@ -180,13 +180,12 @@ impl DirectionRatio {
         self.forward.min(self.reverse)
     }
 
-    /// Returns the rate of one direction, where the faster one has this rate; for statistics and reports.
+    /// Returns the rate of one direction, where the faster one has this rate, for reports.
     pub fn rate_of(self, forward: bool, rate: f64) -> f64 {
         rate * f64::from(self.part(forward)) / f64::from(self.faster())
     }
 }
 
-/// Greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
@@ -227,8 +226,7 @@ impl JsonSchema for DirectionRatio {
     }
 }
 
-/// The rate of one direction: a part of the rate of the trial. It is not rounded, so that both directions of a direction ratio keep
-/// their ratio however long a trial lasts.
+/// The rate of one direction as part of the trial's, not rounded, so that a ratio holds in a trial of any length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     rate: Rate,
@@ -243,7 +241,7 @@ impl From<Rate> for Pace {
 }
 
 impl Pace {
-    /// Returns the frames and the seconds of this rate: as many frames in as many seconds. Both saturate.
+    /// Returns this rate as frames in seconds, saturating.
     pub fn frames_in_seconds(self) -> (Count, u64) {
         (self.rate.0.saturating_mul(self.part.into()), self.of.into())
     }
@@ -254,20 +252,20 @@ impl Pace {
         Rate(frames.div_ceil(seconds))
     }
 
-    /// Returns the rate that has the same frames in `seconds` times as many seconds.
+    /// Returns the rate of the same frames in `seconds` times the time.
     #[must_use]
     pub fn in_times(self, seconds: u32) -> Pace {
         Pace { of: self.of.saturating_mul(seconds), ..self }
     }
 
-    /// Returns the frames that are due in this time, rounded down.
+    /// Returns the frames due in this time, rounded down.
     pub fn frames_in(self, time: Nanos) -> Count {
         let (frames, seconds) = self.frames_in_seconds();
         let due = u128::from(frames) * u128::from(time.0) / (1_000_000_000 * u128::from(seconds));
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time that `frames` take at this rate, rounded up, as [`Rate::time_for`].
+    /// Returns the time of `frames`, rounded up, as [`Rate::time_for`].
     pub fn time_for(self, frames: Count) -> Nanos {
         let (of_rate, seconds) = self.frames_in_seconds();
         if of_rate == 0 || seconds == 1 {

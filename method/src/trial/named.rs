@@ -1,5 +1,4 @@
-//! Names in the JSON of a trial: frames by fault, and values by direction. Earlier versions of natmeter wrote arrays, which
-//! are read too.
+//! Names in the JSON of a trial; arrays of earlier versions are read too.
 
 use super::{Fault, FaultCounts};
 use crate::units::Count;
@@ -70,7 +69,6 @@ pub(super) struct HopLimits {
     reverse: Option<u8>,
 }
 
-/// The hop limits of both directions as an object.
 pub(super) mod directions {
     use super::HopLimits;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

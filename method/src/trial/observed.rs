@@ -1,4 +1,4 @@
-//! What a trial with options observed, in addition to its counters.
+//! What a trial with options observed.
 
 use super::{Acted, Answers, CpuIdle, Emptied, Profile, TableMemory};
 use crate::units::{Count, Nanos};
@@ -124,7 +124,7 @@ impl<T> PerDirection<T> {
         self.forward.is_none() && self.reverse.is_none()
     }
 
-    /// Returns the observations with the suffix of their metrics: `forward`, `reverse`.
+    /// Returns the observations with their suffixes `forward`, `reverse`.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
         [("forward", &self.forward), ("reverse", &self.reverse)]
             .into_iter()

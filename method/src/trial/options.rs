@@ -1,5 +1,4 @@
-//! What a trial does in addition to sending frames at one rate and counting them. A trial without options is one of RFC
-//! 2544, section 26.1.
+//! What a trial does beside sending at one rate and counting (RFC 2544, section 26.1).
 
 use super::{Action, Pace, Popularity, Profiler, Queries, Sampler, TearDown};
 use crate::ratio::Ratio;
@@ -87,7 +86,7 @@ impl Tcp {
         matches!(self, Tcp::Life { .. })
     }
 
-    /// Segments of one new connection, or of one exchange, that the Initiator and the Responder send.
+    /// Segments of one new connection or exchange from Initiator and Responder.
     pub fn segments(self) -> [Count; 2] {
         let Tcp::Life { exchanges, close, .. } = self else { return [1, 1] };
         let closing = match close {
@@ -117,7 +116,7 @@ impl TcpClose {
     pub const ALL: [(&'static str, TcpClose); 3] =
         [("fin", TcpClose::Fin), ("rst", TcpClose::Rst), ("none", TcpClose::None)];
 
-    /// Segments after the handshake and the data, of both sides together.
+    /// Segments after handshake and data, of both sides.
     pub fn segments(self) -> Count {
         match self {
             TcpClose::Fin => 3,
@@ -170,7 +169,7 @@ impl WarmUp {
     pub fn rate_before(self, trial: Rate) -> Rate {
         self.rate.unwrap_or(trial)
     }
-    /// Returns its frames before a trial at this rate, in the faster direction.
+    /// Returns its frames before such a trial, in the faster direction.
     pub fn frames_before(self, trial: Rate) -> Count {
         self.rate_before(trial).frames_in(self.duration)
     }
@@ -199,12 +198,12 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Returns the time from the beginning of the first flow to that of the last.
+    /// Returns the time from the first flow's beginning to the last's.
     pub fn lasts(self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(self.flows.saturating_sub(1)))
     }
 
-    /// Returns the frames that are due before flow `begun` + 1 begins, if all flows together have this rate.
+    /// Returns the frames due before flow `begun` + 1 begins, if all flows have this rate.
     pub fn frames_before(self, begun: Count, rate: Rate) -> Count {
         let shares = u128::from(begun) * (u128::from(begun) + 1) / 2;
         let in_interval = u128::from(rate.0) * u128::from(self.interval.0);
@@ -220,11 +219,11 @@ pub struct Piece {
     pub from: Nanos,
     /// Frames of the faster direction that are due before it.
     pub before: Count,
-    /// Its rate: that many frames of the faster direction in `seconds`.
+    /// Frames of the faster direction in `seconds`.
     pub rate: Rate,
     /// Seconds in which these frames are sent.
     pub seconds: u32,
-    /// Flows that it uses, the first ones of the trial; none: all.
+    /// The number of flows that it uses; none: all.
     pub flows: Option<Count>,
 }
 
@@ -248,7 +247,7 @@ impl Churn {
     }
 }
 impl Stamps {
-    /// Returns which of `frames` frames in sequence get a stamp, of which `before` are due before [`Stamps::Some::from`].
+    /// Returns which of `frames` frames get a stamp, with `before` due before [`Stamps::Some::from`].
     pub fn choose(self, frames: Count, before: Count) -> Chosen {
         match self {
             Stamps::All { .. } => Chosen { first: 0, every: 1, frames },
@@ -261,7 +260,7 @@ impl Stamps {
     }
 }
 
-/// The frames with time stamps: `first`, `first` + `every`, and so on.
+/// The frames with time stamps: `first`, `first` + `every`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// Number of the first one.
@@ -284,17 +283,17 @@ pub struct EarlyEnd {
 
 /// Frames due in this time may be on their way.
 const ON_THE_WAY: Nanos = Nanos::from_millis(100);
-/// The loss exceeds this part of the frames sent, too: 1/50, twice what a fail needs on a noisy host.
+/// The loss must exceed 1/50 of the frames sent, twice what a fail needs on a noisy host.
 const LOST_PART: Count = 50;
 
 impl EarlyEnd {
-    /// The frames of one direction that may be missing in mid-trial, of `planned` frames.
+    /// Frames of one direction that may be missing in mid-trial.
     pub fn missing_at_most(self, planned: Count, pace: Pace) -> Count {
         let allowed = planned.saturating_sub(self.acceptance.ceil_of(planned));
         allowed.saturating_add(pace.frames_in(ON_THE_WAY))
     }
 
-    /// Whether a direction has lost too many frames, so far.
+    /// Whether a direction has lost too many frames so far.
     pub fn is_lost(sent: Count, received: Count, missing_at_most: Count) -> bool {
         sent.saturating_sub(received) > missing_at_most.saturating_add(sent / LOST_PART)
     }

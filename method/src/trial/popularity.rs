@@ -1,5 +1,5 @@
-//! How often the frames of a trial use each connection. RFC 4814 draws all with the same probability, which is the
-//! worst case for a cache. In real traffic a few flows have most of the frames, which Zipf's law describes.
+//! How often a trial uses each connection: all alike (RFC 4814), the worst case for a cache, or by Zipf's law, like
+//! real traffic.
 
 use crate::units::Count;
 use schemars::JsonSchema;
@@ -8,14 +8,14 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How often the connections of a trial are drawn, where they are drawn at random.
+/// How often connections are drawn at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Popularity {
     /// All alike (RFC 4814, section 4.5; RFC 9693, section 4.10).
     #[default]
     Uniform,
-    /// The connection of rank k with a probability proportional to 1 / k^exponent. Ranks are a pseudo-random order.
+    /// Rank k of a pseudo-random order with a probability proportional to 1 / k^exponent.
     Zipf(Exponent),
 }
 
@@ -23,11 +23,11 @@ pub enum Popularity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exponent(u32);
 
-/// Ranks whose weights are added up one by one; the sum of the others is an integral.
+/// Ranks that are added up one by one, not integrated.
 const SINGLE: Count = 4096;
 
 impl Exponent {
-    /// The largest exponent, in thousandths: with it, more than 99.9 % of the frames are on two connections.
+    /// The largest exponent, in thousandths: more than 99.9 % of the frames are on two connections.
     pub const MOST: u32 = 10_000;
 
     /// Creates an exponent from thousandths, 1 to [`Exponent::MOST`].
@@ -39,8 +39,8 @@ impl Exponent {
         f64::from(self.0) / 1000.0
     }
 
-    /// Returns the sum of 1 / k^exponent over these ranks, which count from 1. Above rank 4,096 it is the integral by the midpoint
-    /// rule, with a relative error below 10^-6.
+    /// Returns the sum of 1 / k^exponent over these ranks from 1; above 4,096 the midpoint rule, with a relative error
+    /// below 10^-6.
     pub fn weight(self, ranks: Range<Count>) -> f64 {
         let exponent = self.as_f64();
         let single = ranks.start..ranks.end.min(SINGLE + 1);
@@ -92,7 +92,7 @@ impl fmt::Display for Popularity {
 impl FromStr for Popularity {
     type Err = String;
 
-    /// Reads `uniform`, or `zipf` and its exponent with up to three decimals.
+    /// `uniform`, or `zipf` and its exponent with up to three decimals.
     fn from_str(text: &str) -> Result<Popularity, String> {
         let text = text.trim();
         if text == "uniform" {
@@ -107,7 +107,6 @@ impl FromStr for Popularity {
     }
 }
 
-/// Reads a decimal number with up to three decimals.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |part: &str, longest: usize| {
@@ -163,8 +162,8 @@ mod tests {
         }
     }
 
-    /// Harmonic numbers: H(1000) = 7.485470860550345 and H(10^6) = 14.392726722865724 (OEIS A001008, A002805), and the sum of
-    /// inverse squares, whose limit is pi^2 / 6.
+    /// H(1000) = 7.485470860550345 and H(10^6) = 14.392726722865724 (OEIS A001008, A002805), and the sum of inverse
+    /// squares, whose limit is pi^2 / 6.
     #[test]
     fn weights_are_generalized_harmonic_numbers() {
         let weight = |thousandths, ranks| Exponent(thousandths).weight(ranks);

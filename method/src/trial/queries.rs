@@ -1,4 +1,4 @@
-//! Trials of DNS queries in place of test frames: what they ask, and how they were answered (RFC 8219, section 9).
+//! Trials of DNS queries in place of test frames (RFC 8219, section 9).
 
 use crate::ratio::Ratio;
 use crate::units::{Count, Nanos};

@@ -1,4 +1,4 @@
-//! A goal of MLRsearch, and what the trials at one load say about it (RFC 9971, appendices A and B).
+//! A goal of MLRsearch, and its view of the trials at one load (RFC 9971, appendices A and B).
 
 use crate::ratio::Ratio;
 use crate::search::Precision;
@@ -13,26 +13,26 @@ pub struct Goal {
     pub name: String,
     /// Length of a full-length trial.
     pub final_duration: Nanos,
-    /// Length of the first trials, at most `final_duration`.
+    /// Length of the first trials, at most that.
     pub initial_duration: Nanos,
     /// Total length of the full-length trials that decide about a load.
     pub duration_sum: Nanos,
     /// The highest share of lost frames of a good trial.
     pub loss: Ratio,
-    /// The highest share of the duration sum that bad trials at a good load take; below 1.
+    /// The highest share of the duration sum of bad trials at a good load, below 1.
     pub exceed: Ratio,
-    /// The distance of the bounds at which the search for this goal stops.
+    /// The distance of the bounds at which the search stops.
     pub width: Precision,
 }
 
-/// What one valid trial at a load showed.
+/// One valid trial at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its length.
     pub duration: Nanos,
     /// Frames that were to arrive, in all directions.
     pub expected: Count,
-    /// Of these: frames that did not arrive.
+    /// Of these, lost frames.
     pub lost: Count,
 }
 
@@ -47,7 +47,7 @@ pub enum Class {
     Undecided,
 }
 
-/// Lengths of the trials at one load in nanoseconds: full-length and shorter, good and bad.
+/// Nanoseconds of the trials at one load: full-length and shorter, good and bad.
 #[derive(Default)]
 struct Sums {
     full_good: u128,
@@ -61,7 +61,6 @@ impl Seen {
         self.lost > goal.loss.floor_of(self.expected)
     }
 
-    /// Compares shares of lost frames.
     fn by_loss(&self, other: &Seen) -> Ordering {
         let cross = |a: &Seen, b: &Seen| u128::from(a.lost) * u128::from(b.expected);
         cross(self, other).cmp(&cross(other, self))
@@ -88,12 +87,12 @@ impl Goal {
         sums
     }
 
-    /// Classifies a load by its trials. Good short trials only offset bad short ones.
+    /// Classifies a load by its trials, of which good short ones only offset bad short ones.
     pub fn classify(&self, trials: &[Seen]) -> Class {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
         let (exceed, of) = (u128::from(exceed), u128::from(of));
-        // All times are scaled by `rest`, the denominator of x / (1 − x).
+        // All times are scaled by the denominator of x / (1 − x).
         let rest = of - exceed;
         let bad = sums.full_bad * rest + (sums.short_bad * rest).saturating_sub(sums.short_good * exceed);
         let good = sums.full_good * rest;
@@ -106,8 +105,8 @@ impl Goal {
         }
     }
 
-    /// The conditional throughput at a load: the forwarding rate of the worst trial that the goal does not exceed. Time
-    /// without a trial counts as lost.
+    /// The conditional throughput: the forwarding rate of the worst trial within the goal; time without a trial counts
+    /// as lost.
     pub fn conditional_throughput(&self, load: Rate, trials: &[Seen]) -> Rate {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
@@ -126,7 +125,7 @@ impl Goal {
         if left > 0 { Rate(0) } else { forwarded }
     }
 
-    /// The same goal with wider bounds and less time for trials, for the beginning of a search.
+    /// The same goal with wider bounds and less time, for the beginning.
     fn coarser(&self, wider: u64, shorter: u64) -> Goal {
         let width = match self.width {
             Precision::Absolute(width) => Precision::Absolute(Rate(width.0.saturating_mul(wider))),
@@ -144,7 +143,7 @@ impl Goal {
         }
     }
 
-    /// The targets of a search for this goal, the last one the goal itself.
+    /// The targets of a search, the goal itself last.
     pub fn targets(&self) -> [Goal; 3] {
         [self.coarser(4, 20), self.coarser(2, 5), self.clone()]
     }

@@ -1,5 +1,5 @@
-//! MLRsearch (RFC 9971): searches for several goals on common trials, begins with short ones, and tolerates the share
-//! of bad trials that a goal allows. RFC 9971 prescribes no controller; this one is natmeter's own.
+//! MLRsearch (RFC 9971): several goals on common trials, short ones first, tolerating the share of bad trials that a
+//! goal allows. The controller is natmeter's own.
 
 mod goal;
 
@@ -12,8 +12,8 @@ use crate::units::{Nanos, Rate};
 use crate::validity::{Invalid, Spoiler};
 use std::collections::BTreeMap;
 
-/// Searches in `[lo, hi]` for all goals. `measure` runs one trial of a load and a length, and repeats it while it is invalid.
-/// The rate of the result is the relevant lower bound of the first goal.
+/// Searches in `[lo, hi]` for all goals; the result is the relevant lower bound of the first. `measure` runs one trial
+/// of a load and a length, and repeats it while it is invalid.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -50,20 +50,16 @@ struct Controller<'w, M> {
     measure: M,
     watch: &'w mut dyn FnMut(&Progress),
     trials: BTreeMap<Rate, Vec<Seen>>,
-    /// Loads at which a trial stayed invalid.
     blocked: BTreeMap<Rate, Invalid>,
-    /// Whether host noise left the last load undecided.
     undecided_before: bool,
-    /// Why no further trial can be valid.
     stopped: Option<Invalid>,
     result: SearchResult,
 }
 
-/// The relevant bounds of a goal.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
     lower: Option<Rate>,
-    /// The smallest load that is an upper bound or blocked.
+    /// The smallest upper bound or blocked load.
     upper: Option<Rate>,
 }
 
@@ -78,7 +74,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         loads.into_iter()
     }
 
-    /// The bounds of a goal. A blocked load says nothing about the device, so it counts only above the lower bound.
+    /// The bounds of a goal; a blocked load counts only above the lower bound.
     fn bounds(&self, goal: &Goal) -> Bounds {
         let failed = self.loads().find(|load| self.class(goal, *load) == Class::Upper);
         let below = |load: &Rate| failed.is_none_or(|failed| *load < failed);
@@ -88,7 +84,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         Bounds { lower, upper: failed.into_iter().chain(blocked.copied()).min() }
     }
 
-    /// Narrows the bounds of a target to its width. Uses the bounds of the preceding, coarser target first.
+    /// Narrows the bounds of a target to its width, those of the coarser target first.
     fn reach(&mut self, target: &Goal, coarser: Option<&Goal>) -> Result<(), TrialError> {
         match coarser {
             Some(coarser) => {
@@ -123,8 +119,8 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         Ok(())
     }
 
-    /// The next load; `None` if the bounds are close enough or there is none. Beyond the measured loads each step is twice as
-    /// long as the one before, and downwards at most half of the load.
+    /// The next load, unless the bounds are close enough. Beyond the measured loads steps double, downwards at most to
+    /// half of the load.
     fn next(&self, target: &Goal, step: &mut u64) -> Option<Rate> {
         let mut farther = |from: Rate| {
             *step = if *step == 0 { target.width.width(from).0.saturating_mul(2) } else { step.saturating_mul(2) };
@@ -145,7 +141,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         }
     }
 
-    /// Runs trials at a load until the target classifies it, or no trial is valid.
+    /// Runs trials until the target classifies the load, or none is valid.
     fn decide(&mut self, load: Rate, target: &Goal) -> Result<(), TrialError> {
         while self.stopped.is_none()
             && !self.blocked.contains_key(&load)
@@ -230,8 +226,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
     }
 }
 
-/// The result of a valid trial. If the sender was late in a closed loop, only frames that arrived in the planned time
-/// count.
+/// A valid trial; of a late sender in a closed loop, only frames in the planned time count.
 fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
     let (spec, outcome) = (&attempt.spec, &attempt.outcome);
     let arrived = |leg: &Leg, forward: bool| {
