@@ -18,7 +18,6 @@ use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::checksum::Sum;
 use wire::{Mac, Prefix4, Prefix6};
 
-/// Frames made and then timed at a time.
 const GROUP: usize = 512;
 
 const MAC: Mac = Mac([2, 0, 0, 0, 0, 1]);
@@ -54,7 +53,6 @@ fn domain(rules: u32) -> Domain {
     Domain::new(rules.collect()).expect("rules that make sense")
 }
 
-/// A customer's address and port, and a remote port.
 #[derive(Clone, Copy)]
 struct Pick {
     addr: u32,
@@ -125,7 +123,6 @@ fn put(f: &mut Frame, kind: u16, packet: &[u8]) {
     b[14..].copy_from_slice(packet);
 }
 
-/// Makes frames of one kind out of picks.
 type Make<'a> = &'a dyn Fn(Pick, &mut Frame);
 
 /// Time `count` frames through a function; nanoseconds a frame.

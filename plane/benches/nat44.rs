@@ -14,7 +14,6 @@ use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::Source::{InsideAddr, InsidePort, OuterAddr, OuterPort, RemoteAddr, RemotePort};
 use wire::{AddrRange, Flow, FlowSpace, Kind, Mac, Permutation, PortRange, Prefix4, Tag, Template, Values};
 
-/// Frames made and then timed at a time.
 const GROUP: usize = 2048;
 const REMOTE_PORTS: u32 = 2000;
 

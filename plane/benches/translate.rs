@@ -14,7 +14,6 @@ use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::checksum::Sum;
 use wire::{Mac, Prefix4, Prefix6};
 
-/// Frames made and then timed at a time.
 const GROUP: usize = 2048;
 
 fn config(ipv6: Side) -> Config {

@@ -18,7 +18,6 @@ use timing::{BATCH, Frame, Words, cpu_time, spread};
 use wire::checksum::Sum;
 use wire::{Mac, PortSet};
 
-/// Frames made and then timed at a time.
 const GROUP: usize = 2048;
 /// IPv4 packet in a frame of 64 octets with FCS.
 const INNER: usize = 46;

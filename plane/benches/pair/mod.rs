@@ -7,7 +7,6 @@ use std::net::Ipv6Addr;
 use wire::checksum::Sum;
 use wire::{AddrRange, Mac, Permutation};
 
-/// Frames made and then timed at a time.
 const GROUP: usize = 2048;
 /// One flow: a customer and its port; the remote port tells further flows of the two apart.
 #[derive(Clone, Copy)]
@@ -100,7 +99,6 @@ impl Options {
         }
     }
 
-    /// Sessions and customers.
     pub(crate) fn sizes(&self) -> Vec<(u64, u64)> {
         let sizes = self.only.map_or(vec![64_000, 1_000_000], |n| vec![n]);
         let customers = |n: u64| self.customers.map_or(vec![64, n / 16, n], |c| vec![c]);
@@ -108,13 +106,11 @@ impl Options {
     }
 }
 
-/// The flows and frames of a run.
 pub(crate) struct Bench {
     customers: u64,
     frames: Vec<Frame>,
     clock: u64,
     order: Permutation,
-    /// What each flow was mapped to.
     outer: Vec<([u8; 4], [u8; 2])>,
     shift: u64,
 }

@@ -5,7 +5,6 @@
 use plane::Packet;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Frames that a function gets at a time.
 pub(crate) const BATCH: usize = plane::function::BATCH;
 /// Octets in front of a frame.
 const HEAD: usize = 64;
@@ -30,7 +29,6 @@ impl Frame {
         self.bytes_mut()
     }
 
-    /// A frame of these octets, as it arrives.
     pub(crate) fn set(&mut self, bytes: &[u8]) {
         (self.start, self.len) = (HEAD, bytes.len());
         self.bytes_mut().copy_from_slice(bytes);
@@ -97,13 +95,11 @@ impl Words {
         self.0.iter().any(|word| word == flag)
     }
 
-    /// The word after a flag.
     pub(crate) fn text(&self, flag: &str) -> Option<&str> {
         let at = self.0.iter().position(|word| word == flag)?;
         self.0.get(at + 1).map(String::as_str)
     }
 
-    /// The number after a flag.
     pub(crate) fn value(&self, flag: &str) -> Option<u64> {
         self.text(flag)?.parse().ok()
     }

@@ -47,7 +47,6 @@ pub(crate) struct Asks {
 }
 
 impl Nat44 {
-    /// The session of a packet from inside, opened if possible.
     pub(super) fn session_out(
         &mut self,
         inside: u64,
@@ -101,7 +100,6 @@ impl Nat44 {
         Ok(e)
     }
 
-    /// Updates a session for one of its packets: the timer, and the state of TCP.
     #[inline(always)]
     pub(super) fn refresh(&mut self, e: u32, tcp: bool, flags: u8, outbound: bool) {
         let rfc6146 = self.config.rfc6146;

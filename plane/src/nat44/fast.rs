@@ -240,7 +240,6 @@ impl Nat44 {
         self.slow(from, p, spare)
     }
 
-    /// Handles a packet whose session is not at the first guess, or can be opened in the ordinary way.
     fn not_at_first<const OUT: bool>(&mut self, b: &mut [u8], own: u64, remote: u64, hash: u64) -> Option<Verdict> {
         let found = if OUT { self.find_inner(hash, own, remote) } else { self.find_outer(hash, own, remote) };
         if let Some(e) = found {

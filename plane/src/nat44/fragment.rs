@@ -127,7 +127,6 @@ impl Nat44 {
         self.fragments.get(key).map(|d| d.fate).unwrap_or_default()
     }
 
-    /// Records the decision about a datagram's first fragment.
     fn settle(&mut self, key: &Key, fate: Fate) {
         if let Some(d) = self.fragments.get(key) {
             d.fate = fate;
@@ -207,7 +206,6 @@ impl Nat44 {
         }
     }
 
-    /// Applies the decision about the first fragment to a later one.
     fn follow<P: Packet>(&mut self, p: &mut P, src: u32, dst: u32, verdict: Verdict) -> Verdict {
         address(p.bytes_mut(), L3, End::Source, src);
         address(p.bytes_mut(), L3, End::Destination, dst);

@@ -255,7 +255,6 @@ impl BlockMap {
         self.owners[(address * self.per_address + u32::from(block)) as usize] = 0;
     }
 
-    /// The chunks of a block: first and how many.
     pub(super) fn chunks(&self, block: u16) -> (u32, u32) {
         (self.first + u32::from(block) * self.chunks, self.chunks)
     }

@@ -264,7 +264,6 @@ impl Nat44 {
         }
     }
 
-    /// Position of an address in the inside prefixes.
     #[inline]
     fn inside_number(&self, a: u32) -> u32 {
         let (a, mut before) = (a & !self.config.aliases, 0u32);
@@ -324,7 +323,6 @@ impl Nat44 {
         }
     }
 
-    /// The mapping of an inside end point, made if there is none.
     fn mapping_for(&mut self, inside: u64, key: u64) -> Result<(u64, u32), Event> {
         let Some(mappings) = &mut self.mappings else { return Err(Event::NoPort) };
         if let Some(m) = mappings.by_inside(key) {
@@ -430,7 +428,6 @@ impl Nat44 {
         }
     }
 
-    /// Checks the entries that are due, at most `most`.
     #[inline]
     pub(super) fn sweep_some(&mut self, most: u32) {
         let entries = self.sessions.slab.touched();

@@ -203,7 +203,6 @@ impl Nat66 {
         remotes.tidy(nat.epoch(), when_idle, |n| nat.epochs_without_session(n));
     }
 
-    /// The number of a customer's address, new if it was not known.
     fn number(&mut self, addr: u128) -> Result<u32, Event> {
         let known = self.customers.len();
         let number = self.customers.number(addr).ok_or(Event::TableFull)?;

@@ -303,7 +303,6 @@ fn split(b: &[u8], at: usize, stated: usize) -> (usize, &[u8]) {
     (at + stated, &b[at + stated..])
 }
 
-/// Ports that a quoted packet shows.
 fn quoted_ports(b: &[u8], protocol: u8, l4: usize, end: usize, offset: usize) -> (Option<u16>, Option<u16>) {
     let at = |n: usize| (end >= l4 + n + 2).then(|| be16(b, l4 + n));
     match protocol {

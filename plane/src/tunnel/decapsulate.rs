@@ -248,7 +248,6 @@ impl<S: Softwires> Tunnel<S> {
         Ok(Verdict::Forward(self.ipv4()))
     }
 
-    /// Refuses an inner source that does not belong to the tunnel.
     fn refuse_source(&self, why: Event, head: &Head4) -> Refusal {
         let why = if why == Event::OutsidePortSet && !has_ports(head.protocol) { Event::Protocol } else { why };
         let told = self.config.answer_spoofed && self.config.ipv6 == Side::Customer;

@@ -55,12 +55,10 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// Refuses with an error to the sender of the IPv4 packet.
 pub(super) fn inner(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Inner(error) }
 }
 
-/// Refuses with an error to the sender of the tunnel packet.
 pub(super) fn outer(why: Event, error: Error) -> Refusal {
     Refusal { why, answer: Answer::Outer(error) }
 }

@@ -190,13 +190,11 @@ impl<S: Softwires> Tunnel<S> {
         self.config.ipv6.other()
     }
 
-    /// Customer's and remote end point of a packet into the tunnel.
     #[inline(always)]
     fn ends_in(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (src, dst) } else { (dst, src) }
     }
 
-    /// Customer's and remote end point of a packet out of the tunnel.
     #[inline(always)]
     fn ends_out(&self, [src, dst]: [Point4; 2]) -> (Point4, Point4) {
         if self.plan.ce { (dst, src) } else { (src, dst) }

@@ -1,5 +1,5 @@
-//! Conformance tests of functions, of the chain, and of the tester's views. Tests of functions with sessions build and check every
-//! packet with `etherparse`, without the plane's own checksum code.
+//! Conformance tests of functions, of the chain, and of the tester's views. Tests with sessions use `etherparse`,
+//! without the plane's own checksum code.
 
 mod aftr;
 mod chain;

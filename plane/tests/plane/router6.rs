@@ -1,4 +1,4 @@
-//! The IPv6 router: what RFC 8200, RFC 4291 and RFC 4443 ask of a node that forwards.
+//! The IPv6 router: requirements of RFC 8200, RFC 4291 and RFC 4443.
 
 use plane::router6::{Config, NAMES, Router6};
 use plane::{Function, Side, Side6};

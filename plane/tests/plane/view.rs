@@ -65,7 +65,6 @@ fn one_customer(size: usize) -> Bed {
     bed(FlowSpace::new(addr, ports, remote().0, remote().1).unwrap(), size)
 }
 
-/// A UDP packet as an independent parser sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Packet {
     to: [u8; 6],
@@ -161,7 +160,6 @@ enum Link {
 
 type Key = (u32, u16, u32, u16);
 
-/// A device in the middle.
 struct Gateway {
     links: [Link; 2],
     /// Ports that a NAT may use for `PUBLIC`.

@@ -1,6 +1,5 @@
-//! B4 and AFTR in one gateway of several workers. The B4 is one softwire, and a softwire is one worker's: the others' B4s
-//! hand every packet over in the middle of its way. So more workers make such a pair no faster, and change nothing of what it
-//! does.
+//! B4 and AFTR in one gateway of several workers. The B4 is one softwire of one worker, so other workers' B4s hand
+//! every packet over in the middle of its way.
 
 use crate::aftr::set_up::{AFTR6, HOST, OTHER, POOL, REMOTE};
 use plane::Side::{Customer, Internet};
@@ -44,7 +43,6 @@ fn dual(workers: usize, misled: bool) -> Bed<Dual> {
     g
 }
 
-/// A frame as it arrives from the customer's hosts.
 fn left(frame: &[u8]) -> Vec<u8> {
     CUSTOMER.arriving(frame)
 }

@@ -1,4 +1,4 @@
-//! Any bytes on either side: no panic, bounded state. And whatever goes out and comes back is again what it was.
+//! Any bytes on either side: no panic, bounded state, and translation is reversed on the way back.
 
 use crate::aftr::set_up::*;
 use plane::Side::{Customer, Internet};

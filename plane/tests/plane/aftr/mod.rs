@@ -1,5 +1,5 @@
-//! Conformance of the AFTR (RFC 6333), and of its NAT where DS-Lite makes a difference (RFC 6888). `etherparse` builds the
-//! packets and judges every packet that comes out; nothing of the plane's own checksum code is used here.
+//! Conformance of the AFTR (RFC 6333), and of its NAT where DS-Lite differs (RFC 6888). `etherparse` builds and judges
+//! the packets, without the plane's own checksum code.
 
 mod dual;
 mod hostile;

@@ -1,5 +1,4 @@
-//! Static mappings to hosts behind softwires (RFC 6333, section 8.3: customers' addresses may overlap, so that a host is its
-//! softwire and its address).
+//! Static mappings to hosts behind softwires, whose addresses may overlap (RFC 6333, section 8.3).
 
 use crate::aftr::set_up::*;
 use plane::Function;

@@ -1,4 +1,4 @@
-//! Several workers that share nothing: each softwire is one worker's, whatever arrives at another one reaches it.
+//! Several workers: packets reach the worker of their softwire.
 
 use crate::aftr::set_up::*;
 use plane::Side::{Customer, Internet};

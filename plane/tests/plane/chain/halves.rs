@@ -1,5 +1,5 @@
-//! Halves that do what the frame says, and write down that they did: one letter of its plan each, then a log. A and C
-//! are customers' halves, B and D the Internet's.
+//! Halves that do what the frame says, one letter of its plan each, and log it. A and C are customers' halves, B and D
+//! the Internet's.
 
 use plane::chain::Nested;
 use plane::{Chain, Drops, Entry, Function, Packet, Side, Spare, Verdict};
@@ -9,7 +9,6 @@ pub(super) use testbed::{Frame, Made};
 
 pub(super) const OUTSIDE: [u8; 6] = [2, 9, 9, 9, 9, 9];
 
-/// Letters of a plan.
 const PLAN: usize = 4;
 /// Where the log begins.
 const LOG: usize = 14 + PLAN;
@@ -57,7 +56,6 @@ pub(super) struct Half {
     pub adopted: u32,
 }
 
-/// A session that tells its number.
 fn entry(n: u16) -> Entry {
     let at = |k: u8| ([192, 0, 2, k], n).into();
     Entry { part: "", softwire: None, protocol: 17, inside: at(1), outside: at(2), remote: at(3), idle: Duration::ZERO }

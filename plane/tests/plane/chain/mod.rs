@@ -1,5 +1,4 @@
-//! Pairs of functions, with halves simple enough that every step can be foreseen: what they do is written in the
-//! frame. One test a rule of `chain.rs`.
+//! Pairs of simple halves that do what is written in the frame. One test a rule of `chain.rs`.
 
 mod halves;
 

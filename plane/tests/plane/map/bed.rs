@@ -12,7 +12,6 @@ use testbed::packets::{self, Address};
 use testbed::{ByVersion, Link};
 use wire::Mac;
 
-/// The links of the function under test.
 pub(super) const V4: Link = INTERNET;
 const V6: Link = CUSTOMER;
 
@@ -43,9 +42,7 @@ pub(super) struct Seen {
     pub dst: IpAddr,
     pub ports: (u16, u16),
     pub hops: u8,
-    /// ICMP type and code.
     pub icmp: Option<(u8, u8)>,
-    /// The packet inside a tunnel.
     pub inside: Option<Box<Seen>>,
 }
 
@@ -84,7 +81,6 @@ fn seen(frame: &[u8], ipv6: bool, inside: Option<Box<Seen>>) -> Seen {
     Seen { src, dst, ports, hops, icmp, inside }
 }
 
-/// An address and a port.
 pub(super) type At<'a> = (&'a str, u16);
 
 /// A UDP frame over IPv4.
@@ -92,7 +88,6 @@ pub(super) fn udp4(from: At, to: At) -> Vec<u8> {
     V4.arriving(&udp(from, to))
 }
 
-/// A UDP frame.
 pub(super) fn udp6(from: At, to: At) -> Vec<u8> {
     udp(from, to)
 }
@@ -106,7 +101,6 @@ pub(super) fn in_tunnel(from: &str, to: &str, inner: &[u8]) -> Vec<u8> {
     V6.arriving(&packets::raw(from, to, 64, 4, &inner[14..]))
 }
 
-/// An echo request or reply.
 pub(super) fn echo(from: &str, to: &str, id: u16, reply: bool) -> Vec<u8> {
     packets::echo(from, to, id, !reply)
 }

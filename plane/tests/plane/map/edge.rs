@@ -1,4 +1,4 @@
-//! A customer's edge whole, alone and with a border relay behind it: plain IPv4 on both sides, as one stateful NAT44.
+//! A whole customer's edge, alone and with a border relay behind it, as one stateful NAT44.
 
 use crate::map::bed::*;
 use crate::map::rules::{p4, p6, rule, v6};

@@ -1,5 +1,5 @@
-//! Fragments to a shared address at a MAP-T border relay (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269, section
-//! 11): the first alone shows the port. In any order, in vain, in masses, mixed, and over several workers.
+//! Fragments to a shared address at a MAP-T border relay (RFC 7599, section 9; RFC 7597, section 8.3.2; RFC 6269,
+//! section 11): only the first shows the port.
 
 use crate::map::bed::{judge, turn};
 use crate::map::mapt::{CE, br_config, ce, relay};
@@ -14,7 +14,6 @@ const PORT: u16 = 1232;
 const OTHER_PORT: u16 = 1236;
 const OTHER_CE: &str = "2001:db8:12:3500:0:c000:212:35";
 
-/// Workers of a relay in their bed.
 struct Relay(Bed<Translate<MapTBr>>);
 
 impl Deref for Relay {

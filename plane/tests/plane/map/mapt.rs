@@ -28,7 +28,6 @@ fn br_with_mtu(mtu: u16) -> Bed<Translate<MapTBr>> {
     bed(Translate::new(config, relay()).unwrap(), Side::Customer)
 }
 
-/// Settings of a border relay.
 pub(super) fn br_config() -> Config {
     Config::new(Side::Customer, v4_side(), v6_side())
 }
@@ -37,7 +36,6 @@ pub(super) fn relay() -> MapTBr {
     MapTBr::new(Arc::new(domain()), dmr()).unwrap()
 }
 
-/// The edge of the customer of appendix A.
 pub(super) fn ce(mesh: bool) -> Bed<Translate<MapTCe>> {
     let config = Config::new(Side::Internet, v4_side(), v6_side());
     let mesh = if mesh { domain() } else { Domain::new(Vec::new()).unwrap() };

@@ -1,5 +1,5 @@
-//! Conformance of MAP-E and MAP-T: rules against the examples of the RFCs, then both roles packet by packet.
-//! `etherparse` judges every packet that comes out; nothing of the plane's own checksum code is used here.
+//! Conformance of MAP-E and MAP-T: rules against the RFCs' examples, then both roles. `etherparse` judges the packets,
+//! without the plane's own checksum code.
 
 mod bed;
 mod domain;

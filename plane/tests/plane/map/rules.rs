@@ -147,7 +147,6 @@ fn lengths_that_do_not_fit_are_refused() {
 }
 
 prop_compose! {
-    /// Any rule that is allowed.
     fn any_rule()(
         n in 1u8..=64, r in 0u8..=32, o in 0u8..=48, offset in 0u8..=16, v6: u64, v4: u32, k in 1u8..=16, psid: u16,
         explicit: bool,

@@ -1,4 +1,4 @@
-//! Faults that other NATs have shown in packets; none may exist here.
+//! Faults that other NATs have shown.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

@@ -8,7 +8,6 @@ use plane::nat44::config::{Config, SideConfig};
 use testbed::{Bed, Link};
 use wire::{AddrRange, Mac, Prefix4};
 
-/// The bed with its two directions.
 pub(super) type Gateway = Bed<Nat44>;
 
 pub(super) fn config() -> Config {

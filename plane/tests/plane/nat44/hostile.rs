@@ -1,5 +1,5 @@
-//! Invalid and forged packets, and properties that hold for all packets: the gateway does not panic, no table exceeds
-//! its limit, every drop has one counter, and translation is reversed on the way back.
+//! Invalid and forged packets, and properties of all packets: no panic, bounded tables, one counter a drop, and
+//! translation is reversed on the way back.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

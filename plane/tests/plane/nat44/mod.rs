@@ -1,5 +1,5 @@
-//! Conformance of NAT44: one file an RFC, one test a requirement, named after it. `etherparse` builds the packets
-//! and judges every packet that comes out; nothing of the plane's own checksum code is used here.
+//! Conformance of NAT44: one file an RFC, one test a requirement. `etherparse` builds and judges the packets, without
+//! the plane's own checksum code.
 
 mod faults;
 mod gateway;

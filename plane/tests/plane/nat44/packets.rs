@@ -7,7 +7,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) const A: IpAddr = ip4(10, 0, 0, 10);
 pub(super) const B: IpAddr = ip4(10, 0, 0, 11);
-/// The one outside address.
 pub(super) const POOL4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub(super) const POOL: IpAddr = IpAddr::V4(POOL4);
 pub(super) const REMOTE: IpAddr = ip4(203, 0, 113, 7);
@@ -22,7 +21,6 @@ pub(super) fn fragments(frame: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     testbed::fragments::fragments(frame, cuts, 0x1234)
 }
 
-/// What a UDP or TCP packet carries.
 pub(super) fn carried(frame: &[u8]) -> Vec<u8> {
     match SlicedPacket::from_ethernet(frame).expect("a frame that parses").transport {
         Some(TransportSlice::Udp(u)) => u.payload().to_vec(),

@@ -1,5 +1,5 @@
 //! The NAT44 of a customer's edge that shares its address (RFC 7596, section 5.2; RFC 7597, section 5.1; RFC 7599,
-//! section 11): only ports of the set leave, whatever the mapping, the protocol and the number of workers.
+//! section 11): only ports of the set leave.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

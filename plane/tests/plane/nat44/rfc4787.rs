@@ -1,5 +1,5 @@
-//! RFC 4787: unicast UDP. REQ-7 is for addresses that change by themselves (DHCP); here they are configured, and a
-//! configuration in which they conflict is refused. REQ-10: there are no ALGs that could be on.
+//! RFC 4787: unicast UDP. REQ-7 is for addresses that change (DHCP); here they are configured, and conflicts are
+//! refused. REQ-10: there are no ALGs.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

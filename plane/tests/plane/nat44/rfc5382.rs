@@ -1,4 +1,4 @@
-//! RFC 5382: TCP. REQ-6: there are no ALGs that could be on.
+//! RFC 5382: TCP. REQ-6: there are no ALGs.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

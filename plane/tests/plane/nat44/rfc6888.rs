@@ -1,7 +1,5 @@
-//! RFC 6888: carrier-grade NAT. REQ-9 (port control protocol), REQ-10 (management information base) and REQ-12 (what a log
-//! must not say) do not apply: the device under test of a benchmark has no control protocol, no management
-//! agent and no log. REQ-1 (each protocol as its own RFC has it) is the files rfc4787, rfc5382 and rfc5508; REQ-2 and REQ-7
-//! repeat RFC 4787.
+//! RFC 6888: carrier-grade NAT. REQ-9 (port control protocol), REQ-10 (management information base) and REQ-12 (log) do
+//! not apply to a benchmark's device. REQ-1 is the files rfc4787, rfc5382 and rfc5508; REQ-2 and REQ-7 repeat RFC 4787.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

@@ -1,4 +1,4 @@
-//! A NAT that runs: what can be seen of its state, and what of its configuration can be changed without losing it.
+//! A running NAT: visible state, and configuration that can change without losing it.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

@@ -1,5 +1,5 @@
-//! Static mappings (port forwarding). The RFCs of NAT leave them to the operator; RFC 4787, section 5, says what filtering is, which
-//! a static mapping does not do, and RFC 6146, section 3.5, that static entries do not end with their sessions.
+//! Static mappings (port forwarding): no filtering (RFC 4787, section 5), and no end with their sessions (RFC 6146,
+//! section 3.5).
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

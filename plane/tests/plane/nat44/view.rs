@@ -1,5 +1,5 @@
-//! The tester's NAT44 view against the NAT44 itself: what the view sends must come out as the view expects, in
-//! both directions. Both have other judges elsewhere in these tests; here they only have to agree.
+//! The tester's NAT44 view against the NAT44 itself: what the view sends must come out as it expects, in both
+//! directions.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

@@ -1,5 +1,4 @@
-//! Several workers that share nothing: whatever arrives at the wrong one reaches the right one, and nothing goes
-//! round for ever.
+//! Several workers: whatever arrives at the wrong one reaches the right one, and nothing loops.
 
 use crate::nat44::gateway::*;
 use crate::nat44::packets::*;

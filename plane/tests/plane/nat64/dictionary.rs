@@ -1,4 +1,4 @@
-//! The dictionary of customers inside a NAT64: it is bounded, and releases numbers that are no longer used.
+//! The dictionary of customers of a NAT64: bounded, and releases unused numbers.
 
 use crate::nat64::set_up::*;
 use plane::Side::Customer;

@@ -1,4 +1,4 @@
-//! Faults that were seen in other NAT64s and must not be in this one.
+//! Faults of other NAT64s.
 
 use crate::nat64::set_up::*;
 use plane::Side::Customer;

@@ -1,5 +1,5 @@
-//! Any bytes on either side: no panic, nothing wrong comes out, bounded state. And whatever goes out and comes back is
-//! again what it was.
+//! Any bytes on either side: no panic, nothing wrong comes out, bounded state, and translation is reversed on the way
+//! back.
 
 use crate::nat64::set_up::*;
 use plane::Function;

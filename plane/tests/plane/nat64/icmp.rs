@@ -1,5 +1,4 @@
-//! RFC 6146, sections 3.4, 3.5.3, 3.6 and 3.7: ICMP queries by identifier, and errors of both directions with what they
-//! quote.
+//! RFC 6146, sections 3.4, 3.5.3, 3.6 and 3.7: ICMP queries and errors of both directions.
 
 use crate::nat64::set_up::*;
 use plane::Side::{Customer, Internet};

@@ -1,5 +1,5 @@
-//! Conformance of NAT64: one file a part of RFC 6146, section 3, one test a rule. `etherparse` builds the packets and
-//! judges every packet that comes out; nothing of the plane's own checksum code is used here.
+//! Conformance of NAT64: one file a part of RFC 6146, section 3, one test a rule. `etherparse` builds and judges the
+//! packets, without the plane's own checksum code.
 
 mod dictionary;
 mod faults;

@@ -1,5 +1,5 @@
-//! Several prefixes for the IPv4 Internet, as where a network is renumbered or uses the well-known one beside its own (RFC 7050,
-//! section 3; RFC 8781): a session keeps the prefix that the customer sent to.
+//! Several prefixes for the IPv4 Internet (RFC 7050, section 3; RFC 8781): a session keeps the one that the customer
+//! sent to.
 
 use crate::nat64::set_up::*;
 use plane::Function;

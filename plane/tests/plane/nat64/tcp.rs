@@ -1,4 +1,4 @@
-//! RFC 6146, section 3.5.2: the state machine of TCP, seen from outside by what passes and how long it lives.
+//! RFC 6146, section 3.5.2: the state machine of TCP, seen by what passes and for how long.
 
 use crate::nat64::set_up::*;
 use plane::Side::{Customer, Internet};

@@ -1,5 +1,5 @@
-//! RFC 6146, sections 3.5 and 3.5.1: bindings and sessions of UDP, ports, filtering, lifetimes; and what every packet must
-//! be to be translated at all.
+//! RFC 6146, sections 3.5 and 3.5.1: bindings and sessions of UDP, ports, filtering, lifetimes, and requirements on
+//! packets.
 
 use crate::each_device::tells_no_sender_of_less_than_1280;
 use crate::nat64::set_up::*;

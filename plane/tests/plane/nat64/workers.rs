@@ -1,5 +1,4 @@
-//! Several workers that share nothing: each customer is one worker's, whatever arrives at another one reaches it, and
-//! nothing goes round for ever.
+//! Several workers: packets reach the worker of their customer, and nothing loops.
 
 use crate::nat64::set_up::*;
 use plane::Side::{Customer, Internet};

@@ -1,4 +1,4 @@
-//! Whatever arrives: no panic, one verdict and one reason, and state within its limits.
+//! Whatever arrives: no panic, one verdict and reason, bounded state.
 
 use crate::natxy::bench::*;
 use plane::Side::{Customer, Internet};

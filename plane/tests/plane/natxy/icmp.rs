@@ -1,5 +1,4 @@
-//! ICMPv6 errors through a NAT66 (RFC 5508, section 4): the packet that they quote is translated too, and nothing else of
-//! them changes.
+//! ICMPv6 errors through a NAT66 (RFC 5508, section 4): only the quoted packet is translated.
 
 use crate::natxy::bench::*;
 use plane::Side::{Customer, Internet};

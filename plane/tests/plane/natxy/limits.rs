@@ -1,5 +1,4 @@
-//! Limits of the tables: a full table refuses new entries and removes none. Also the sources from which customers may
-//! send.
+//! A full table refuses new entries and removes none; and the sources from which customers may send.
 
 use crate::natxy::bench::*;
 use plane::Pool6;

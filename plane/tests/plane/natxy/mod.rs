@@ -1,7 +1,6 @@
-//! Conformance of NAT46 and NAT66, the stateful NATxy with IPv6 outside (RFC 9693). RFC 4787, 5382 and 5508 say what such
-//! a NAT does, whatever the IP version; their rules that hang on the state alone are tested with NAT44, whose state it is.
-//! `etherparse` builds the packets and judges every packet that comes out; nothing of the plane's own checksum code is
-//! used here.
+//! Conformance of NAT46 and NAT66, the stateful NATxy with IPv6 outside (RFC 9693), by RFC 4787, 5382 and 5508; rules
+//! of state alone are tested with NAT44. `etherparse` builds and judges the packets, without the plane's own checksum
+//! code.
 
 mod bench;
 mod fragments;

@@ -1,5 +1,4 @@
-//! NAT46: IPv4 customers behind IPv6 addresses that they share. What NAT44 and translation do each has tests of its own;
-//! here is what comes of both together.
+//! NAT46: IPv4 customers share IPv6 addresses. Tests of NAT44 and translation combined.
 
 use crate::natxy::bench::{POOL, RIGHT, pool, side};
 use plane::Side::{Customer, Internet};

@@ -1,5 +1,4 @@
-//! What a NAT66 leaves as it is: the packet never becomes an IPv4 packet, so everything but addresses, ports, checksum and
-//! one hop stays, to the octet.
+//! A NAT66 leaves every octet but addresses, ports, checksum and hop limit.
 
 use crate::natxy::bench::*;
 use testbed::prelude::*;
@@ -16,7 +15,6 @@ fn differ_only(before: &[u8], after: &[u8], address: usize, more: &[usize]) {
     }
 }
 
-/// With a traffic class and a flow label.
 fn labelled(mut frame: Vec<u8>) -> Vec<u8> {
     frame[14..18].copy_from_slice(&[0x6a, 0x51, 0x23, 0x45]);
     frame

@@ -1,5 +1,5 @@
-//! The page about NATxy and the code must agree: the names of the counters, and the packets, whose checksums come from a
-//! separate program (RFC 1071 written out in Python).
+//! The page about NATxy and the code must agree: names of counters, and packets, whose checksums a separate program has
+//! computed (RFC 1071 in Python).
 
 use crate::natxy::bench::*;
 use plane::{Function, Pool6};

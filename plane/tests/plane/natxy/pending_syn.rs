@@ -1,5 +1,5 @@
-//! Unsolicited SYNs from the Internet (RFC 5382, REQ-4): held for six seconds, then answered, unless the customer opens the
-//! same connection meanwhile.
+//! Unsolicited SYNs from the Internet (RFC 5382, REQ-4): answered after six seconds, unless the customer opens the
+//! connection.
 
 use crate::natxy::bench::*;
 use plane::Side::{Customer, Internet};

@@ -1,4 +1,4 @@
-//! Several workers of a NAT66 that share nothing: what arrives at the wrong one reaches the right one, and nothing goes round for ever.
+//! Several workers of a NAT66: what arrives at the wrong one reaches the right one, and nothing loops.
 
 use crate::natxy::bench::*;
 use plane::Side::Customer;

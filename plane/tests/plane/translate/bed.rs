@@ -14,7 +14,6 @@ pub(super) fn config() -> Config {
     Config::new(Side::Customer, v4, v6)
 }
 
-/// The prefix of the tests.
 pub(super) fn pref64() -> Pref64 {
     Pref64::new(Prefix6 { addr: six(PREFIX).into(), len: 96 }, false).unwrap()
 }
@@ -22,7 +21,6 @@ pub(super) fn pref64() -> Pref64 {
 /// A translator, whose sides are called by what is spoken there.
 pub(super) type Bed<A> = ByVersion<Translate<A>>;
 
-/// A bed with the prefix alone.
 pub(super) fn bed(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
     let mut c = config();
     change(&mut c);

@@ -1,4 +1,4 @@
-//! Faults of other translators, seen in their packets, that must not exist here.
+//! Faults of other translators.
 
 use crate::translate::bed::*;
 use crate::translate::packets::*;

@@ -1,5 +1,4 @@
-//! Properties that hold for all packets: what is promised to be undone is undone, nothing panics, every drop has one
-//! name.
+//! Properties of all packets: translation is reversed where promised, nothing panics, one name a drop.
 
 use crate::translate::bed::*;
 use crate::translate::packets::*;
@@ -110,7 +109,6 @@ proptest! {
         prop_assert_eq!(Seen { hops: 62, df: true, part: got.part, ..sent }, Seen { df: true, ..got });
     }
 
-    /// Fragments keep everything, identification included.
     #[test]
     fn fragments_from_ipv4_and_back_are_identical(kind in 0u8..2, payload in proptest::collection::vec(any::<u8>(), 60..600),
                                                   cut in 3usize..8) {

@@ -1,5 +1,4 @@
-//! Packets for the tests, built by `etherparse`, and the judge of those that come out: what it sees is more than that of other suites,
-//! because a translator writes every field of the IP header.
+//! Packets built by `etherparse`, and the judge of those that come out, which sees every field of the IP header.
 
 pub(super) use testbed::ip4::reseal;
 
@@ -8,7 +7,6 @@ use etherparse::{IpNumber, Ipv6FragmentHeader, LaxSlicedPacket, LenSource, NetSl
 use std::net::Ipv6Addr;
 use testbed::{Link, packets};
 
-/// The translator's links.
 pub(super) const V4: Link = Link { own: [2, 0, 0, 0, 4, 1], hop: [2, 0, 0, 0, 4, 2] };
 pub(super) const V6: Link = Link { own: [2, 0, 0, 0, 6, 1], hop: [2, 0, 0, 0, 6, 2] };
 

@@ -1,5 +1,5 @@
-//! The pages about SIIT and the CLAT, and the code: they must name the same events, and the packets that the pages show, whose
-//! checksums are worked out by hand (RFC 1071), must be what is made.
+//! The pages about SIIT and the CLAT, and the code: the same events, and packets as shown, with checksums computed by
+//! hand (RFC 1071).
 
 use crate::translate::bed::*;
 use crate::translate::packets::{V4, V6};

@@ -1,5 +1,4 @@
-//! RFC 4884 through the translator (RFC 7915, sections 4.2 and 5.2): the length of the quote is stated anew, extensions
-//! behind it are carried over as they are.
+//! RFC 4884 through the translator (RFC 7915, sections 4.2 and 5.2): a new length of the quote, unchanged extensions.
 
 use crate::translate::bed::*;
 use crate::translate::packets::*;

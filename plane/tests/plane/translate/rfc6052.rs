@@ -1,5 +1,4 @@
-//! RFC 6052 in packets: each prefix length, and the rule about the well-known prefix. The arithmetic itself is tested
-//! beside it.
+//! RFC 6052 in packets: each prefix length, and the rule about the well-known prefix.
 
 use crate::translate::bed::*;
 use crate::translate::packets::*;

@@ -21,7 +21,6 @@ fn mapped(change: impl FnOnce(&mut Config)) -> Bed<Siit> {
     with(c, Siit::new(Some(maps), Some(pref64())))
 }
 
-/// The text form of an address.
 fn name(a: &str) -> String {
     std::net::Ipv6Addr::from(six(a)).to_string()
 }

@@ -18,7 +18,6 @@ pub(super) fn config(ipv6: Side) -> Config {
     c
 }
 
-/// The one tunnel of a customer's end.
 pub(super) fn b4() -> OneTunnel {
     OneTunnel::new(B4.parse().unwrap(), PE.parse().unwrap())
 }
@@ -39,7 +38,6 @@ impl<S: Softwires> DerefMut for End<S> {
 }
 
 impl End<OneTunnel> {
-    /// A customer's end with one tunnel.
     pub(super) fn b4(change: impl FnOnce(&mut Config)) -> End<OneTunnel> {
         let mut c = config(Side::Internet);
         change(&mut c);

@@ -1,4 +1,4 @@
-//! Faults that other implementations have been seen to have; none may be here.
+//! Faults of other implementations.
 
 use crate::tunnel::packets::*;
 use crate::tunnel::rfc7596::{PORT, SHARED, lwaftr};
@@ -15,7 +15,6 @@ fn later_fragments_are_left_as_they_are() {
     }
 }
 
-/// A UDP checksum is neither removed nor invented.
 #[test]
 fn udp_checksums_are_left_as_they_are() {
     let (mut end, _) = lwaftr(|_| {});
@@ -29,7 +28,6 @@ fn udp_checksums_are_left_as_they_are() {
     }
 }
 
-/// Identification and DF inside stay.
 #[test]
 fn identification_and_df_are_left_as_they_are() {
     let (mut end, _) = lwaftr(|_| {});

@@ -1,5 +1,5 @@
-//! Golden packets, octet by octet. Origin: made with scapy 2.8.0 (`bytes(Ether(…)/IPv6(…)/IP(…)/UDP(…)/b"hello").hex()`
-//! with the addresses of these tests), an implementation that shares nothing with this one; never by our own code.
+//! Golden packets, octet by octet, made with scapy 2.8.0 (`bytes(Ether(…)/IPv6(…)/IP(…)/UDP(…)/b"hello").hex()`), never
+//! by our own code.
 
 use crate::tunnel::packets::*;
 use crate::tunnel::rfc7596::lwaftr;
@@ -62,7 +62,6 @@ fn an_error_about_a_tunnel_packet() {
     assert_eq!(error, hex(FRAGMENTATION_NEEDED));
 }
 
-/// The frame on the page is the frame here.
 #[test]
 fn the_page_shows_these_octets() {
     let page = include_str!("../../../../docs/technologies/lw4o6.md");

@@ -1,5 +1,5 @@
-//! Invalid and forged packets, and properties that hold for all packets: the gateway does not panic, no store exceeds
-//! its limit, every packet is counted, and decapsulation reverses encapsulation.
+//! Invalid and forged packets, and properties of all packets: no panic, bounded stores, every packet is counted, and
+//! decapsulation reverses encapsulation.
 
 use crate::tunnel::end::*;
 use crate::tunnel::packets::*;

@@ -112,7 +112,6 @@ fn too_big_with_df_is_told_the_tunnels_mtu() {
     end.enter(&df(udp((CUSTOMER, 5000), (REMOTE, 80), &[1; 1432])));
 }
 
-/// Put the pieces of a datagram together, checking each.
 pub(super) fn joined(frames: &[Vec<u8>], mtu: usize) -> Vec<u8> {
     let id = &frames[0][58..62];
     let mut whole = Vec::new();

@@ -145,7 +145,6 @@ fn a_flood_of_parts_displaces_itself() {
     whole(&mut end, &parts(1001, &[400]));
 }
 
-/// Many very small parts are not kept without end.
 #[test]
 fn a_datagram_has_a_limited_number_of_parts() {
     let mut end = End::b4(|_| {});

@@ -16,7 +16,6 @@ pub(super) const WHOLE_B4: &str = "2001:2:0:100::b9";
 /// Ports of B4 (PSID 5) and of OTHER_B4 (PSID 6), of 1,024 each.
 pub(super) const PORT: u16 = (5 << 10) + 77;
 pub(super) const OTHER_PORT: u16 = (6 << 10) + 77;
-/// A port that no softwire has.
 const FREE_PORT: u16 = 7 << 10;
 
 pub(super) fn softwire(b4: &str, ipv4: [u8; 4], psid: u16, len: u8) -> Softwire {

@@ -133,7 +133,6 @@ fn memory_follows_the_number_of_softwires() {
     assert!(of(200_000, 12, 1000) < 50.0, "{}", of(200_000, 12, 1000));
 }
 
-/// What a list of softwires says, the plain way.
 fn plainly(list: &[Softwire], addr: u32, port: Option<u16>) -> Option<Ipv6Addr> {
     let has = |s: &&Softwire| s.ipv4.to_bits() == addr && port.map_or(s.ports == PortSet::ALL, |p| s.ports.contains(p));
     list.iter().find(has).map(|s| s.b4)

@@ -48,7 +48,6 @@ fn parts_of_tunnel_packets_meet_wherever_they_arrive() {
     }
 }
 
-/// With the steering in front, nothing has to cross.
 #[test]
 fn steering_makes_parts_meet() {
     let live = Live::new(table());
