@@ -119,7 +119,6 @@ impl Client {
     }
 }
 
-/// The complete line: ended by a line feed or the stream's end.
 fn read_line(stream: &mut UnixStream, so_far: &mut Vec<u8>) -> io::Result<Option<String>> {
     let mut part = [0; LONGEST];
     loop {

@@ -166,7 +166,7 @@ impl Embedded {
         self.controls.iter().for_each(|c| c.resting.store(true, Ordering::Relaxed));
     }
 
-    /// Forgets all state of all workers, and waits for that.
+    /// Forgets all state of all workers.
     ///
     /// # Errors
     /// A silent worker.

@@ -95,7 +95,6 @@ impl Own {
         true
     }
 
-    /// A ping to one of ours, whole and without options.
     fn echo(&self, b: &mut [u8]) -> bool {
         const L4: usize = h::ETH + h::IPV4;
         let right = b.len() >= L4 + 8

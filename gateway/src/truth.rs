@@ -245,7 +245,6 @@ impl Truth {
         every > 0 && count > self.config.after && (count - self.config.after).is_multiple_of(every)
     }
 
-    /// Corrupts a frame if it is its turn.
     fn change(&mut self, frame: &mut [u8]) {
         let TruthConfig { misroute_every, disguise_every, bad_checksum_every, bad_payload_every, .. } = self.config;
         let turn = [misroute_every, disguise_every, bad_checksum_every, bad_payload_every]
@@ -337,7 +336,6 @@ const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 const UDP_CHECKSUM: usize = 40;
 
-/// Raises a UDP port by one, and updates the checksum.
 fn raise_port(frame: &mut [u8], at: usize) {
     if frame.len() >= UDP_CHECKSUM + 2 {
         let old = u16::from_be_bytes([frame[at], frame[at + 1]]);

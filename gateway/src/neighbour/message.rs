@@ -78,7 +78,6 @@ pub(super) fn said(frame: &[u8], neighbour: IpAddr) -> Option<Said> {
     said.filter(|s| is_station(s.mac))
 }
 
-/// Whether it is one station's address: neither group nor zero.
 fn is_station(mac: Mac) -> bool {
     mac.0[0] & 1 == 0 && mac != Mac::default()
 }

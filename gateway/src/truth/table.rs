@@ -73,7 +73,6 @@ impl Table {
     }
 }
 
-/// The flow of a frame from the customers' side.
 pub(super) fn flow_of(frame: &[u8]) -> Option<Flow> {
     frame.get(26..38)?.try_into().ok()
 }
