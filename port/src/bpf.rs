@@ -1,5 +1,5 @@
-//! The parts of bpf(2) that both kinds of program share: instructions, loading, and attaching with a BPF link, which
-//! the kernel removes when its descriptor is closed, even after a kill.
+//! bpf(2): instructions, loading, and attaching with a BPF link, which the kernel removes when its descriptor is
+//! closed.
 
 use crate::PortError;
 use crate::sys::check;

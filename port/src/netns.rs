@@ -106,7 +106,7 @@ impl Netns {
 }
 
 /// Makes this single-threaded process root of a new user, network and mount namespace, so that namespaces, TAP devices,
-/// nftables and iptables work without privilege. Its later mounts are invisible outside.
+/// nftables and iptables work without privilege.
 ///
 /// # Errors
 /// When the kernel or a setting forbids it; the error names the setting.

@@ -1,4 +1,4 @@
-//! Notices at once, by the kernel's notifications, when an interface is deleted or switched off.
+//! Notices when an interface is deleted or switched off.
 
 use crate::PortError;
 use crate::interface::Interfaces;

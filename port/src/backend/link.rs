@@ -127,7 +127,6 @@ fn up_to(wanted: usize, known: usize, look: impl FnOnce() -> usize) -> usize {
 }
 
 impl LinkPort {
-    /// Pushes a burst to a ring with one store of its index.
     #[inline]
     fn push_all(ring: &mut Producer<Parcel>, pool: &mut Pool, burst: &mut Burst) -> Sent {
         // A closed end refuses every frame.

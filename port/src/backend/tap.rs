@@ -1,6 +1,6 @@
 //! TAP: a network interface whose other end is a file descriptor, the cheapest path to a kernel DUT on one machine.
-//! Open-loop: a write succeeds even when the DUT's backlog drops the frame. Without virtio headers and NAPI mode, which
-//! cost more than they save with small frames.
+//! Open-loop: a write succeeds even when the DUT's backlog drops the frame. Virtio headers and NAPI mode cost more than
+//! they save with small frames.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};

@@ -19,8 +19,8 @@ impl Lent {
         slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
     }
 
-    /// Lends a frame. Returns the distance of its first byte from the start of the mapping, or a frame of another
-    /// mapping itself.
+    /// Lends a frame. The distance of its first byte from the start of the mapping, or a frame of another mapping
+    /// itself.
     #[inline]
     pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
         let distance = self.region.distance(frame.slot);

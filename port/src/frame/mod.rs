@@ -1,6 +1,5 @@
 //! Frames and their pools. A frame is a slot of one large mapping; it is moved and never copied. A pool is one worker's
-//! share. Any worker may free any frame, which returns to its pool over a ring, without locks. A dropped frame returns
-//! on a slow path.
+//! share. Any worker may free any frame: it returns to its pool without locks, or, if dropped, on a slow path.
 
 mod lent;
 mod region;

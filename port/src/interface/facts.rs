@@ -124,7 +124,6 @@ impl Interfaces {
     }
 }
 
-/// A device's NUMA node. Bus devices are the same in every namespace.
 fn numa_node(bus: &str) -> Option<u32> {
     if bus.is_empty() || bus.contains('/') {
         return None;

@@ -1,5 +1,5 @@
-//! Properties and counters of a network interface, over rtnetlink and ethtool. Not from `/sys/class/net`, which shows
-//! the namespace in which it was mounted.
+//! Properties and counters of a network interface, over rtnetlink and ethtool. `/sys/class/net` shows another
+//! namespace.
 
 mod ethtool;
 mod facts;

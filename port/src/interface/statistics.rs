@@ -73,8 +73,7 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
-/// Interfaces whose counters count other losses too. A veth counts frames that the other end did not deliver; the port
-/// counts those that did not fit into an XDP socket, and the drops of a TAP.
+/// Interfaces whose counters count other losses too. Ports count losses of XDP sockets and TAPs themselves.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
 
 impl Statistics {

@@ -1,5 +1,4 @@
-//! Captures the first and last frames of each trial, for debugging: it takes the worker's time. It copies them to
-//! preallocated memory, which is read between trials.
+//! Captures the first and last frames of each trial to preallocated memory, for debugging: it takes the worker's time.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
@@ -141,7 +140,6 @@ impl<P: Port> Capture<P> {
         }
     }
 
-    /// Keeps the first `frames` of the prepared copies.
     fn keep(&mut self, frames: usize) {
         let mut page = self.pages.0.lock().unwrap_or_else(PoisonError::into_inner);
         (0..frames).for_each(|slot| page.add(&self.pending, slot));

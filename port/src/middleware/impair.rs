@@ -1,5 +1,5 @@
 //! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. Every decision
-//! depends only on the seed and the frame's number, and is counted. For both directions of a device, wrap both ports.
+//! depends only on the seed and the frame's number, and is counted.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
@@ -178,7 +178,6 @@ impl<P: Port> Impair<P> {
         self.overtake(stamp);
     }
 
-    /// Counts a frame for all that are set aside, and releases those that have waited for enough.
     fn overtake(&mut self, stamp: u64) {
         for late in &mut self.aside {
             late.overtakers -= 1;

@@ -12,7 +12,6 @@ pub struct Tag {
     id: u16,
 }
 
-/// Offset of the tag: behind both addresses.
 const AT: usize = 12;
 /// Octets of a tag: its type, then priority (3 bits), drop eligibility (1 bit) and VLAN identifier.
 const LEN: usize = 4;

@@ -224,7 +224,6 @@ fn link_rig() -> impl FnMut() -> Rig {
     }
 }
 
-/// Two TAPs with the kernel forwarding between them.
 fn tap_rig() -> impl FnMut() -> Rig {
     let ns = quiet_namespace();
     move || {
@@ -243,7 +242,6 @@ fn tap_rig() -> impl FnMut() -> Rig {
     }
 }
 
-/// The two ends of a cable.
 fn af_packet_rig() -> impl FnMut() -> Rig {
     let ns = cable(1);
     move || {
@@ -280,7 +278,6 @@ fn af_xdp_native_rig() -> impl FnMut() -> Rig {
     af_xdp_rig(XdpMode::Native)
 }
 
-/// A link inside all middleware, configured to change nothing.
 fn middleware_rig() -> impl FnMut() -> Rig {
     let mut plain = link_rig();
     move || {

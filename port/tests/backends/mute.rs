@@ -10,7 +10,6 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Ethernet address of the tester's port.
 const HERE: [u8; 6] = [2, 0, 0, 0, 0, 0x10];
 /// Ethernet address of the device at the other end of the cable.
 const THERE: [u8; 6] = [2, 0, 0, 0, 0, 0x11];

@@ -1,6 +1,5 @@
 //! `AF_PACKET`: raw frames through the kernel's packet sockets, with every interface and kernel. Sends with `sendmmsg`,
-//! bypassing the queueing discipline, and receives from a `TPACKET_V2` ring. Transmit rings and version 3 blocks showed
-//! no gain, and blocks add latency.
+//! bypassing the queueing discipline, and receives from a `TPACKET_V2` ring.
 //!
 //! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it has freed the
 //! frame. On a veth pair the DUT's ingress queue was full; elsewhere the tester's transmit ring, so the frame is also
@@ -252,7 +251,7 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
 }
 
-/// Offers frames in one call; returns how many the kernel accepted before the first refusal.
+/// How many the kernel accepted before the first refusal.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];

@@ -1,5 +1,4 @@
-//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory: the fastest back-end for a network card,
-//! the cheapest for a veth pair. One port is one queue of an interface.
+//! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. One port is one queue of an interface.
 //!
 //! Ports receive only frames that match [`Select`]. Checksums are not completed: on a veth pair the DUT must not leave
 //! them to hardware (`ethtool -K DEV tx off` at its end), as an XDP program cannot detect that.

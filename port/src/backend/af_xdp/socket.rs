@@ -1,8 +1,7 @@
 //! Opens one XDP socket on one queue, in the order of calls that the kernel requires.
 //!
 //! Each socket registers its pool's whole mapping itself, instead of sharing a registration (`XDP_SHARED_UMEM`), so it
-//! has its own fill and completion rings, and ports may be opened and closed in any order. Frames still move between
-//! ports without a copy.
+//! has its own fill and completion rings, and ports may be opened and closed in any order.
 
 use super::ring::{Consumer, Producer};
 use super::{AfXdpConfig, Copying};
