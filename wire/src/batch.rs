@@ -86,7 +86,6 @@ impl Batch {
         self.gather::<1>(&ends.dst, rows, end_sums);
     }
 
-    /// Fetches the rows of one address: three loops without branches.
     #[inline(always)]
     fn gather<const END: usize>(&self, address: &Address6, rows: &mut [[Row; 2]; BATCH], sums: &mut [u64; BATCH]) {
         let mut put = |j: usize, row: Row| {

@@ -46,7 +46,6 @@ impl Inside {
         let psid = subscriber & ((1 << self.set.len) - 1);
         PortSet { psid: psid as u16, ..self.set }.nth(self.first_place + place) as u32
     }
-    /// From the first address to the last.
     pub(crate) fn addresses(&self) -> u64 {
         (u64::from((self.subscribers - 1) >> self.set.len & self.own_address) << self.apart) + 1
     }

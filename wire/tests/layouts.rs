@@ -41,7 +41,6 @@ fn tunnel() -> Ends6 {
     Ends6 { dst: Address6::constant(0x2001_0002_0000_0100 << 64 | 2), ..translated() }
 }
 
-/// The layouts, both ways.
 fn layouts() -> [Layout; 5] {
     let (ipv6, tunnel) = (Layout::Ipv6(translated()), Layout::Tunnel(tunnel()));
     [Layout::Ipv4, ipv6.reversed(), ipv6, tunnel.reversed(), tunnel]

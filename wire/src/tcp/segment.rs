@@ -58,7 +58,6 @@ pub struct Wanted<'a> {
 pub struct SegmentTemplate {
     /// Headers in front of TCP: without and with data.
     heads: [Vec<u8>; 2],
-    /// Sums of their IPv4 headers, without addresses.
     ip_sums: [Sum; 2],
     /// Sums of constant parts.
     sums: [Sum; 2],
