@@ -1,5 +1,4 @@
-//! Customers that share IPv4 addresses by port sets (lw4o6, MAP): the ports that they use, their flows, and the outside
-//! addresses that the Responder sees.
+//! Customers that share IPv4 addresses by port sets (lw4o6, MAP): their ports, flows and outside addresses.
 
 use crate::gateway::why;
 use crate::tester::Flows;
@@ -9,28 +8,25 @@ use std::net::Ipv4Addr;
 use wire::flow::SharedPorts;
 use wire::{AddrRange, FlowSpace, Listed, OuterRange, PortRange, PortSet};
 
-/// Returns the ports that the tester uses for a listed subscriber: no system ports if the address is not shared.
+/// The ports that the tester uses for a listed subscriber: no system ports if the address is not shared.
 pub(crate) fn used_ports(set: PortSet) -> PortSet {
     // All ports except those below 2^(16-6).
     if set == PortSet::ALL { PortSet { offset: 6, len: 0, psid: 0 } } else { set }
 }
 
-/// Returns the outside addresses and ports of a customer edge with this address range and port set, as the Responder
-/// may see them.
 pub(crate) fn seen(addrs: AddrRange, set: PortSet) -> view::Outside {
     let first = if set == PortSet::ALL { 1024 } else { 1 };
     view::Outside { set, ..OuterRange { addrs, ports: PortRange { first, last: 65_535 } }.into() }
 }
 
-/// Returns the flows of subscribers that share the addresses from `first` on by port sets.
+/// The flows of subscribers that share the addresses from `first` on.
 pub(crate) fn sharing(f: &Flows, first: Ipv4Addr, offset: u8, len: u8) -> Result<FlowSpace, String> {
-    // A subscriber uses the first ports of its set. A subscriber with all ports uses the source ports of the scenario.
+    // A subscriber uses the first ports of its set, or with all ports those of the scenario.
     let place = if (offset, len) == (0, 0) { f.source_ports.first.into() } else { 0 };
     let ports = SharedPorts { offset, len, first: place, count: f.source_ports.count() };
     FlowSpace::sharing(f.subscribers, first, ports, f.remote, f.destination_ports).map_err(why)
 }
 
-/// Returns the flows of subscribers with these addresses and port sets.
 pub(crate) fn listed(f: &Flows, each: impl ExactSizeIterator<Item = (Ipv4Addr, PortSet)>) -> Result<FlowSpace, String> {
     let mut rows = Array::filled("the subscribers' addresses and ports", each.len(), Listed::default()).map_err(why)?;
     for (row, (addr, set)) in rows.iter_mut().zip(each) {

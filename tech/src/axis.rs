@@ -1,5 +1,4 @@
-//! The axes of `[sweep]` other than connections and cores: quantities of a technology, of a NAT and of the flows. Their
-//! names are here; the file of each technology has the values that it supports.
+//! The axes of `[sweep]` other than connections and cores; each technology says which values it supports.
 
 use crate::axis_kind::{AxisKind, Numbers, Preset};
 use key::quantity::show_grouped;
@@ -10,7 +9,7 @@ use std::fmt;
 
 /// An axis.
 pub struct Axis {
-    /// Its key in `[sweep]`, which is also its name in keys of measurements and in documents.
+    /// Its key in `[sweep]`, also its name in documents.
     pub key: Key,
     /// Its values.
     pub kind: AxisKind,
@@ -18,16 +17,16 @@ pub struct Axis {
     pub heading: &'static str,
     /// Which devices have it, in words.
     pub devices: &'static str,
-    /// Whether it sets the number of subscribers that the tester plays.
+    /// Whether it sets the number of subscribers.
     pub sets_subscribers: bool,
 }
 
-/// Maximum number of subscribers and softwires (METHODOLOGY.md, set-ups of the technologies).
+/// Maximum number of subscribers and softwires (METHODOLOGY.md).
 pub const MOST_SUBSCRIBERS: u64 = 1 << 20;
 
-/// Maximum number of entries of a kernel's connection tracking table.
+/// Maximum entries of a kernel's connection tracking table.
 pub const MOST_ENTRIES: u64 = 1 << 30;
-/// Maximum number of buckets of its hash table.
+/// Maximum buckets of its hash table.
 pub const MOST_BUCKETS: u64 = 1 << 28;
 
 /// The axes in the order of the matrix.
@@ -128,13 +127,13 @@ pub const AXES: &[Axis] = &[
     },
 ];
 
-/// The axes that are keys of `[traffic]`, and not of a device.
+/// The axes that are keys of `[traffic]`.
 pub const OF_TRAFFIC: [&str; 3] = [FRAME_SIZE, FOREGROUND, DIRECTION];
 
 /// The axis of directions.
 pub const DIRECTION: &str = "direction";
 
-/// The axis of shares of foreground frames, the rest of which are native IPv6.
+/// The axis of shares of foreground frames.
 pub const FOREGROUND: &str = "foreground";
 
 const FOREGROUNDS: AxisKind = AxisKind::Numbers(Numbers { least: 1, most: 100, presets: PRESETS_OF_FOREGROUNDS });
@@ -150,10 +149,10 @@ pub const HASH_SIZE: &str = "hash-size";
 /// The axis of frame sizes.
 pub const FRAME_SIZE: &str = "frame-size";
 
-/// The smallest frame has room for headers and tag; the largest is that of RFC 8219, section 5.1.1.
+/// From room for headers and tag to RFC 8219, section 5.1.1.
 const FRAME_SIZES: AxisKind = AxisKind::Numbers(Numbers { least: 64, most: 9216, presets: PRESETS_OF_FRAME_SIZES });
 
-/// The values of RFC 8219; a link without jumbo frames carries only the frame sizes up to 1518.
+/// The values of RFC 8219; without jumbo frames only up to 1518.
 pub const RFC_8219: &str = "rfc8219";
 
 const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
@@ -173,13 +172,13 @@ const PRESETS_OF_FRAME_SIZES: &[Preset] = &[
 /// Whether a device has an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It does not: it is measured without the axis, as a stateless device is measured without connections.
+    /// It is measured without the axis.
     Lacks,
-    /// It could, but not with this scenario; with the remedy.
+    /// Not with this scenario; with the remedy.
     Refused(&'static str),
-    /// Up to this value; with the reason for the limit, and what would raise it.
+    /// Up to this value, with the reason, and what would raise it.
     UpTo(u64, &'static str, &'static str),
-    /// The same, but only powers of two: these are the addresses of a prefix.
+    /// The same, but only powers of two.
     Powers(u64, &'static str, &'static str),
 }
 
@@ -203,7 +202,7 @@ impl Axis {
         self.key.name
     }
 
-    /// The word for a value, if its values are words.
+    /// The word for a value, if it has one.
     pub fn word(&self, value: u64) -> Option<String> {
         match self.kind {
             AxisKind::Numbers(_) => None,
@@ -211,13 +210,13 @@ impl Axis {
         }
     }
 
-    /// Returns the value of a word; `None` if the axis has no such word.
+    /// Returns the value of a word, if there is one.
     pub fn value(&self, word: &str) -> Option<u64> {
         let values = self.kind.parse(&Value::Text(word.to_owned())).ok()?;
         (!self.is_number()).then(|| values.first().copied()).flatten()
     }
 
-    /// Whether its values are numbers, so that it can be the x axis of a figure.
+    /// Whether its values are numbers.
     pub fn is_number(&self) -> bool {
         matches!(self.kind, AxisKind::Numbers(_))
     }
@@ -246,10 +245,9 @@ impl Axis {
     }
 }
 
-/// Inside addresses of a NAT whose customers are hosts of the flow space.
+/// Inside addresses of a NAT whose customers are hosts.
 pub(crate) fn inside_addresses(count: u32) -> Fit {
     Fit::UpTo(count.into(), "more than `inside` has", "widen `inside` in [traffic]")
 }
 
-/// Up to as many subscribers as the tester can play.
 pub(crate) const ALL_SUBSCRIBERS: Fit = Fit::UpTo(MOST_SUBSCRIBERS, "the tester plays no more", "play fewer");

@@ -1,4 +1,4 @@
-//! The values of an axis in a file: a list of numbers and ranges, one word for several values, or directions.
+//! The values of an axis in a file.
 
 use crate::directions::Directions;
 use key::kind::{List, Series, list, number, series};
@@ -22,7 +22,7 @@ pub struct Preset {
 pub enum AxisKind {
     /// Numbers.
     Numbers(Numbers),
-    /// Directions of phase 2, each as its code ([`method::Direction::code`]).
+    /// Directions of phase 2 as codes ([`method::Direction::code`]).
     Directions,
 }
 
@@ -42,7 +42,7 @@ impl Numbers {
         series(number(self.least..=self.most))
     }
 
-    /// The values of a word; `None` if the value is a number or a list.
+    /// The values of a word, if the value is one.
     fn preset(self, value: &Value) -> Option<Result<Vec<u64>, Wrong>> {
         let Value::Text(word) = value else { return None };
         if let Some(preset) = self.presets.iter().find(|preset| preset.name == word) {

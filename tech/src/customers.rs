@@ -1,17 +1,14 @@
-//! The customers of a MAP domain by number: all that exist, rule after rule in the order of their EA bits. They are
-//! counted in one place, which determines which customer a CE is, which ones the tester plays, and how many there are.
+//! The customers of a MAP domain by number, rule after rule in the order of their EA bits.
 
 use plane::map::{Customer, Mapping, Rule, RuleError};
 use wire::PortSet;
 
-/// The customers of a domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Customers {
     mappings: Vec<Mapping>,
     runs: Vec<Run>,
 }
 
-/// Customers of one rule with successive EA bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     rule: usize,
@@ -20,8 +17,7 @@ struct Run {
 }
 
 impl Customers {
-    /// The customers of the rules of a domain. Where a rule lies in another's IPv6 or IPv4 prefix, the other rule has
-    /// no customers there: the longest match has their addresses (RFC 7597, section 5.2), or some of their ports.
+    /// The customers of a domain, without those of a longer prefix inside a rule's (RFC 7597, section 5.2).
     ///
     /// # Errors
     /// The first invalid rule.
@@ -31,17 +27,14 @@ impl Customers {
         Ok(Customers { mappings, runs })
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> u64 {
         self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count))
     }
 
-    /// All of them, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Customer> + '_ {
         self.runs.iter().flat_map(|run| (0..run.count).map(|i| self.mappings[run.rule].nth(run.first + i)))
     }
 
-    /// Customer number `n`.
     pub(crate) fn nth(&self, n: u64) -> Option<Customer> {
         let mut left = n;
         for run in &self.runs {
@@ -53,14 +46,12 @@ impl Customers {
         None
     }
 
-    /// The smallest port set of all customers.
     pub(crate) fn smallest_set(&self) -> Option<PortSet> {
         let sets = self.runs.iter().map(|run| self.mappings[run.rule].nth(run.first).ports);
         sets.min_by_key(|set| set.count())
     }
 }
 
-/// The customers that rule number `i` has among the others.
 fn runs(rules: &[Rule], i: usize) -> Vec<Run> {
     let all = 1u64 << rules[i].ea_bits;
     let others = rules.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, rule)| rule);
@@ -76,7 +67,7 @@ fn runs(rules: &[Rule], i: usize) -> Vec<Run> {
     found
 }
 
-/// Which customers of `rule` belong to a rule inside its prefixes: first EA bits and number, in IPv6 and in IPv4.
+/// Customers of `rule` that belong to a rule inside its prefixes: first EA bits and number, in IPv6 and in IPv4.
 fn holes(rule: &Rule, other: &Rule) -> impl Iterator<Item = (u64, u64)> {
     let suffix = rule.ea_bits.min(32 - rule.ipv4.len);
     let psid = rule.ea_bits - suffix;
@@ -109,8 +100,7 @@ mod tests {
         Rule { offset: 4, ..Rule::new(Prefix6 { addr: ipv6.0.parse().unwrap(), len: ipv6.1 }, ipv4, ea_bits) }
     }
 
-    /// Every customer that is counted, and no other, has its addresses and ports according to the domain's own
-    /// look-ups.
+    /// Every counted customer, and no other, has its addresses and ports by the domain's own look-ups.
     fn agree(rules: &[Rule]) -> Customers {
         let (domain, customers) = (Domain::new(rules.to_vec()).unwrap(), Customers::of(rules).unwrap());
         assert_eq!(customers.iter().count() as u64, customers.count());
@@ -145,7 +135,7 @@ mod tests {
         assert_eq!(customers.smallest_set().unwrap().count(), 15 << 4, "8 bits of PSID");
     }
 
-    /// RFC 7597, section 5.2: the longest match counts, in IPv6 and in IPv4.
+    /// RFC 7597, section 5.2: the longest match counts.
     #[test]
     fn addresses_and_ports_of_another_rule_are_unassigned() {
         let whole = rule(("2001:db8:1::", 48), ("203.0.113.0", 24), 12);
@@ -164,7 +154,6 @@ mod tests {
             rule((["2001:db8:2::", "2001:db8:3::"][h / 128], 56), (["203.0.113.0", "203.0.113.128"][h / 128], 25), 8)
         });
         assert_eq!(agree(&[whole, halves[0], halves[1]]).count(), 512);
-        // Customers with prefixes; the address lies in one of these.
         let prefixes = rule(("2001:db8:1::", 56), ("203.0.113.0", 24), 4);
         let inside = agree(&[prefixes, rule(("2001:db8:2::", 56), ("203.0.113.37", 32), 0)]);
         assert_eq!(inside.count(), 16 - 1 + 1);

@@ -1,18 +1,17 @@
-//! The words for directions, in `[traffic]` and for the axis.
+//! The words for directions.
 
 use key::kind::{Choice, choice};
 use key::{Kind, Shape, Value, Wrong};
 use method::{Direction, DirectionRatio};
 use serde_json::json;
 
-/// Directions of phase 2 without different rates.
 const DIRECTIONS: &[Choice<Direction>] = &[
     ("both", Direction::Both, ""),
     ("forward", Direction::Forward, "Initiator to Responder only"),
     ("reverse", Direction::Reverse, "Responder to Initiator only"),
 ];
 
-/// The kind of `direction`: a word, or the rates of both directions as a ratio.
+/// A word, or the rates of both directions as a ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions;
 
@@ -37,7 +36,7 @@ impl Kind for Directions {
     }
 }
 
-/// Reads `1:10`. `1:1` is both directions at the same rate.
+/// `1:10`; `1:1` is both directions at the same rate.
 fn ratio(text: &str) -> Result<Direction, Wrong> {
     let number = |part: &str| part.trim().parse::<u32>().ok();
     let numbers = text.split_once(':').and_then(|(forward, reverse)| Some((number(forward)?, number(reverse)?)));

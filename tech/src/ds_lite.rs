@@ -1,4 +1,4 @@
-//! DS-Lite (RFC 6333): the B4 at the customer's edge, the AFTR at the provider's.
+//! DS-Lite (RFC 6333): B4 and AFTR.
 
 use crate::Functions;
 use crate::axis::{Fit, MOST_SUBSCRIBERS};
@@ -65,7 +65,7 @@ pub(crate) const ENTRY: Entry = Entry {
     read: |section| Some(Box::new(DsLite::read(section)?)),
 };
 
-/// B4 and AFTR inside their tunnel (RFC 6333, section 5.7).
+/// RFC 6333, section 5.7.
 const B4_INSIDE: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 2);
 
 impl DsLite {
@@ -167,7 +167,7 @@ impl Technology for DsLite {
     }
 }
 
-/// The fault of a series of B4s whose last address is not a laboratory address.
+/// The fault of B4s that leave the laboratory addresses.
 pub(crate) fn grows_out(b4: Ipv6Addr, count: u64) -> Option<Fault> {
     let last = b4_in_row(b4, count.saturating_sub(1));
     let [begins, ends] = [b4, last].map(|addr| is_for_laboratories(addr.into()));

@@ -1,5 +1,4 @@
-//! Limits that rarely need a change: fragments, reassembly, and ICMP errors. Groups of keys that several technologies
-//! share.
+//! Groups of keys for fragments, reassembly and ICMP errors.
 
 use key::computed;
 use key::kind::{duration, maybe, number};
@@ -7,7 +6,7 @@ use method::Nanos;
 use plane::fragment::PartLimits;
 use plane::nat44::config::Config as NatConfig;
 
-/// Minimum octets for fragments: twice the largest datagram.
+/// Twice the largest datagram.
 const LEAST_OCTETS: u64 = 128 << 10;
 const MOST_OCTETS: u64 = 1 << 30;
 const SHORTEST: Nanos = Nanos::from_millis(1);
@@ -60,27 +59,23 @@ key::table! {
 }
 
 impl Fragments {
-    /// Writes them into the configuration of a NAT.
     pub(crate) fn set_nat(&self, c: &mut NatConfig) {
         c.fragments.datagrams = self.fragment_datagrams.unwrap_or(c.fragments.datagrams);
         c.fragments.lifetime = self.fragment_timeout.map_or(c.fragments.lifetime, Into::into);
     }
 
-    /// Writes them into the limits of a fragment store.
     pub(crate) fn set(&self, octets: &FragmentOctets, limits: &mut PartLimits) {
         set(limits, self.fragment_datagrams, octets.fragment_octets, self.fragment_timeout);
     }
 }
 
 impl Held {
-    /// Writes it into the configuration of a NAT.
     pub(crate) fn set(&self, c: &mut NatConfig) {
         c.fragments.held = self.fragments_held.unwrap_or(c.fragments.held);
     }
 }
 
 impl Reassembly {
-    /// Writes it into the limits of a fragment store.
     pub(crate) fn set(&self, limits: &mut PartLimits) {
         set(limits, self.datagrams, self.octets, self.timeout);
     }

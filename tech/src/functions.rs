@@ -1,7 +1,7 @@
-//! The functions of a gateway, one per worker, of any type. They are an enum and not trait objects, because only the
-//! caller of `boxed` knows the type of the packets.
+//! The functions of a gateway, one per worker: an enum, because only the caller of `boxed` knows the type of the
+//! packets.
 
-/// The list of technologies: for each a module, its entry in `ALL`, and the types of its functions.
+/// For each technology a module, its entry in `ALL`, and the types of its functions.
 macro_rules! technologies {
     ($( $file:ident: $( $Variant:ident($Type:ty) ),+; )+) => {
         $( mod $file; )+

@@ -1,5 +1,4 @@
-//! The gateway's part: the inputs from which its functions are built, and the common code of technologies that build
-//! them.
+//! The gateway's part: inputs of its functions, and what technologies share to build them.
 
 use crate::Functions;
 use crate::fragments::Held;
@@ -20,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::{AddrRange, Prefix6};
 
-/// The links of a gateway, in both IP versions; a technology ignores those that it does not use.
+/// The links of a gateway, in both IP versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// IPv4 on the left.
@@ -33,7 +32,7 @@ pub struct Links {
     pub right6: Side6,
 }
 
-/// The inputs from which the functions of a gateway are built.
+/// The inputs of a gateway's functions.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The part that the gateway plays.
@@ -46,11 +45,11 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Opens the files that a technology names.
     pub open: Open<'a>,
-    /// The binding table of running workers, if they have one: new functions use it, too.
+    /// The binding table of running workers, which new functions use.
     pub live: Option<&'a Arc<lw4o6::Live>>,
 }
 
-/// The functions of a gateway, and what was loaded for them.
+/// The functions of a gateway, and what they loaded.
 pub struct Built {
     /// One function for each worker.
     pub functions: Functions,
@@ -58,7 +57,7 @@ pub struct Built {
     pub loaded: Option<TableLoad>,
     /// The binding table of the workers.
     pub live: Option<Arc<lw4o6::Live>>,
-    /// A binding table that is to replace the one in the job's `live`.
+    /// A binding table that is to replace the job's `live`.
     pub table: Option<lw4o6::Table>,
 }
 
@@ -68,18 +67,18 @@ impl From<Functions> for Built {
     }
 }
 
-/// A table that was loaded: a binding table, or mapping rules.
+/// A loaded binding table or set of mapping rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableLoad {
     /// Softwires, or rules.
     pub entries: u64,
     /// Octets of memory that it takes.
     pub octets: u64,
-    /// Time from its parameters, or its file, to a table that is ready for look-ups.
+    /// Time until the table is ready for look-ups.
     pub took: Duration,
 }
 
-/// Addresses of one side in addition to those of its link.
+/// Addresses of one side besides its link's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// IPv4.
@@ -97,24 +96,22 @@ impl Answers {
     }
 }
 
-/// Largest packet inside a gateway: no additional limit.
+/// No limit inside a gateway.
 const INNER_MTU: u16 = 65_535;
 
-/// An error in words.
 pub(crate) fn why(e: impl Display) -> String {
     e.to_string()
 }
 
-/// The variants of the functions of a customer edge, of a provider edge, and of both in a chain.
+/// Variants for a customer edge, a provider edge, and both.
 type Variants<C, P> = (fn(Vec<C>) -> Functions, fn(Vec<P>) -> Functions, fn(Vec<Chain<C, P>>) -> Functions);
 
 impl Job<'_> {
-    /// One function for each worker.
     pub(crate) fn each<F>(&self, one: impl Fn(usize) -> Result<F, String>) -> Result<Vec<F>, String> {
         (0..self.workers).map(one).collect()
     }
 
-    /// Customer edge and provider edge in a row, with an IPv6 link between them.
+    /// Both edges in a row, with an IPv6 link between them.
     fn both<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -129,7 +126,7 @@ impl Job<'_> {
         self.each(|w| Ok(Chain::new(("ce", ce(&ce_job, w)?), ("pe", pe(&pe_job, w)?), self.workers, self.seed)))
     }
 
-    /// The functions of the part that the gateway plays, each type as its variant.
+    /// The functions of the gateway's part, each type as its variant.
     pub(crate) fn edges<C: Function, P: Function>(
         &self,
         ce: impl Fn(&Job<'_>, usize) -> Result<C, String>,
@@ -143,12 +140,10 @@ impl Job<'_> {
         })
     }
 
-    /// The links of a customer edge that keeps state.
     pub(crate) fn edge(&self) -> Edge {
         Edge { customer: self.links.left4, internet: self.links.right6 }
     }
 
-    /// A worker's translator.
     pub(crate) fn translate<A: Addressing>(
         &self,
         config: TranslateConfig,
@@ -159,7 +154,6 @@ impl Job<'_> {
         Ok(Translate::new(config, addressing).map_err(why)?.on_worker(worker as u16, self.workers as u16))
     }
 
-    /// A worker's tunnel end.
     pub(crate) fn tunnel<S: Softwires>(
         &self,
         config: TunnelConfig,
@@ -169,7 +163,7 @@ impl Job<'_> {
         Tunnel::new(config, softwires, worker as u16, self.workers as u16, self.seed).map_err(why)
     }
 
-    /// A customer edge that keeps state: a NAT44 with this configuration, and the IPv6 function behind it.
+    /// A NAT44, and the IPv6 function behind it.
     pub(crate) fn behind_nat<F: Function>(
         &self,
         mut nat: NatConfig,

@@ -1,4 +1,4 @@
-//! Plain IPv6 forwarding (RFC 5180): a router, the baseline of all IPv6 technologies.
+//! Plain IPv6 forwarding (RFC 5180), the baseline of IPv6 technologies.
 
 use crate::Functions;
 use crate::fragments::Errors;
@@ -37,11 +37,10 @@ pub(crate) const ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Ipv6Forwarding::read(section)?)),
 };
 
-/// Networks of RFC 5180, section 5: the first half of the block is on the left, the second one on the right.
+/// Networks of RFC 5180, section 5, half of the block on each side.
 const LEFT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
 const RIGHT: Prefix6 = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0x8000, 0, 0, 0, 0), len: 64 };
 
-/// An IPv6 prefix of 64 bits.
 const fn network() -> Simple<Prefix6> {
     fn parse(value: &Value) -> Result<Prefix6, Wrong> {
         let prefix = prefix6().parse(value)?;
@@ -53,17 +52,17 @@ const fn network() -> Simple<Prefix6> {
     own(parse, "IPv6 prefix of 64 bits", || json!({ "type": "string" }))
 }
 
-/// Plain IPv6 forwarding with the networks of RFC 5180: the technology of a device whose scenario has no table for it.
+/// Plain IPv6 forwarding with the networks of RFC 5180.
 pub fn ipv6_forwarding() -> Box<dyn Technology> {
     Box::new(Ipv6Forwarding { left: LEFT, right: RIGHT, errors: Errors { icmp_errors_per_second: None } })
 }
 
-/// Host number `i` of a network: bits 96 to 111 count the hosts, so that prefixes of up to 126 bits hold the first with its router.
+/// Bits 96 to 111 count the hosts, so that prefixes of up to 126 bits hold the first and its router.
 fn host(network: Prefix6, i: u32) -> u128 {
     network.first() + 2 + (u128::from(i) << 16)
 }
 
-/// The host of network number `i` from a first network on: the lowest bits of the fourth group count the networks.
+/// The lowest bits of the fourth group count the networks.
 fn in_network(first: Prefix6, i: u32) -> u128 {
     host(first, 0) + (u128::from(i) << 64)
 }

@@ -1,10 +1,8 @@
-//! Addresses that test frames may have: never public ones (RFC 6815: benchmarks stay in the laboratory). One list for
-//! each IP version, in a separate file so that they are easy to review.
+//! Addresses that test frames may have: never public ones (RFC 6815).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{AddrRange, Prefix4, Prefix6};
 
-/// IPv4 blocks that scenarios may use freely.
 const ALLOWED: &[Prefix4] = &[
     block([10, 0, 0, 0], 8),      // RFC 1918
     block([100, 64, 0, 0], 10),   // RFC 6598: between a provider's CE and its CGN
@@ -17,16 +15,14 @@ const ALLOWED: &[Prefix4] = &[
     block([203, 0, 113, 0], 24),  // RFC 5737
 ];
 
-/// IPv4 blocks that are never routed in public either, but have a special purpose: allowed only if `allow-addresses`
-/// names them.
+/// Special-purpose IPv4 blocks, allowed only if `allow-addresses` names them.
 const ON_REQUEST: &[Prefix4] = &[
     block([169, 254, 0, 0], 16), // RFC 3927: link-local
     block([192, 0, 0, 0], 24),   // RFC 6890: protocol assignments
     block([240, 0, 0, 0], 4),    // RFC 1112: reserved; the broadcast address is left out below
 ];
 
-/// IPv6 blocks that scenarios may use. No key allows others: the documentation block and the unique local addresses are
-/// large enough.
+/// IPv6 blocks that scenarios may use.
 const ALLOWED6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48), // RFC 5180: benchmarks
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // RFC 3849: documentation
@@ -40,7 +36,7 @@ const fn block(addr: [u8; 4], len: u8) -> Prefix4 {
     Prefix4 { addr: Ipv4Addr::new(addr[0], addr[1], addr[2], addr[3]), len }
 }
 
-/// Whether all addresses of a range may be used; the scenario also allows those in `besides`.
+/// Whether a scenario may use all addresses of a range, with those `besides`.
 pub fn is_allowed(range: AddrRange, besides: &[AddrRange]) -> bool {
     covered(range, ranges(ALLOWED).chain(besides.iter().copied()))
 }
@@ -56,8 +52,7 @@ pub fn is_laboratory_prefix(prefix: Prefix6) -> bool {
     ALLOWED6.iter().any(within)
 }
 
-/// Whether test frames may have this address, wherever it was found; includes addresses that `allow-addresses` can
-/// name.
+/// Whether test frames may have this address, perhaps by `allow-addresses`.
 pub fn is_for_laboratories(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(addr) => may_be_requested(AddrRange::one(addr)),
@@ -74,7 +69,6 @@ fn ranges(blocks: &[Prefix4]) -> impl Iterator<Item = AddrRange> {
     blocks.iter().map(|block| AddrRange { first: block.addr, count: block.count() as u32 })
 }
 
-/// Whether the union of blocks contains a range.
 fn covered(range: AddrRange, blocks: impl Iterator<Item = AddrRange>) -> bool {
     let mut blocks: Vec<AddrRange> = blocks.collect();
     blocks.sort_by_key(|block| block.first);

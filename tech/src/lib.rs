@@ -1,9 +1,5 @@
-//! Everything that natmeter knows about a technology, in one file each: its parameters and their keys, the functions of
-//! a gateway, what the tester's two sides send and expect, how packets are spread over workers, the addresses for which
-//! a gateway answers, what a scenario can sweep, and which parameters cannot be measured.
-//!
-//! A new technology is one file and one line of the list below. Nothing here reads a file or prints: the caller opens
-//! the files that a technology needs ([`Open`]).
+//! Everything that natmeter knows about a technology, in one file each; a new one is a file and a line of the list
+//! below. Callers open the files that a technology needs ([`Open`]).
 
 #![forbid(unsafe_code)]
 
@@ -62,7 +58,7 @@ use plane::translate::{Clat, Siit};
 use plane::tunnel::{OneTunnel, Tunnel};
 use plane::{Chain, Router6, Translate};
 
-// The technologies, in the order of lists and pages: the file of each, and its own function types.
+// In the order of lists and pages.
 functions::technologies! {
     ipv6_forwarding: Ipv6Forwarding(Router6);
     nat44: Nat44(Nat44);

@@ -1,4 +1,4 @@
-//! Lightweight 4over6 (RFC 7596): the lwB4 at the customer's edge, the lwAFTR at the provider's.
+//! Lightweight 4over6 (RFC 7596): lwB4 and lwAFTR.
 
 use crate::Functions;
 use crate::address_sharing::{listed, seen, sharing};
@@ -64,28 +64,26 @@ pub(crate) const ENTRY: Entry = Entry {
     read,
 };
 
-/// Lightweight 4over6 with its parameters.
 #[derive(Clone, Debug)]
 struct Lw4o6 {
     keys: Keys,
     table: Source,
 }
 
-/// The source of the binding table.
 #[derive(Clone, Debug)]
 enum Source {
     File(PathBuf),
     Row(Row),
 }
 
-/// A series of softwires: the addresses of a prefix, each shared by 2^length customers, with ascending B4 addresses.
+/// Softwires: the addresses of a prefix, each shared by 2^length customers, with ascending B4 addresses.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     ipv4: Prefix4,
     b4: Ipv6Addr,
     psid_len: u8,
     psid_offset: u8,
-    /// How many there are; if the number is not swept, one for each port set of each address.
+    /// How many there are, if swept; else one for each port set.
     count: Option<u64>,
 }
 
@@ -108,7 +106,6 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
 }
 
 impl Row {
-    /// Maximum number: one for each port set of each address.
     fn room(&self) -> u64 {
         self.ipv4.count() << self.psid_len
     }
@@ -130,7 +127,7 @@ impl Lw4o6 {
         if let Source::Row(row) = &self.table { Some(row) } else { None }
     }
 
-    /// The binding table of a gateway with these addresses, which no softwire may have.
+    /// The binding table of a gateway, whose addresses no softwire may have.
     fn binding_table(&self, gateway: &[IpAddr], open: Open<'_>) -> Result<BindingTable, String> {
         let builder = |name: &str| Builder::new(name, self.keys.lwaftr).at(gateway);
         match &self.table {
@@ -165,8 +162,8 @@ impl Lw4o6 {
         self.keys.softwire.ce(softwires, (AddrRange::one(own.ipv4), own.ports), job, worker)
     }
 
-    /// The softwires of a file that the tester's subscribers have: evenly spread over it, so that look-ups reach all
-    /// parts of the table, even if not every softwire has a subscriber.
+    /// The softwires of the tester's subscribers, evenly spread over the file, so that look-ups reach all parts of the
+    /// table.
     fn played(&self, path: &Path, n: u64, open: Open<'_>) -> Result<Vec<Softwire>, String> {
         let table = self.binding_table(&[], open)?;
         let all = table.len();
@@ -196,7 +193,7 @@ impl Lw4o6 {
         Ok((0..).zip(table.iter()).filter_map(played).collect())
     }
 
-    /// Both ends of softwires of a file; the lwAFTR may have several addresses.
+    /// Both ends of softwires of a file, perhaps of several lwAFTR addresses.
     fn view_of(&self, bed: &Bed, played: &[Softwire]) -> Result<View, String> {
         let ends = |of: &dyn Fn(&Softwire) -> Ipv6Addr| -> Vec<Subscriber6> {
             played.iter().map(|s| Subscriber6 { address: of(s).to_bits() }).collect()
@@ -223,7 +220,6 @@ impl Technology for Lw4o6 {
     fn outside(&self, plays: Plays) -> Option<Outside> {
         let beside_inside = plays != Plays::Pe;
         let Some(row) = self.row() else {
-            // The file has the addresses and port sets, and is read later.
             let ports = Ports::Set(PortSet::ALL, At::First(Vec::new()));
             return Some(Outside { key: "ipv4", pool: Vec::new(), ports, beside_inside: true });
         };
@@ -259,7 +255,7 @@ impl Technology for Lw4o6 {
     fn steering(&self, plays: Plays, workers: usize, open: Open<'_>) -> [Steering; 2] {
         let set = match &self.table {
             Source::Row(row) => PortSet::new(row.psid_offset, row.psid_len, 0).ok(),
-            // If the file cannot be read, no gateway is built either.
+            // Without the file no gateway is built either.
             Source::File(_) => self.own_softwire(open).ok().map(|own| own.ports),
         };
         steering_of_edge(self, plays, set, 60, workers)
@@ -332,8 +328,7 @@ impl Technology for Lw4o6 {
 
     fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
         flows.subscribers = value as u32;
-        // Every softwire has a subscriber: if look-ups reached only a part of a table, only that part would be
-        // measured.
+        // Every softwire has a subscriber, so that the whole table is measured.
         if let ("softwires", Source::Row(row)) = (axis, &mut self.table) {
             row.count = Some(value);
         }
@@ -343,7 +338,7 @@ impl Technology for Lw4o6 {
         self.row().and_then(|row| grows_out(row.b4, row.count())).into_iter().collect()
     }
 
-    /// The binding table; omitted if its size is an axis, which has its own row.
+    /// The binding table, unless its size is an axis.
     fn summary(&self, plays: Plays, swept: &[&str]) -> Vec<(&'static str, String)> {
         let all = match &self.table {
             Source::File(path) => format!("those of {}", path.display()),
@@ -369,7 +364,7 @@ impl Technology for Lw4o6 {
         }
     }
 
-    /// A softwire takes 16 octets, in addition to a directory of 264 KiB.
+    /// 16 octets a softwire, and a directory of 264 KiB.
     fn table_octets(&self) -> u64 {
         self.row().map_or(0, |row| 16 * row.count() + (264 << 10))
     }

@@ -1,5 +1,5 @@
-//! A MAP domain (RFC 7597, RFC 7599): its rules (one in the technology's own table, or several with a table each), the
-//! customer that a CE is, and the common code of MAP-E and MAP-T.
+//! A MAP domain (RFC 7597, RFC 7599): its rules, in the technology's table or in tables of their own, and the CE's
+//! customer.
 
 use crate::address_sharing::{listed, seen, sharing, used_ports};
 use crate::axis::Fit;
@@ -52,22 +52,19 @@ key::table! {
 #[derive(Clone, Debug)]
 struct MapRule {
     keys: RuleKeys,
-    /// The path of its table, from the technology's: empty, or `.rule[2]`.
+    /// Path from the technology's table: empty, or `.rule[2]`.
     path: String,
 }
 
-/// The rules of a domain, and which customer a CE is.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     /// At least one.
     written: Vec<MapRule>,
-    /// Number of rules with longer prefixes into which the one rule is divided; customers and their addresses stay the
-    /// same.
+    /// Number of rules into which the one rule is divided.
     rules: u64,
     ce: u64,
 }
 
-/// The tables of a technology with mapping rules, whose own table has these keys.
 pub(crate) fn chapters<T: Table>(path: &str) -> Vec<Chapter> {
     let mut own = Chapter::of::<T>(path).lenient();
     let rule: Vec<&'static Key> = RuleKeys::keys();
@@ -86,7 +83,6 @@ impl MapRule {
         At::Value(format!("{}.{key}", self.path))
     }
 
-    /// The fault of a PSID without its length, or of a length without a PSID.
     fn half(&self) -> Option<Fault> {
         let halves = [("psid", "psid-length = 8", "psid-length"), ("psid-length", "psid = 52", "psid")];
         let given = [self.keys.psid.is_some(), self.keys.psid_len.is_some()];
@@ -101,8 +97,7 @@ impl MapRule {
 }
 
 impl Map {
-    /// Reads the rules, from either place, and the CE. `relay` is the key of the border relay's IPv6 addresses, and the
-    /// addresses.
+    /// Reads the rules and the CE; `relay` is the key and the addresses of the border relay.
     pub(crate) fn read(section: &mut Section<'_>, ce: u64, relay: (&str, Option<Prefix6>)) -> Option<Map> {
         let own = RuleKeys::keys().into_iter().map(|key| key.name).find(|key| section.has(key));
         let each = section.each("rule", RuleKeys::read);
@@ -132,7 +127,7 @@ impl Map {
         sound.then_some(map)
     }
 
-    /// Invalid or conflicting rules; a relay among the customers; a CE that is no customer.
+    /// Invalid or conflicting rules, a relay among the customers, or a CE that is none.
     fn misfits(&self, (key, relay): (&str, Option<Prefix6>)) -> Vec<Fault> {
         let halves: Vec<Fault> = self.written.iter().filter_map(MapRule::half).collect();
         if !halves.is_empty() {
@@ -160,7 +155,6 @@ impl Map {
         })]
     }
 
-    /// What is wrong with a rule, or with two of them.
     fn misfit(&self, e: &DomainError) -> Fault {
         let rule = |at: &usize| &self.written[*at];
         match e {
@@ -188,17 +182,15 @@ impl Map {
         self.written.iter()
     }
 
-    /// The one rule; `None` if there are several.
     fn one(&self) -> Option<&RuleKeys> {
         if let [one] = self.written.as_slice() { Some(&one.keys) } else { None }
     }
 
-    /// Number of rules: as written, or after the division.
+    /// Number of rules, after the division.
     fn count(&self) -> u64 {
         if self.one().is_some() { self.rules } else { self.written.len() as u64 }
     }
 
-    /// All customers of the rules as written.
     fn all_customers(&self) -> Result<Customers, RuleError> {
         Customers::of(&self.written().map(MapRule::rule).collect::<Vec<_>>())
     }
@@ -209,7 +201,6 @@ impl Map {
         all.nth(self.ce).ok_or_else(room)
     }
 
-    /// The first customers of the domain.
     fn customers(&self, n: u32) -> Result<Vec<Customer>, String> {
         let all = self.all_customers().map_err(why)?;
         let found: Vec<Customer> = all.iter().take(n as usize).collect();
@@ -219,7 +210,6 @@ impl Map {
         Ok(found)
     }
 
-    /// The customers of this part, with this provider edge.
     pub(crate) fn customer_rows(
         &self,
         plays: Plays,
@@ -237,7 +227,7 @@ impl Map {
         Ok(all.iter().map(row).collect())
     }
 
-    /// The rules that an edge has: a customer edge that of its customer, and a provider edge all.
+    /// The rules of an edge: its customer's, or all.
     pub(crate) fn mapping_rules(&self, edge: Plays) -> Vec<RuleRow> {
         let rules = if edge == Plays::Ce {
             self.customer().map(|customer| vec![self.rule_of(&customer).rule()]).unwrap_or_default()
@@ -247,7 +237,6 @@ impl Map {
         rules.into_iter().map(RuleRow).collect()
     }
 
-    /// The domain data from which edges are made.
     pub(crate) fn domain(&self) -> Result<MapEdges, String> {
         let began = Instant::now();
         let domain = Domain::new(self.rules()).map_err(why)?;
@@ -257,7 +246,6 @@ impl Map {
         Ok(MapEdges { domain: Arc::new(domain), customer: self.customer()?, mesh: Arc::new(mesh), loaded })
     }
 
-    /// The rules, as written, or as the one rule is divided.
     fn rules(&self) -> Vec<Rule> {
         match self.written.as_slice() {
             [one] => cut(&one.rule(), self.rules),
@@ -265,19 +253,17 @@ impl Map {
         }
     }
 
-    /// The CE's outside addresses and ports, as the Responder may see them.
     pub(crate) fn seen(&self) -> Result<view::Outside, String> {
         let customer = self.customer()?;
         Ok(seen(customer.pool(), customer.ports))
     }
 
-    /// Rows of the subscribers' addresses.
     pub(crate) fn rows(&self, bed: &Bed) -> Result<Vec<Subscriber6>, String> {
         let row = |c: &Customer| Subscriber6 { address: c.address.to_bits() };
         Ok(self.customers(bed.flows.subscribers())?.iter().map(row).collect())
     }
 
-    /// The flows of a part; for a provider edge alone, those of its customers.
+    /// The flows of a part; of a provider edge alone, those of its customers.
     pub(crate) fn flows(&self, plays: Plays, f: &Flows) -> Result<FlowSpace, String> {
         if plays != Plays::Pe {
             return f.space().map_err(|e| e.to_string());
@@ -293,8 +279,7 @@ impl Map {
         }
     }
 
-    /// Addresses and ports of the customer that the CE is; for a provider edge the addresses of all customers, and the
-    /// smallest port set.
+    /// Addresses and ports of the CE's customer, or of all customers with the smallest port set.
     pub(crate) fn outside(&self, plays: Plays) -> Option<Outside> {
         let all = self.all_customers().ok()?;
         let (pool, set) = if plays == Plays::Pe {
@@ -344,19 +329,18 @@ impl Map {
         }
     }
 
-    /// A mapping rule takes 152 octets.
+    /// 152 octets a rule.
     pub(crate) fn octets(&self) -> u64 {
         152 * self.count()
     }
 
-    /// Faults of traffic that a CE, alone or in front of its relay, would not send to the tester's remote hosts, and of
-    /// a CE that the tester cannot measure.
+    /// Faults of traffic that a CE would not send to remote hosts, and of a CE that the tester cannot measure.
     pub(crate) fn faults_in_test(&self, plays: Plays, flows: &Flows) -> Vec<Fault> {
         let own = self.all_customers().ok().and_then(|all| all.nth(self.ce));
         let Some(own) = own.filter(|_| plays != Plays::Pe) else { return Vec::new() };
         let mut faults = Vec::new();
         if own.ipv4.len < 16 {
-            // A CE's NAT44 has up to 65,536 outside addresses, and the tester can distinguish the same number.
+            // A NAT44 and the tester distinguish up to 65,536 outside addresses.
             let rule = self.rule_of(&own);
             let fault = Fault::new("a CE has 65,536 IPv4 addresses at most")
                 .at(rule.at("ea-bits"), format!("gives the CE a prefix of length {}", own.ipv4.len))
@@ -364,7 +348,7 @@ impl Map {
             let more = 16 - own.ipv4.len;
             faults.push(fault.instead(format!("give {more} EA bits more, or a longer `ipv4-prefix`")));
         }
-        // A CE in mesh mode sends such packets to the customer, and so does the BR behind it.
+        // In mesh mode, such packets go to the customer.
         for rule in self.written().filter(|rule| plays == Plays::Dual || rule.keys.forwarding) {
             // The check of all pools covers the CE's own addresses.
             if !overlap(own.pool(), flows.remote) && overlap(all_of(rule.keys.ipv4), flows.remote) {
@@ -380,7 +364,7 @@ impl Map {
     }
 }
 
-/// A MAP domain with the customer that the CE is, and the rules of those that it sends to directly.
+/// A MAP domain, the CE's customer, and the rules of direct peers.
 pub(crate) struct MapEdges {
     pub(crate) domain: Arc<Domain>,
     pub(crate) customer: Customer,
@@ -396,7 +380,6 @@ fn all_of(prefix: Prefix4) -> AddrRange {
     AddrRange { first: prefix.addr, count: prefix.count().min(u32::MAX.into()) as u32 }
 }
 
-/// What is wrong with a single rule.
 fn alone(why: &RuleError, rule: &MapRule) -> Fault {
     let bits = 32 - rule.keys.ipv4.len;
     let (keys, way_out): (&[&str], String) = match why {
@@ -428,9 +411,8 @@ fn alone(why: &RuleError, rule: &MapRule) -> Fault {
     fault.instead(way_out)
 }
 
-/// Divides one rule into `rules` rules: the first EA bits of each, which continue the IPv4 address, become part of its
-/// prefixes (RFC 7597, section 5.2), so that customers and their addresses stay the same. Where the number is no power
-/// of two, the first rules are one bit longer than the others.
+/// Divides a rule: the first EA bits, which continue the IPv4 address, become part of the prefixes (RFC 7597, section
+/// 5.2), so that customers stay the same. Unless the number is a power of two, the first rules are one bit longer.
 fn cut(whole: &Rule, rules: u64) -> Vec<Rule> {
     let bits = rules.max(1).ilog2();
     let longer = rules.max(1) - (1 << bits);
@@ -460,7 +442,6 @@ fn part_of(i: u64, shift: u32) -> u128 {
 mod tests {
     use super::*;
 
-    /// A domain with a divided rule has the customers of the one rule, each once and with the same addresses.
     #[test]
     fn dividing_a_rule_changes_no_customer() {
         let ipv6 = Prefix6 { addr: "2001:db8:1::".parse().unwrap(), len: 48 };

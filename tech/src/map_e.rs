@@ -1,4 +1,4 @@
-//! MAP-E (RFC 7597): the CE and the border relay (BR), with a tunnel between them.
+//! MAP-E (RFC 7597): CE and border relay (BR).
 
 use crate::Functions;
 use crate::gateway::{Answers, Built, Job, why};

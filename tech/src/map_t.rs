@@ -1,4 +1,4 @@
-//! MAP-T (RFC 7599): the CE and the border relay (BR), both translators.
+//! MAP-T (RFC 7599): CE and border relay (BR), both translators.
 
 use crate::Functions;
 use crate::fragments::{FragmentOctets, Held};

@@ -1,5 +1,4 @@
-//! Pools of outside addresses, for NATs with an IPv4 Internet and with an IPv6 Internet; and the customers' own
-//! addresses.
+//! Pools of outside addresses in IPv4 and IPv6, and the customers' own addresses.
 
 use crate::axis::Fit;
 use crate::outside::{Outside, PortPool, Ports};
@@ -49,7 +48,6 @@ key::table! {
     }
 }
 
-/// A list of static mappings to inside addresses of this kind.
 pub(crate) const fn statics<A: Host>() -> Maybe<List<Simple<StaticMapping<A>>>> {
     fn parse<A: Host>(value: &Value) -> Result<StaticMapping<A>, Wrong> {
         let example = A::EXAMPLE;
@@ -63,7 +61,7 @@ pub(crate) const fn statics<A: Host>() -> Maybe<List<Simple<StaticMapping<A>>>> 
     )))
 }
 
-/// IPv6 addresses of a pool: a prefix of 112 bits or more, or one address.
+/// A prefix of 112 bits or more, or one address.
 const fn pool6() -> Simple<Prefix6> {
     fn parse(value: &Value) -> Result<Prefix6, Wrong> {
         let is_prefix = text_of(value)?.contains('/');
@@ -78,12 +76,10 @@ const fn pool6() -> Simple<Prefix6> {
 }
 
 impl Pool {
-    /// Writes it into the configuration of a NAT.
     pub(crate) fn set(&self, c: &mut Config) {
         c.ports = self.pool_ports;
     }
 
-    /// The pool for rules about flows.
     pub(crate) fn outside(&self, beside_inside: bool) -> Outside {
         let range = |(at, &range): (usize, &AddrRange)| (format!(".pool[{at}]"), range);
         Outside {
@@ -99,7 +95,6 @@ impl Pool {
         PortPool { addresses, ports: self.pool_ports.count().into(), is_ipv6: false }
     }
 
-    /// The pool as the Responder may see it.
     pub(crate) fn seen(&self) -> view::Outside {
         let (addrs, also) = match self.pool.as_slice() {
             [first, also @ ..] => (*first, also.to_vec()),
@@ -108,7 +103,6 @@ impl Pool {
         view::Outside { also, ..OuterRange { addrs, ports: self.pool_ports }.into() }
     }
 
-    /// Values of the axis `outside-addresses`, if the part has the pool.
     pub(crate) fn fit(&self, plays: Plays) -> Fit {
         match self.pool.first().filter(|_| plays != Plays::Ce) {
             Some(range) => Fit::UpTo(range.count.into(), "more than `pool` has", "widen `pool`"),
@@ -116,7 +110,6 @@ impl Pool {
         }
     }
 
-    /// Keeps the first `count` addresses.
     pub(crate) fn keep(&mut self, count: u64) {
         self.pool.truncate(1);
         self.pool.iter_mut().for_each(|range| range.count = count as u32);
@@ -124,7 +117,6 @@ impl Pool {
 }
 
 impl Pool6 {
-    /// How many addresses there are.
     pub(crate) fn addresses(&self) -> u64 {
         1 << 128u8.saturating_sub(self.pool.len).min(63)
     }
@@ -133,7 +125,6 @@ impl Pool6 {
         PortPool { addresses: self.addresses(), ports: self.pool_ports.count().into(), is_ipv6: true }
     }
 
-    /// The pool as the Responder may see it.
     pub(crate) fn seen(&self) -> Result<Outside6, String> {
         Ok(Outside6 { pool: self.plane()?, ports: self.pool_ports })
     }
@@ -142,12 +133,11 @@ impl Pool6 {
         plane::Pool6::new(self.pool).map_err(|e| e.to_string())
     }
 
-    /// Values of the axis `outside-addresses`.
     pub(crate) fn fit(&self) -> Fit {
         Fit::Powers(self.addresses(), "more than `pool` has", "widen `pool`")
     }
 
-    /// Keeps the first `count` addresses; `count` is a power of two.
+    /// Keeps the first `count` addresses, a power of two.
     pub(crate) fn keep(&mut self, count: u64) {
         self.pool = Prefix6 { addr: self.pool.first().into(), len: 128 - count.max(1).ilog2() as u8 };
     }

@@ -86,21 +86,19 @@ impl SubscriberPrefix {
         self.subscriber_prefix.unwrap_or(SUBSCRIBER_PREFIX)
     }
 
-    /// The length, if subscribers are counted.
     pub(crate) fn counted(&self, state: &State) -> Option<u8> {
         state.counts_subscribers().then(|| self.length())
     }
 
-    /// Number of groups of `customers` customers, each with all its sessions at one worker.
+    /// Groups of `customers` customers with all sessions at one worker.
     pub(crate) fn wholes(&self, state: &State, customers: u64) -> u64 {
-        // The tester's customers have successive addresses in one /64; whole octets of the prefix select the worker.
+        // Successive addresses in one /64; whole octets of the prefix select the worker.
         let together = self.counted(state).map_or(0, |len| (128 - len / 8 * 8).min(63));
         (customers >> together).max(1)
     }
 }
 
 impl Nat {
-    /// One worker's NAT64.
     pub(crate) fn build(&self, embedding: &Embedding, job: &Job<'_>, worker: usize) -> Result<Function, String> {
         let mut c = Config::new(job.links.left6, job.links.right4, embedding.first(), self.pool.pool.clone());
         c.pref64.clone_from(&embedding.pref64);
@@ -116,7 +114,6 @@ impl Nat {
         Function::new(c, worker, job.workers, job.seed).map_err(why)
     }
 
-    /// Faults of keys that contradict each other.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let mut faults = self.state.faults();
         faults.extend(self.state.uncounted(self.subscriber.subscriber_prefix));
@@ -124,11 +121,9 @@ impl Nat {
     }
 }
 
-/// Maximum number of prefixes of a NAT64.
 const MOST_PREFIXES: usize = 16;
 
 impl Embedding {
-    /// The prefix that a test and a CLAT use.
     pub(crate) fn first(&self) -> Prefix6 {
         self.pref64[0]
     }
@@ -145,7 +140,6 @@ impl Embedding {
         faults
     }
 
-    /// Faults of the prefix in a test of a part of this name.
     pub(crate) fn faults_in_test(&self, name: &str, flows: &Flows) -> Vec<Fault> {
         let private = self.private.private_behind_well_known;
         behind_well_known(name, ("pref64", self.first()), private, &[("remote", flows.remote)]).into_iter().collect()
@@ -165,7 +159,6 @@ impl Technology for Nat64 {
         true
     }
     fn outside(&self, _: Plays) -> Option<Outside> {
-        // The customers of a NAT64 have only IPv6 addresses.
         Some(self.nat.pool.outside(false))
     }
     fn answers(&self, _: Plays) -> [Answers; 2] {
@@ -197,7 +190,6 @@ impl Technology for Nat64 {
     }
 }
 
-/// Axes of a NAT whose customers are IPv6 hosts.
 pub(crate) fn fit_of_hosts(axis: &str, plays: Plays, flows: &Flows, outside: Fit) -> Fit {
     match axis {
         "subscribers" if plays == Plays::Pe => ALL_SUBSCRIBERS,

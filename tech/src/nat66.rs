@@ -41,7 +41,7 @@ pub(crate) const ENTRY: Entry = Entry {
     read: |section| Some(Box::new(Nat66::read(section)?)),
 };
 
-/// Remote hosts: the last 32 bits are those of the remote IPv4 address in the flow space.
+/// Remote hosts end in their remote IPv4 address of the flow space.
 const REMOTES: u128 = 0x2001_0002_0000_1000 << 64;
 
 impl Technology for Nat66 {

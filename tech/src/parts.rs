@@ -1,11 +1,11 @@
-//! Which part of a technology a device plays, and the names of technologies and their parts.
+//! The parts of technologies, and their names.
 
 use key::kind::Choice;
 
 /// Which part of a technology a device plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plays {
-    /// Customer edge and provider edge in a row: IPv4 on both sides.
+    /// Both edges in a row: IPv4 on both sides.
     Dual,
     /// The customer edge: IPv4 on the left, IPv6 on the right.
     Ce,
@@ -21,8 +21,7 @@ pub const PLAYS: &[Choice<Plays>] = &[
     ("pe", Plays::Pe, "the provider edge alone"),
 ];
 
-/// Names of a technology and its parts. Results are filed under the first name of a part, and compared with the
-/// published tables by it, so it must stay the same even if parameters change.
+/// Names of a technology and its parts, under which results are filed, so they must stay the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     dual: (&'static str, &'static str),
@@ -33,12 +32,12 @@ pub struct Names {
 }
 
 impl Names {
-    /// For a technology without parts: its name, and a few words.
+    /// For a technology without parts.
     pub const fn whole(name: &'static str, words: &'static str) -> Names {
         Names { dual: (name, words), ce: (name, words), pe: (name, words), published: None }
     }
 
-    /// For a technology with two edges: both in a row, customer edge, provider edge.
+    /// For a technology with both edges, customer edge and provider edge.
     pub const fn edges(
         dual: (&'static str, &'static str),
         ce: (&'static str, &'static str),
@@ -53,7 +52,7 @@ impl Names {
         Names { published: Some(name), ..self }
     }
 
-    /// The name of a part, under which its results are filed.
+    /// The name of a part.
     pub fn name(&self, plays: Plays) -> &'static str {
         self.of(plays).0
     }
@@ -68,7 +67,7 @@ impl Names {
         self.ce.0 != self.pe.0
     }
 
-    /// The edges that a device plays, in the words of a scenario; `None` for a technology without edges.
+    /// The edges that a device plays, in the words of a scenario, if any.
     pub fn edge_in_words(&self, plays: Plays) -> Option<&'static str> {
         self.has_edges().then_some(match plays {
             Plays::Dual => "both edges in a row (plays = \"dual\", the default)",

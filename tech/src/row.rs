@@ -1,4 +1,4 @@
-//! The customers of a technology as rows with which a device under test is configured.
+//! Rows with which a device under test is configured: customers and mapping rules.
 
 use crate::tester::Flows;
 use plane::map::{Psid, Rule};
@@ -12,33 +12,29 @@ use wire::{PortSet, Prefix4, Prefix6};
 pub struct CustomerRow {
     /// Its IPv6 address, or the prefix that represents `ipv4`.
     pub ipv6: Prefix6,
-    /// The provider edge: the other end of its tunnel, or the prefix that represents the Internet; `None` if there is
-    /// no such prefix.
+    /// The other end of its tunnel, or the prefix that represents the Internet.
     pub provider: Option<Prefix6>,
-    /// Its IPv4 address or addresses; `None` if it may have any.
+    /// Its IPv4 addresses, unless it may have any.
     pub ipv4: Option<Prefix4>,
     /// Its ports.
     pub ports: PortSet,
-    /// Its end-user IPv6 prefix (RFC 7597, section 5.2); `None` for a technology without mapping rules.
+    /// Its end-user IPv6 prefix (RFC 7597, section 5.2), by mapping rules.
     pub prefix: Option<Prefix6>,
 }
 
 impl CustomerRow {
-    /// The ends of a tunnel.
     pub(crate) fn tunnel(customer: Ipv6Addr, provider: Ipv6Addr) -> CustomerRow {
         let [ipv6, provider] = [customer, provider].map(|addr| Prefix6 { addr, len: 128 });
         CustomerRow { ipv6, provider: Some(provider), ipv4: None, ports: PortSet::ALL, prefix: None }
     }
 
-    /// Addresses that are mapped to each other.
     pub(crate) fn mapped(ipv6: Prefix6, provider: Option<Prefix6>, ipv4: Prefix4) -> CustomerRow {
         CustomerRow { ipv6, provider, ipv4: Some(ipv4), ports: PortSet::ALL, prefix: None }
     }
 }
 
-/// The words of a row: IPv6, provider edge, IPv4, ports, their PSID offset, PSID length and PSID, end-user IPv6 prefix, such as
-/// `2001:db8::1/128 2001:2::2/128 192.0.2.1/32 1024-2047,5120-6143 4 4 1 2001:db8::/64`; `-` for any IPv4 address, and for
-/// no prefix.
+/// IPv6, provider edge, IPv4, ports, PSID offset, length and PSID, end-user IPv6 prefix, or `-`: `2001:db8::1/128
+/// 2001:2::2/128 192.0.2.1/32 1024-2047,5120-6143 4 4 1 2001:db8::/64`.
 impl fmt::Display for CustomerRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} ", self.ipv6, OrNone(self.provider), OrNone(self.ipv4))?;
@@ -50,7 +46,6 @@ impl fmt::Display for CustomerRow {
     }
 }
 
-/// A word of a row.
 struct OrNone<T>(Option<T>);
 
 impl<T: fmt::Display> fmt::Display for OrNone<T> {
@@ -62,12 +57,12 @@ impl<T: fmt::Display> fmt::Display for OrNone<T> {
     }
 }
 
-/// A mapping rule (RFC 7597, section 5), as a row with which a device under test is configured.
+/// A mapping rule (RFC 7597, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRow(pub Rule);
 
-/// The words of a row: IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of an explicit PSID, such as
-/// `2001:db8:1::/53 203.0.113.0/24 11 0 - -`; `-` for none.
+/// IPv6 prefix, IPv4 prefix, EA bits, PSID offset, length and value of an explicit PSID, or `-`: `2001:db8:1::/53
+/// 203.0.113.0/24 11 0 - -`.
 impl fmt::Display for RuleRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rule { ipv6, ipv4, ea_bits, offset, psid } = self.0;
@@ -79,7 +74,7 @@ impl fmt::Display for RuleRow {
     }
 }
 
-/// Rows of the tester's inside addresses, which are embedded in a prefix (RFC 6052, section 2.2).
+/// Inside addresses embedded in a prefix (RFC 6052, section 2.2).
 ///
 /// # Errors
 /// When the prefix cannot embed them.
@@ -91,7 +86,7 @@ pub(crate) fn embedded(flows: &Flows, provider: Prefix6, prefix: Prefix6) -> Res
         Ok(CustomerRow::mapped(ipv6, Some(provider), ipv4))
     };
     let inside = flows.ends()[0];
-    // Only with a prefix of 96 bits do the addresses of an IPv4 prefix form an IPv6 prefix.
+    // Other prefixes do not map IPv4 prefixes to IPv6 prefixes.
     if prefix.len == 96 {
         return inside.prefixes().into_iter().map(row).collect();
     }

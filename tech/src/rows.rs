@@ -1,5 +1,4 @@
-//! IPv6 addresses of the IPv4 addresses and subscribers of the flow space: rows indexed by the number of a flow's
-//! subscriber or address.
+//! IPv6 addresses of the flow space, by subscriber or address.
 
 use crate::gateway::why;
 use crate::laboratory::is_for_laboratories;
@@ -8,7 +7,6 @@ use plane::view::{Bed, Subscriber6};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Prefix6;
 
-/// IPv6 hosts with successive addresses: in the first of these prefixes, if there is one.
 pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, String> {
     let n = bed.flows.subscribers();
     let own = Prefix6 { addr: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), len: 64 };
@@ -20,18 +18,16 @@ pub(crate) fn hosts(bed: &Bed, inside: &[Prefix6]) -> Result<Vec<Subscriber6>, S
     Ok((0..n).map(|i| Subscriber6 { address: prefix.first() + 2 + u128::from(i) }).collect())
 }
 
-/// A series of B4s, one /64 each.
 pub(crate) fn b4s(bed: &Bed, first: Ipv6Addr) -> Vec<Subscriber6> {
     let row = |i| Subscriber6 { address: b4_in_row(first, i).to_bits() };
     (0..u64::from(bed.flows.subscribers())).map(row).collect()
 }
 
-/// The address of B4 number `i` of a series with one /64 each.
 pub(crate) fn b4_in_row(first: Ipv6Addr, i: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(i) << 64))
 }
 
-/// IPv6 addresses of subscribers, computed from their IPv4 addresses.
+/// Computed from their IPv4 addresses.
 pub(crate) fn subscribers(
     bed: &Bed,
     address: impl Fn(u32) -> Result<u128, String>,
@@ -40,19 +36,16 @@ pub(crate) fn subscribers(
     (0..bed.flows.subscribers()).map(|i| Ok(Subscriber6 { address: address(first.wrapping_add(i))? })).collect()
 }
 
-/// IPv6 addresses of the remote addresses of the flow space.
 pub(crate) fn remotes(bed: &Bed, address: impl Fn(u32) -> Result<u128, String>) -> Result<Vec<u128>, String> {
     let remote = bed.flows.remote();
     (0..remote.count).map(|i| address(u32::from(remote.first).wrapping_add(i))).collect()
 }
 
-/// Remote addresses behind a prefix.
 pub(crate) fn behind(bed: &Bed, prefix: Prefix6) -> Result<Vec<u128>, String> {
     let prefix = Pref64::new(prefix, true).map_err(why)?;
     remotes(bed, |a| prefix.to_ipv6(a).map_err(|e| format!("{e:?}")))
 }
 
-/// The IPv6 address that SIIT or a NAT46 has for an IPv4 address.
 pub(crate) fn by_map_or_prefix(maps: Option<&Eam>, pref64: Option<Prefix6>, addr: u32) -> Result<u128, String> {
     let four = Ipv4Addr::from(addr);
     if let Some(mapped) = maps.and_then(|maps| maps.to_ipv6(addr)) {

@@ -1,4 +1,4 @@
-//! SIIT, stateless translation (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
+//! SIIT (RFC 7915), with explicit address maps (RFC 7757) and embedded addresses (RFC 6052).
 
 use crate::Functions;
 use crate::fragments::Errors;
@@ -65,13 +65,12 @@ fn read(section: &mut Section<'_>) -> Option<Box<dyn Technology>> {
     Some(Box::new(siit))
 }
 
-/// The fault of a translator without any address mapping.
 pub(crate) fn missing_eam(section: &mut Section<'_>, others: &str) {
     let fault = Fault::new(format!("[{}] has no `eam`", section.path())).at(At::key(section.path()), "this table");
     section.fault(fault.instead(format!("add eam = [\"198.18.0.0/24 2001:2::/120\"], {others}")));
 }
 
-/// An explicit address map: an IPv4 and an IPv6 prefix, as in a file of maps (RFC 7757, section 3.1).
+/// An IPv4 and an IPv6 prefix (RFC 7757, section 3.1).
 pub(crate) const fn pair() -> Simple<Pair> {
     fn parse(value: &Value) -> Result<Pair, Wrong> {
         let instead = "write both prefixes: \"198.18.0.0/24 2001:2::/120\"";
@@ -80,7 +79,6 @@ pub(crate) const fn pair() -> Simple<Pair> {
     own(parse, "explicit address maps", || json!({ "type": "string" }))
 }
 
-/// Explicit address maps in the table itself.
 pub(crate) fn listed_maps(pairs: &[Pair]) -> Result<Option<Eam>, String> {
     let pairs = numbered(pairs);
     if pairs.is_empty() { Ok(None) } else { Eam::new(&pairs, true).map(Some).map_err(why) }
@@ -91,13 +89,12 @@ fn numbered(pairs: &[Pair]) -> Vec<(usize, Pair)> {
 }
 
 impl Siit {
-    /// The explicit address maps, if there are any.
     fn maps(&self, open: Open<'_>) -> Result<Option<Eam>, String> {
         let Some(path) = &self.eam_file else { return listed_maps(&self.eam) };
         Eam::new(&self.pairs(open)?, true).map(Some).map_err(|e| in_file("eam-file", path, &e))
     }
 
-    /// The same as they are written, each with its line.
+    /// The same as written, each with its line.
     fn pairs(&self, open: Open<'_>) -> Result<Vec<(usize, Pair)>, String> {
         let Some(path) = &self.eam_file else { return Ok(numbered(&self.eam)) };
         let wrong = |why: &dyn std::fmt::Display| in_file("eam-file", path, why);
@@ -152,7 +149,6 @@ impl Technology for Siit {
         view.map_err(why)
     }
 
-    /// Its maps.
     fn customers(&self, _: Plays, _: &Flows, open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
         let row = |pair: &Pair| CustomerRow::mapped(pair.v6, self.pref64, pair.v4);
         Ok(self.pairs(open)?.iter().map(|(_, pair)| row(pair)).collect())
@@ -184,7 +180,7 @@ impl Technology for Siit {
         self.eam_file.as_deref().map(|path| ("eam-file", path))
     }
 
-    /// Checks that every address of the tester has one in the other version.
+    /// Every address of the tester needs one in the other version.
     fn check_file(&self, _: Plays, flows: &Flows, open: Open<'_>) -> Result<(), String> {
         let maps = self.maps(open)?;
         let inside = (flows.inside.first, flows.inside.count.max(flows.subscribers));

@@ -1,5 +1,4 @@
-//! What lw4o6 and MAP-E have in common: a customer edge that is a NAT44 in front of a tunnel, and a provider edge that ends the
-//! tunnels and keeps no state.
+//! What lw4o6 and MAP-E share: a NAT44 in front of a tunnel, and a stateless end of tunnels.
 
 use crate::fragments::{Held, Reassembly};
 use crate::gateway::Job;
@@ -33,7 +32,6 @@ key::table! {
 }
 
 impl SoftwireKeys {
-    /// A worker's customer edge with these outside addresses and ports.
     pub(crate) fn ce<S: Softwires>(
         &self,
         softwires: S,
@@ -48,7 +46,6 @@ impl SoftwireKeys {
         job.behind_nat(nat, (&self.state, &self.held, &self.statics), worker, ("tunnel", tunnel))
     }
 
-    /// A worker's provider edge.
     pub(crate) fn pe<S: Softwires>(&self, softwires: S, job: &Job<'_>, worker: usize) -> Result<Tunnel<S>, String> {
         let mut c = Config::new(Side::Customer, job.links.right4, job.links.left6);
         c.hairpinning = self.state.hairpinning;

@@ -1,4 +1,4 @@
-//! How a NAT keeps state, at either edge: mapping, filtering, time-outs, quotas and port blocks.
+//! How a NAT keeps state: mapping, filtering, time-outs, quotas and port blocks.
 
 use crate::fragments::{Errors, Fragments};
 use key::kind::{Choice, choice, maybe, number, one_of, or_word, seconds_from, yes_or_no};
@@ -6,7 +6,7 @@ use key::{Fault, computed, or};
 use method::Nanos;
 use plane::nat44::config::{Blocks, Config, Filtering, Mapping, Pooling, Quota, default_session_quota};
 
-/// The words for mapping behaviours (RFC 4787, section 4.1).
+/// RFC 4787, section 4.1.
 pub(crate) const MAPPINGS: &[Choice<Mapping>] = &[
     ("endpoint-independent", Mapping::EndpointIndependent, "one outside port for each inside address and port"),
     ("address-and-port-dependent", Mapping::AddressAndPortDependent, "a mapping for each four-tuple, as Linux does it"),
@@ -59,10 +59,10 @@ key::table! {
     }
 }
 
-/// Default lifetime of an idle UDP session (RFC 4787, REQ-5).
+/// RFC 4787, REQ-5.
 const UDP_TIMEOUT: Nanos = Nanos::from_secs(300);
 
-/// The same in a scenario: longer than any trial (RFC 9693, section 4.4).
+/// Longer than any trial (RFC 9693, section 4.4).
 pub const TEST_TIMEOUT: Nanos = Nanos::from_secs(10_000);
 
 impl State {
@@ -71,22 +71,22 @@ impl State {
         self.udp_timeout.unwrap_or(UDP_TIMEOUT)
     }
 
-    /// Maximum number of sessions; 0 until it is settled.
+    /// Maximum number of sessions; 0 until settled.
     pub fn sessions(&self) -> u64 {
         self.table.unwrap_or(0)
     }
 
-    /// Maximum number of customers, or of remote addresses: as many as sessions, up to a million.
+    /// Maximum customers or remote addresses: as many as sessions, up to a million.
     pub(crate) fn addresses(&self) -> u64 {
         self.sessions().clamp(1, 1 << 20)
     }
 
-    /// Maximum number of sessions of a subscriber, if there is a limit.
+    /// Maximum sessions of a subscriber, if limited.
     pub fn session_quota(&self) -> Option<u32> {
         self.session_quota.flatten()
     }
 
-    /// Sets the default limit of a gateway on interfaces, if the file has none: a single host must not fill the table.
+    /// Sets a gateway's default limit, so that no host fills the table.
     pub fn limit_subscribers(&mut self, workers: usize, one_worker: bool) {
         let limit = || Some(default_session_quota(self.table.unwrap_or(0), workers, one_worker));
         self.session_quota = Some(self.session_quota.unwrap_or_else(limit));
@@ -97,16 +97,14 @@ impl State {
         self.session_quota().is_some() || self.port_quota.is_some() || self.port_block.is_some()
     }
 
-    /// Ports of all blocks of a subscriber, where ports come in blocks.
+    /// Ports of all blocks of a subscriber, if ports come in blocks.
     pub fn block_ports(&self) -> Option<u64> {
         self.port_block.map(|size| u64::from(size) * u64::from(self.port_blocks.unwrap_or(1)))
     }
 
-    /// Writes it into the configuration of a NAT.
     pub(crate) fn set(&self, c: &mut Config) {
         c.mapping = self.mapping;
-        // Without endpoint-independent mapping an outside port serves many customers, so that only the whole four-tuple
-        // identifies one.
+        // Then only the whole four-tuple identifies a customer.
         c.filtering = self.filtering.unwrap_or(match self.mapping {
             Mapping::EndpointIndependent => Filtering::EndpointIndependent,
             Mapping::AddressAndPortDependent => Filtering::AddressAndPortDependent,
@@ -132,7 +130,6 @@ impl State {
         c.icmp_errors_per_second = self.errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
     }
 
-    /// Faults of keys that contradict each other.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.port_blocks.is_some() && self.port_block.is_none() {
@@ -162,7 +159,7 @@ impl State {
         faults
     }
 
-    /// The fault of a `subscriber-prefix` without a quota or port blocks per subscriber.
+    /// The fault of a `subscriber-prefix` without quota or port blocks.
     pub(crate) fn uncounted(&self, prefix: Option<u8>) -> Option<Fault> {
         (prefix.is_some() && !self.counts_subscribers()).then(|| {
             Fault::new("`subscriber-prefix` defines a subscriber, but no quota counts subscribers")

@@ -1,5 +1,4 @@
-//! Files that technologies load: binding tables and explicit address maps. The caller opens them; they are read here
-//! line by line, so that a table of millions of lines is never in memory as text.
+//! Files that technologies load, read line by line because they may have millions of lines.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, Read};
@@ -8,14 +7,14 @@ use std::path::Path;
 /// Opens a file that a technology names.
 pub type Open<'a> = &'a dyn Fn(&Path) -> io::Result<Box<dyn BufRead>>;
 
-/// Maximum length of a line: enough for any pair of prefixes and a comment.
+/// Enough for any pair of prefixes and a comment.
 const LONGEST_LINE: u64 = 1024;
 
-/// A file's lines as an iterator that ends at the first one that cannot be read, and keeps why.
+/// Lines up to the first that cannot be read.
 pub(crate) struct Lines {
     text: Box<dyn BufRead>,
     number: u64,
-    /// Why it ended before the end of the file.
+    /// Why it ended early.
     pub(crate) unread: Option<String>,
 }
 
@@ -49,7 +48,6 @@ impl Iterator for Lines {
     }
 }
 
-/// An error about the file that a key names.
 pub(crate) fn in_file(key: &str, path: &Path, why: impl Display) -> String {
     format!("{key} = \"{}\": {why}", path.display())
 }

@@ -1,5 +1,4 @@
-//! The interface of a technology. Each technology has a file with one implementation; all other code in natmeter works
-//! with this trait, and names no technology.
+//! The interface of a technology; other code of natmeter names none.
 
 use crate::axis::Fit;
 use crate::gateway::{Answers, Built, Job};
@@ -23,7 +22,7 @@ use wire::{AddrRange, PortSet, Prefix4, Prefix6, View};
 
 /// An entry of the list of technologies.
 pub struct Entry {
-    /// Names of it and its parts; the first name is that of its table.
+    /// Names of it and its parts, first that of its table.
     pub names: Names,
     /// What it is, with its RFCs.
     pub about: &'static str,
@@ -40,7 +39,7 @@ impl Entry {
     }
 }
 
-/// Copies of a technology of unknown type.
+/// Copies a technology of unknown type.
 pub trait Boxed {
     /// A copy of it.
     fn boxed(&self) -> Box<dyn Technology>;
@@ -57,23 +56,22 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Its entry in the list.
     fn entry(&self) -> &'static Entry;
 
-    /// Maximum number of octets by which frames are longer than on an IPv4 link, because they are translated or
-    /// tunnelled (RFC 8219, section 4.1), also on the link between two edges in a row.
+    /// Maximum octets by which frames are longer than on an IPv4 link (RFC 8219, section 4.1).
     fn overhead(&self) -> usize;
 
     /// Whether this part of it keeps connections.
     fn is_stateful(&self, plays: Plays) -> bool;
 
-    /// The functions of a gateway that plays this part, one for each worker.
+    /// The functions of a gateway, one for each worker.
     ///
     /// # Errors
-    /// When the parameters are invalid, a file cannot be used, or there is not enough memory.
+    /// When parameters are invalid, a file is unusable, or memory is short.
     fn build(&self, job: &Job<'_>) -> Result<Built, String>;
 
     /// What the tester's two sides send and expect.
     ///
     /// # Errors
-    /// Parameters that contradict each other or the flows, a file that cannot be used, or no memory.
+    /// When parameters contradict the flows, a file is unusable, or memory is short.
     fn view(&self, plays: Plays, setting: &Setting<'_>) -> Result<View, String>;
 
     /// IP versions on the left and on the right.
@@ -100,7 +98,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// The size to which packets from IPv4 to IPv6 are fragmented, if the file sets it.
+    /// The size to which packets from IPv4 to IPv6 are fragmented, if set.
     fn lowest(&self) -> Option<&LowestMtu> {
         None
     }
@@ -120,50 +118,45 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         None
     }
 
-    /// IPv6 networks of the tester's hosts on the left and on the right, which need routes through the tester; `None`
-    /// where hosts have IPv4 addresses.
+    /// IPv6 networks of the tester's hosts, left and right, if they have no IPv4 addresses.
     fn networks(&self) -> Option<[Prefix6; 2]> {
         None
     }
 
-    /// The customers of this part, as rows with which a device is configured: that of a customer edge, or those that
-    /// the tester plays in front of a provider edge; empty if the technology's keys are enough.
+    /// Rows of this part's customers, if a device needs them: the edge's own, or those of the tester.
     ///
     /// # Errors
-    /// Parameters that contradict each other or the flows, or a file that cannot be used.
+    /// When parameters contradict the flows, or a file is unusable.
     fn customers(&self, _plays: Plays, _flows: &Flows, _open: Open<'_>) -> Result<Vec<CustomerRow>, String> {
         Ok(Vec::new())
     }
 
-    /// The mapping rules of an edge, as rows with which a device is configured; empty for a technology without rules.
+    /// The mapping rules of an edge, if there are any.
     fn mapping_rules(&self, _edge: Plays) -> Vec<RuleRow> {
         Vec::new()
     }
 
-    /// Addresses for which a gateway answers on its links (left, right), in addition to those of the links themselves.
+    /// Addresses for which a gateway answers besides its links' (left, right).
     fn answers(&self, _plays: Plays) -> [Answers; 2] {
         Default::default()
     }
 
-    /// How packets from left and right are spread over the workers. A packet that arrives at another worker than its
-    /// own is handed over, so a spreading that does not match costs only time.
+    /// How packets are spread over workers; a mismatch costs only a handover.
     fn steering(&self, plays: Plays, _workers: usize, _open: Open<'_>) -> [Steering; 2] {
         usual_steering(self.versions(plays), self.is_stateful(plays), self.counts_by_prefix())
     }
 
-    /// Length of the IPv6 prefix whose addresses are one subscriber at one worker; `None` if subscribers are not
-    /// counted, or have no IPv6 addresses.
+    /// Length of the IPv6 prefix of a subscriber, if subscribers are counted.
     fn counts_by_prefix(&self) -> Option<u8> {
         None
     }
 
-    /// Number of subscribers, for quotas and port blocks, among `customers` customers.
+    /// Subscribers, for quotas and port blocks, among `customers`.
     fn subscribers(&self, _plays: Plays, customers: u64) -> u64 {
         self.counts_by_prefix().map_or(customers, |len| (customers >> (128 - len).min(63)).max(1))
     }
 
-    /// Number of groups of this many customers, each with all its sessions at one worker; `None` if inside address and
-    /// port select the worker of a session.
+    /// Groups of so many customers with all sessions at one worker, unless inside address and port select it.
     fn wholes(&self, _plays: Plays, _customers: u64) -> Option<u64> {
         None
     }
@@ -173,7 +166,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
         Fit::Lacks
     }
 
-    /// Sets the value of an axis that it has: callers skip those that it [lacks](Technology::fit).
+    /// Sets an axis that it does not [lack](Technology::fit).
     fn set(&mut self, axis: &str, value: u64, flows: &mut Flows) {
         match axis {
             "subscribers" => flows.subscribers = value as u32,
@@ -186,28 +179,28 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     /// Keeps the first `count` outside addresses.
     fn keep_outside(&mut self, _count: u64) {}
 
-    /// Faults of keys that contradict each other, in a gateway or a scenario.
+    /// Faults of keys that contradict each other.
     fn faults(&self) -> Vec<Fault> {
         self.state().map(State::faults).unwrap_or_default()
     }
 
-    /// Faults of flows of the tester that this part would correctly drop, or that the tester cannot play. `most` is the
-    /// largest number of inside addresses or subscribers at any point.
+    /// Faults of flows that this part would drop or the tester cannot play; `most` is the largest number of inside
+    /// addresses or subscribers.
     fn faults_in_test(&self, _plays: Plays, _flows: &Flows, _most: u64) -> Vec<Fault> {
         Vec::new()
     }
 
-    /// Rows of a summary of a scenario that sweeps these axes.
+    /// Summary rows of a scenario that sweeps these axes.
     fn summary(&self, _plays: Plays, _swept: &[&str]) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// The file that it loads, and the key that names it.
+    /// The file that it loads, and its key.
     fn file(&self) -> Option<(&'static str, &Path)> {
         None
     }
 
-    /// Loads its file as a run would, and discards it.
+    /// Loads its file and discards it.
     ///
     /// # Errors
     /// Why it cannot be used with these flows.
@@ -221,7 +214,7 @@ pub trait Technology: Boxed + fmt::Debug + Send + Sync {
     }
 }
 
-/// Methods of a technology that only return its entry, and the fields with these paths.
+/// Methods that return its entry, and the fields with these paths.
 macro_rules! shared {
     ($( $part:ident: $first:ident $(. $field:ident)* ),+) => {
         fn entry(&self) -> &'static crate::Entry {
@@ -300,14 +293,14 @@ impl dyn Technology + '_ {
         self.entry().name()
     }
 
-    /// Sets the size of its table to `sessions` if the file does not set it.
+    /// Sets the size of its table, unless the file does.
     pub fn settle(&mut self, sessions: u64) {
         if let Some(state) = self.state_mut() {
             state.table.get_or_insert(sessions.max(1));
         }
     }
 
-    /// Sets time-outs longer than any test if the file does not set them.
+    /// Sets time-outs longer than any test, unless the file does.
     pub fn outlast_tests(&mut self) {
         if let Some(state) = self.state_mut() {
             state.udp_timeout.get_or_insert(TEST_TIMEOUT);
@@ -324,7 +317,7 @@ impl dyn Technology + '_ {
         }
     }
 
-    /// Avoids the fragmentation of IPv6 packets of `packet` octets if the file does not set the size of fragments.
+    /// Avoids fragments of IPv6 packets of `packet` octets, unless the file sets their size.
     pub fn pass_whole(&mut self, packet: usize) {
         if let Some(lowest) = self.lowest_mut().filter(|_| packet > 1280) {
             lowest.lowest_ipv6_mtu.get_or_insert(packet.min(u16::MAX.into()) as u16);
@@ -338,16 +331,15 @@ impl Clone for Box<dyn Technology> {
     }
 }
 
-/// The same technology with the same parameters.
 impl PartialEq for dyn Technology + '_ {
     fn eq(&self, other: &Self) -> bool {
-        // Parameters are plain data, so their debug output is complete.
+        // Debug output of plain data is complete.
         format!("{self:?}") == format!("{other:?}")
     }
 }
 
-/// Steering of a part whose customer edge uses the ports of this set; `headers` is the number of octets of IP headers
-/// in front of the ports, on the right of a customer edge without the provider edge.
+/// Steering of a part whose customer edge uses this port set, with octets of IP `headers` in front of the ports, on the
+/// right.
 pub(crate) fn steering_of_edge(
     technology: &dyn Technology,
     plays: Plays,
@@ -362,16 +354,13 @@ pub(crate) fn steering_of_edge(
     }
 }
 
-/// Steering of a customer edge whose NAT44 has the ports of this set, with `headers` octets of IP headers in front of them on
-/// the right.
 fn steer_by_port_set(headers: usize, set: PortSet, workers: usize) -> [Steering; 2] {
     [Nat44::STEER_CUSTOMER, Nat44::steer_ports(14 + headers + 2, set, workers)]
 }
 
 fn usual_steering(versions: (u8, u8), is_stateful: bool, prefix: Option<u8>) -> [Steering; 2] {
     if !is_stateful {
-        // One worker gets all fragments of a datagram: selected by both addresses on an IPv4 link, and by the ends of
-        // the tunnel on an IPv6 link.
+        // One worker gets all fragments of a datagram: by both addresses on IPv4, by the ends of the tunnel on IPv6.
         let by = |version| if version == 4 { Tunnel::<OneTunnel>::STEER_IPV4 } else { Tunnel::<OneTunnel>::STEER_IPV6 };
         return [by(versions.0), by(versions.1)];
     }

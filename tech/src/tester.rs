@@ -1,4 +1,4 @@
-//! The tester's part: the flows that it sends, and the inputs from which a technology makes its view.
+//! The tester's part: its flows, and the inputs of a view.
 
 use crate::axis::MOST_SUBSCRIBERS;
 use crate::parts::Plays;
@@ -9,12 +9,12 @@ use plane::Hop;
 use plane::view::Bed;
 use wire::{AddrRange, FlowError, FlowSpace, PortRange};
 
-/// Default source ports, if neither the scenario nor a number of connections sets them.
+/// Default source ports.
 pub const USUAL_SOURCE_PORTS: PortRange = PortRange { first: 1024, last: 41_023 };
-/// The same for destination ports.
+/// Default destination ports.
 pub const USUAL_DESTINATION_PORTS: PortRange = PortRange { first: 1, last: 100 };
 
-/// Networks of RFC 2544, section 12.
+/// RFC 2544, section 12.
 const MOST_NETWORKS: u64 = 256;
 
 key::table! {
@@ -39,9 +39,9 @@ key::table! {
 }
 
 impl Flows {
-    /// Number of subscribers, or inside addresses, over which the flows are spread.
+    /// Subscribers or inside addresses that share the flows.
     pub fn hosts(&self) -> u64 {
-        // Subscribers take the place of inside addresses, whether they share one or not.
+        // Subscribers take the place of inside addresses.
         u64::from(self.inside.count.max(self.subscribers).max(self.networks))
     }
 
@@ -56,7 +56,7 @@ impl Flows {
         u128::from(self.hosts()) * u128::from(self.of_a_host())
     }
 
-    /// The inside and the remote addresses of all networks: from the lowest to the highest.
+    /// Range of the inside and of the remote addresses of all networks.
     pub fn ends(&self) -> [AddrRange; 2] {
         let further = (self.networks.max(1) - 1) << 8;
         [self.inside, self.remote].map(|range| AddrRange { count: range.count.saturating_add(further), ..range })
@@ -83,7 +83,7 @@ impl Flows {
     }
 }
 
-/// The inputs of a view, in addition to the technology.
+/// The inputs of a view.
 pub struct Setting<'a> {
     /// The flows at this point of the matrix.
     pub flows: &'a Flows,

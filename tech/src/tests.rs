@@ -35,9 +35,7 @@ const V6: Side6 = Side6 {
 };
 const LINKS: Links = Links { left4: V4, left6: V6, right4: V4, right6: V6 };
 
-/// Lines of a file, and what they change in a configuration.
 type Row<C> = (&'static str, fn(&mut C));
-/// The same change, as one of a whole configuration.
 type Change<C> = Box<dyn Fn(&mut C)>;
 
 const FRAGMENTS: &[Row<PartLimits>] = &[
@@ -112,21 +110,16 @@ const BORDER: &[Row<TunnelConfig>] = &[
     ("inbound-icmp = \"errors\"", |c| c.inbound_icmp = InboundIcmp::Errors),
 ];
 
-/// The key of a line.
 fn key_of(line: &str) -> &str {
     line.split(' ').next().unwrap()
 }
 
-/// A configuration from the text of a file, and the proofs about it.
 struct Proof<'a, C> {
-    /// Its name in messages.
     name: &'static str,
-    /// Lines that it needs.
     base: &'static str,
     of: &'a dyn Fn(&str) -> C,
     usual: C,
     rows: Vec<(&'static str, Change<C>)>,
-    /// The tables of the reference page.
     book: Book,
 }
 
@@ -135,7 +128,6 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         Proof { name, base, of, usual, rows: Vec::new(), book: Book { chapters: book, ..Book::default() } }
     }
 
-    /// Adds rows about a part of the configuration.
     fn part<P: 'static>(mut self, part: fn(&mut C) -> &mut P, rows: impl IntoIterator<Item = &'static Row<P>>) -> Self {
         for (line, change) in rows {
             self.rows.push((line, Box::new(move |c| change(part(c)))));
@@ -143,7 +135,6 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         self
     }
 
-    /// Adds rows about the configuration itself.
     fn rows(self, rows: impl IntoIterator<Item = &'static Row<C>>) -> Self {
         self.part(|c| c, rows)
     }
@@ -155,7 +146,6 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         (self.of)(&base.join("\n"))
     }
 
-    /// Returns the keys that the rows have.
     fn prove(self) -> BTreeSet<&'static str> {
         let name = self.name;
         assert_eq!(self.with(""), self.usual, "{name} without keys");
@@ -238,7 +228,6 @@ fn pool() -> Vec<AddrRange> {
     vec![AddrRange { first: [198, 19, 0, 1].into(), count: 4 }]
 }
 
-/// The default of `inside`.
 fn inside() -> Vec<Prefix4> {
     let all = [([10, 0, 0, 0], 8), ([172, 16, 0, 0], 12), ([192, 168, 0, 0], 16), ([198, 18, 0, 0], 16)];
     all.map(|(addr, len)| Prefix4 { addr: addr.into(), len }).to_vec()
@@ -384,7 +373,6 @@ fn keys_of_a_nat64_arrive() {
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }
 
-/// The same applies to the AFTR.
 #[test]
 fn keys_of_an_aftr_arrive() {
     const BASE: &str = "b4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\ntable = 4096\n";
@@ -405,7 +393,6 @@ fn keys_of_an_aftr_arrive() {
     proof.part(|c| &mut c.nat, TABLE).part(|c| &mut c.nat, HELD).prove();
 }
 
-/// The rows above cover every key of the tables that technologies share.
 #[test]
 fn every_shared_key_has_a_row() {
     fn lines<C>(rows: &[Row<C>]) -> impl Iterator<Item = &'static str> {

@@ -1,4 +1,4 @@
-//! Keys of a translator between IP versions (RFC 7915), and of the prefixes that it embeds IPv4 addresses in (RFC 6052).
+//! Keys of a translator (RFC 7915) and of its prefixes (RFC 6052).
 
 use key::kind::{Choice, choice, maybe, number, or_word, yes_or_no};
 use key::{Fault, computed, or};
@@ -41,7 +41,6 @@ key::table! {
 }
 
 impl Translator {
-    /// Writes it into the configuration of a translator.
     pub(crate) fn set(&self, c: &mut Config) {
         c.zero_udp_checksum = self.zero_udp_checksum();
         c.tos = class(self.tos);
@@ -49,7 +48,6 @@ impl Translator {
         c.lowest_ipv6_mtu = self.lowest.lowest_ipv6_mtu.unwrap_or(c.lowest_ipv6_mtu);
     }
 
-    /// Writes it into the configuration of a NAT64.
     pub(crate) fn set_nat64(&self, c: &mut nat64::Config) {
         c.zero_udp_checksum = self.zero_udp_checksum();
         c.tos = class(self.tos);
@@ -66,7 +64,7 @@ fn class(given: Option<u8>) -> ClassRule {
     given.map_or(ClassRule::Copy, ClassRule::Fixed)
 }
 
-/// The fault of a prefix in which no IPv4 address can be embedded (RFC 6052, section 2.2).
+/// The fault of a prefix that can embed no IPv4 address (RFC 6052, section 2.2).
 pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     let why = Pref64::new(prefix, true).err()?;
     let instead = match key {
@@ -83,8 +81,8 @@ pub(crate) fn embeds_nothing(key: &str, prefix: Prefix6) -> Option<Fault> {
     Some(fault.at(format!(".{key}"), why.to_string()).instead(instead))
 }
 
-/// The fault of addresses of a test that the well-known prefix must not represent: those that are not global, and a
-/// laboratory has no global ones (RFC 6052, section 3.1). `ranges` are keys of [traffic] with their values.
+/// The fault of `ranges` of [traffic] behind the well-known prefix, which represents only global addresses (RFC 6052,
+/// section 3.1).
 pub(crate) fn behind_well_known(
     name: &str,
     (key, prefix): (&str, Prefix6),

@@ -1,4 +1,4 @@
-//! Keys of a tunnel end (RFC 2473), and of the border of a domain without state.
+//! Keys of a tunnel end (RFC 2473), and of a stateless border.
 
 use crate::fragments::{Errors, FragmentOctets, Fragments, Reassembly};
 use key::kind::{Choice, Kind, Simple, choice, number, or_word, own, yes_or_no};
@@ -52,7 +52,7 @@ key::table! {
     }
 }
 
-/// A flow label, or the word for one that is computed from the flow (RFC 6438).
+/// A flow label, or the word for a computed one (RFC 6438).
 const fn flow_label() -> Simple<FlowLabel> {
     fn parse(value: &Value) -> Result<FlowLabel, Wrong> {
         if matches!(value, Value::Text(word) if word == "hash") {
@@ -74,7 +74,6 @@ impl TunnelEnd {
         self.dscp.map_or(TrafficClass::Copy, TrafficClass::Fixed)
     }
 
-    /// Writes it into the configuration of a tunnel end, with the limits of that end.
     pub(crate) fn set(&self, fragments: &Fragments, reassembly: &Reassembly, errors: &Errors, c: &mut Config) {
         c.hop_limit = self.hop_limit;
         c.traffic_class = self.dscp();
@@ -86,7 +85,7 @@ impl TunnelEnd {
         c.icmp_errors_per_second = errors.icmp_errors_per_second.unwrap_or(c.icmp_errors_per_second);
     }
 
-    /// Writes it into the configuration of an AFTR, which sends no errors to unknown senders and forwards all ICMP.
+    /// An AFTR sends no errors to unknown senders and forwards all ICMP.
     pub(crate) fn set_aftr(&self, c: &mut aftr::Config) {
         c.hop_limit = self.hop_limit;
         c.traffic_class = self.dscp();
@@ -97,7 +96,6 @@ impl TunnelEnd {
 }
 
 impl Border {
-    /// Writes it into the configuration of the provider's end.
     pub(crate) fn set(&self, c: &mut Config) {
         c.answer_spoofed = self.answer_spoofed;
         c.answer_unknown = self.answer_unknown;

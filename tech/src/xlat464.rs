@@ -1,4 +1,4 @@
-//! 464XLAT (RFC 6877): CLAT at the customer's edge, PLAT at the provider's.
+//! 464XLAT (RFC 6877): CLAT and PLAT.
 
 use crate::Functions;
 use crate::axis::{ALL_SUBSCRIBERS, Fit};

@@ -16,12 +16,10 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::{AddrRange, PortSet, Prefix4, Prefix6};
 
-/// The keys that a test proves.
 type Keys = BTreeSet<&'static str>;
 
 const EDGE: Edge = Edge { customer: V4, internet: V6 };
 
-/// Checks that each key of a technology is proved, except `others`.
 fn assert_complete(entry: &Entry, proved: &[Keys], others: &[&str]) {
     let known: BTreeSet<&str> = (entry.chapters)("").remove(0).keys.iter().map(|key| key.name).collect();
     let proved: BTreeSet<&str> = proved.iter().flatten().copied().collect();
@@ -91,11 +89,9 @@ fn remote_hosts_and_pool_of_a_nat46_arrive() {
     assert_eq!(both[..2], [mapped, behind2].map(|a| Some(a.parse().unwrap())), "a map comes before the prefix");
 }
 
-/// A CE's halves, from the text of a file.
 struct Ce<'a, B> {
     entry: &'a Entry,
     base: &'static str,
-    /// The address and ports of the customer that the CE is.
     own: (AddrRange, PortSet),
     nat: &'a dyn Fn(&str) -> NatConfig,
     behind: &'a dyn Fn(&str) -> B,
@@ -134,7 +130,6 @@ const RULE: &[Row<NatConfig>] = &[
     }),
 ];
 
-/// The keys of a domain with this line about its relay.
 macro_rules! map_rule {
     ($relay:literal) => {
         concat!(
@@ -144,7 +139,6 @@ macro_rules! map_rule {
     };
 }
 
-/// Proves all keys of the tunnel half of a CE.
 fn prove_tunnel(ce: &Ce<'_, TunnelConfig>) -> Keys {
     let proof = Proof::new(ce.entry.names.name(Plays::Ce), ce.base, (ce.entry.chapters)("x"), EDGE.tunnel(), ce.behind);
     // The NAT44 hairpins packets between customers.
