@@ -1,5 +1,4 @@
-//! The list of all tables of a kind of file. It gives the errors about unknown keys, the JSON Schema and the reference
-//! page.
+//! All tables of a kind of file, for errors about unknown keys, the JSON Schema and the reference page.
 
 use crate::declare::{Key, Table};
 use crate::did_you_mean::did_you_mean;
@@ -9,25 +8,25 @@ use crate::tree::{Entry, Tree, TreeTable, Value};
 
 /// One table of a file.
 pub struct Chapter {
-    /// Its dotted path; empty is the top level.
+    /// Its dotted path; empty at the top level.
     pub path: String,
-    /// One or a few sentences about it, for the reference page.
+    /// Its description in the reference page.
     pub about: String,
-    /// Its keys, in the order of the reference page.
+    /// Its keys, in order.
     pub keys: Vec<&'static Key>,
     /// Whether it is an array of tables: `[[path]]`.
     pub is_array: bool,
-    /// Whether another table may hold its required keys, so that the schema requires none.
+    /// Whether another table may hold its required keys.
     pub is_lenient: bool,
 }
 
 impl Chapter {
-    /// Creates the chapter for the table that a struct declares, at a path.
+    /// Creates the chapter of a declared table.
     pub fn of<T: Table>(path: impl Into<String>) -> Chapter {
         Chapter::with(path, T::about(), T::keys())
     }
 
-    /// Creates a chapter from a path, a description and keys.
+    /// Creates a chapter.
     pub fn with(path: impl Into<String>, about: impl Into<String>, keys: Vec<&'static Key>) -> Chapter {
         Chapter { path: path.into(), about: about.into(), keys, is_array: false, is_lenient: false }
     }
@@ -38,7 +37,7 @@ impl Chapter {
         Chapter { is_array: true, ..self }
     }
 
-    /// Marks the table as one whose required keys may be in another table.
+    /// Lets its required keys be in another table.
     #[must_use]
     pub fn lenient(self) -> Chapter {
         Chapter { is_lenient: true, ..self }
@@ -54,22 +53,22 @@ impl Chapter {
 pub struct Book {
     /// In the order of the reference page.
     pub chapters: Vec<Chapter>,
-    /// Words that users expect to be keys, and what to write instead.
+    /// Words that users expect to be keys.
     pub slips: &'static [Slip],
-    /// The table of other values for the same file; none if this kind of file has no such table.
+    /// The table of other values for the same file, if any.
     pub variants: Option<Variants>,
 }
 
-/// A table whose tables have names that the user chooses; each may have all tables and keys of the file.
+/// A table of named tables, each of which may have the file's tables and keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Variants {
-    /// The table's name, at the top level.
+    /// Its name, at the top level.
     pub table: &'static str,
-    /// One or a few sentences about it, for the reference page.
+    /// Its description in the reference page.
     pub about: &'static str,
 }
 
-/// Words that are no keys where they stand, in lower case with `-`, and what to write instead of any of them.
+/// Words that are no keys, in lower case with `-`, and what to write instead.
 pub type Slip = (&'static [&'static str], &'static str);
 
 impl Book {
@@ -95,7 +94,7 @@ impl Book {
         self.chapters.iter().filter(move |chapter| chapter.has(key))
     }
 
-    /// The tables right below one, by their last names: `kinds("dut")`.
+    /// The tables below one, by their last names: `kinds("dut")`.
     pub fn kinds<'a>(&'a self, of: &'a str) -> impl Iterator<Item = &'a str> {
         let below = self.chapters.iter().filter_map(move |chapter| chapter.path.strip_prefix(of)?.strip_prefix('.'));
         below.filter(|kind| !kind.contains('.'))
@@ -108,7 +107,7 @@ impl Book {
         faults
     }
 
-    /// Looks at the table at a path. `variant` is the path of the variant that it is in; empty: of none.
+    /// Looks at the table at a path, in the variant with this path, if any.
     fn look_at(&self, variant: &str, path: &str, table: &TreeTable, faults: &mut Vec<Fault>) {
         let chapter = self.chapter(path);
         for entry in table.entries() {
@@ -134,7 +133,6 @@ impl Book {
                         }
                     }
                 }
-                // Reading the array complains.
                 _ if is_array => {}
                 other => faults.push(self.no_table(&full, entry, other)),
             }
@@ -157,7 +155,6 @@ impl Book {
         }
     }
 
-    /// Whether a path is a table, or leads to some.
     fn is_table(&self, path: &str) -> bool {
         let below = |chapter: &Chapter| chapter.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         self.chapters.iter().any(|chapter| chapter.path == path || below(chapter))
@@ -209,7 +206,7 @@ impl Book {
             return fault.instead(format!("did you mean [{}]?", join(path, meant)));
         }
         let others = || self.tables_with(name).map(|other| other.path.as_str());
-        // An axis may have the name of a key of other devices: it is no place for that key.
+        // An axis may have the name of other devices' key.
         let is_axis_of_others = others().any(|path| path == "sweep") && others().any(|path| path.starts_with("dut."));
         let elsewhere = self.tables_with(name).find(|other| !other.path.contains('.'));
         if let Some(other) = elsewhere.filter(|_| !is_table && !is_axis_of_others) {

@@ -1,4 +1,4 @@
-//! The declaration of a table: its keys, and the macro that turns them into a struct, a reader and a description.
+//! The declaration of a table and its keys, and the macro for it.
 
 use crate::default::Default;
 use crate::kind::{Kind, Shape};
@@ -8,7 +8,7 @@ use crate::section::{Section, Sections};
 pub struct Key {
     /// Its name in the file, in kebab case.
     pub name: &'static str,
-    /// What it means, in one or a few sentences; may have a space in front.
+    /// Its help, perhaps with a space in front.
     pub help: &'static str,
     /// What holds without the key.
     pub default: Default,
@@ -23,7 +23,7 @@ impl Key {
     }
 }
 
-/// A struct that [`crate::table!`] declares: a table, or a group of keys that several tables have.
+/// A table, or a group of keys, that [`crate::table!`] declares.
 pub trait Table: Sized {
     /// What the table is, in one or a few sentences.
     fn about() -> &'static str;
@@ -34,7 +34,7 @@ pub trait Table: Sized {
 }
 
 impl Sections<'_> {
-    /// Reads the table at a dotted path; an absent table has its defaults.
+    /// Reads the table at a path, with defaults if absent.
     pub fn table<T: Table>(&mut self, path: &str) -> Option<T> {
         T::read(&mut self.section(path))
     }
@@ -46,8 +46,8 @@ pub fn shape_of<T, K: Kind<Out = T>>(kind: &K) -> Shape {
     kind.shape()
 }
 
-/// Declares a table as a struct. Each field has its help, its type, its key, the kind of its value and its default;
-/// `with` names groups of keys that are tables themselves and stand in the same table of the file.
+/// Declares a table as a struct: each field with help, type, key, kind and default; `with` names groups of keys of the
+/// same table.
 ///
 /// ```
 /// key::table! {
@@ -99,7 +99,7 @@ macro_rules! table {
 
             #[allow(unused_variables, clippy::let_unit_value, reason = "a table without keys")]
             fn read(section: &mut $crate::Section<'_>) -> Option<Self> {
-                // All are read before one that is refused ends it.
+                // All are read before a refused one ends it.
                 let values = ( $( section.get::<$Type, _>($key, &$kind, $default), )* );
                 let groups = ( $( $( <$Group as $crate::Table>::read(section), )+ )? );
                 let ( $( $field, )* ) = values;

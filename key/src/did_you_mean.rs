@@ -1,6 +1,6 @@
-//! Finds the known word that is most similar to a mistyped one.
+//! Finds the known word most similar to a mistyped one.
 
-/// Returns the candidate most similar to `word`, if it is similar enough. Ignores case, `_` and spaces.
+/// Returns the candidate most similar to `word`, ignoring case, `_` and spaces, if similar enough.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
     let word = plain(word);

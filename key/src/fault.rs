@@ -1,4 +1,4 @@
-//! Errors in a file. A fault names the paths of keys; complaints print the faults under the source text of these keys.
+//! Errors in a file, printed under the source text of the keys.
 
 use crate::source::{Source, SourceSpan};
 use crate::spans::Spans;
@@ -10,11 +10,11 @@ use std::fmt;
 /// Where a fault points.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum At {
-    /// The value of a key, by its path. A path that begins with a dot is one of the table that the fault is about.
+    /// The value of a key, by its path; a leading dot stands for the fault's table.
     Value(String),
     /// The key itself, or the name of a table.
     Key(String),
-    /// The first of several that stands in the file.
+    /// The first of several in the file.
     First(Vec<At>),
     /// A part of the text, by its position.
     Words(SourceSpan),
@@ -44,12 +44,12 @@ impl At {
         At::Key(path.into())
     }
 
-    /// The first of several that stands in the file.
+    /// The first of several in the file.
     pub fn first<const N: usize>(all: [At; N]) -> At {
         At::First(all.into())
     }
 
-    /// The same, where paths that begin with a dot are of this table.
+    /// The same, with paths of this table.
     #[must_use]
     pub fn in_table(mut self, table: &str) -> At {
         self.below(table);
@@ -97,8 +97,7 @@ impl Fault {
         Fault { title: title.into(), marks: Vec::new(), needs: Vec::new(), instead: Vec::new() }
     }
 
-    /// Adds a label at the words at fault, or at words that explain them. Values that the file does not contain are
-    /// skipped.
+    /// Adds a label at words that the file contains.
     pub fn at(mut self, at: impl Into<At>, label: impl Into<String>) -> Fault {
         self.marks.push((at.into(), label.into()));
         self
@@ -109,7 +108,7 @@ impl Fault {
         if holds { self.at(at, label) } else { self }
     }
 
-    /// States that the fault depends on this value, too: it is not shown if that value is refused itself.
+    /// Hides the fault if this value is refused itself.
     pub fn needs(mut self, at: impl Into<At>) -> Fault {
         self.needs.push(at.into());
         self
@@ -121,20 +120,18 @@ impl Fault {
         self
     }
 
-    /// Makes paths that begin with a dot those of this table.
+    /// Completes paths that begin with a dot.
     pub fn below(mut self, table: &str) -> Fault {
         self.marks.iter_mut().for_each(|(at, _)| at.below(table));
         self.needs.iter_mut().for_each(|at| at.below(table));
         self
     }
 
-    /// Whether it depends on words that were refused themselves.
     fn follows_from_another(&self, spans: &Spans) -> bool {
         self.marks.iter().map(|(at, _)| at).chain(&self.needs).any(|at| at.is_wrong(spans))
     }
 }
 
-/// A fault whose words are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
     title: String,
@@ -149,11 +146,10 @@ pub struct Complaints {
     shown: Vec<Shown>,
 }
 
-/// Faults that are shown; the others are counted.
 const MOST_SHOWN: usize = 20;
 
 impl Complaints {
-    /// The faults of single values, and those of rules between values that follow from no fault of the first kind.
+    /// Faults of values, and of rules that follow from none of these.
     pub fn new(sources: Vec<Source>, spans: &Spans, values: Vec<Fault>, rules: Vec<Fault>) -> Complaints {
         let rules = rules.into_iter().filter(|fault| !fault.follows_from_another(spans));
         let mut seen = HashSet::new();
@@ -166,13 +162,13 @@ impl Complaints {
                     marked.push((place, label));
                 }
             }
-            // A value that `[full]` takes from `[measure]` is refused twice, under the same words.
+            // A value that `[full]` takes from `[measure]` is refused twice.
             let known = if marked.is_empty() { (Some(title.clone()), Vec::new()) } else { (None, marked.clone()) };
             if seen.insert((known, instead.clone())) {
                 shown.push(Shown { title, marks: marked, instead });
             }
         }
-        // Missing keys come last, because they often follow from misspelt ones.
+        // Missing keys come last: they often follow from misspelt ones.
         shown.sort_by_key(|fault| (fault.marks.is_empty(), fault.marks.first().map(|&(place, _)| place)));
         Complaints { sources, shown }
     }
@@ -182,12 +178,12 @@ impl Complaints {
         self.shown.is_empty()
     }
 
-    /// Returns how many faults [`Complaints::render`] and [`Complaints::to_json`] leave out.
+    /// Returns how many faults are left out.
     pub fn further(&self) -> usize {
         self.shown.len().saturating_sub(MOST_SHOWN)
     }
 
-    /// As text for people; `styled` with colours.
+    /// Text for people, with colours if `styled`.
     pub fn render(&self, styled: bool) -> String {
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
         let first = self.shown.iter().take(MOST_SHOWN);
@@ -205,8 +201,7 @@ impl Complaints {
         format!("{text}{errors} in {}; nothing was changed.", self.sources[0].name)
     }
 
-    /// For machines: title, help, and the line and column (from 1, in characters) of every mark. [`Complaints::further`]
-    /// counts the faults that are left out.
+    /// For machines: title, help, and the line and column (from 1, in characters) of every mark.
     pub fn to_json(&self) -> serde_json::Value {
         let fault = |fault: &Shown| {
             let marks = fault.marks.iter().map(|(place, label)| {
@@ -242,7 +237,6 @@ impl Complaints {
         group.elements(help)
     }
 
-    /// The sources that a fault marks, that of the words at fault first.
     fn sources_of(&self, fault: &Shown) -> Vec<(usize, &Source)> {
         let mut seen: Vec<usize> = Vec::new();
         for (place, _) in &fault.marks {

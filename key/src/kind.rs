@@ -1,4 +1,4 @@
-//! Kinds of values: how each is read and described. The declaration of a key creates its kind, with a range.
+//! Kinds of values: how each is read and described.
 
 mod series;
 
@@ -24,9 +24,9 @@ pub struct Shape {
     pub words: String,
     /// For editors: a JSON Schema.
     pub json: Json,
-    /// It is a list: commas separate its items in an override.
+    /// Whether commas separate items in an override.
     pub is_list: bool,
-    /// It is a share, which has a unit.
+    /// Whether it is a share, with a unit.
     pub is_share: bool,
 }
 
@@ -37,7 +37,7 @@ impl Shape {
     }
 }
 
-/// A kind of value: how it is read from TOML, and what reference page and JSON Schema say of it.
+/// How a value is read from TOML and described.
 pub trait Kind {
     /// The type of the value that was read.
     type Out;
@@ -46,22 +46,22 @@ pub trait Kind {
     /// # Errors
     /// Why it is refused.
     fn parse(&self, value: &Value) -> Parsed<Self::Out>;
-    /// Returns the description for reference page and JSON Schema.
+    /// Returns the description.
     fn shape(&self) -> Shape;
     /// The value of an absent key, if it has one.
     fn absent(&self) -> Option<Self::Out> {
         None
     }
-    /// Reads a node, and reports every part of it that is refused.
+    /// Reads a node, and reports all that is refused.
     fn read(&self, node: &Node, path: &str, refuse: &mut Refuse<'_>) -> Option<Self::Out> {
         self.parse(&node.value).map_err(|wrong| refuse(path, node.place, wrong)).ok()
     }
 }
 
-/// The function that a kind calls for every part of a value that it refuses: path, source span, and reason.
+/// Called for each refused part: path, source span, and reason.
 pub type Refuse<'a> = dyn FnMut(&str, SourceSpan, Wrong) + 'a;
 
-/// A kind that is no more than a function and a description.
+/// A function and a description.
 pub struct Simple<T> {
     parse: fn(&Value) -> Parsed<T>,
     words: &'static str,
@@ -78,7 +78,7 @@ impl<T> Kind for Simple<T> {
     }
 }
 
-/// Creates a kind for one technology from its reader and description.
+/// Creates a kind for one technology.
 pub const fn own<T>(parse: fn(&Value) -> Parsed<T>, words: &'static str, json: fn() -> Json) -> Simple<T> {
     Simple { parse, words, json }
 }
@@ -102,7 +102,7 @@ pub fn text_of(value: &Value) -> Parsed<String> {
     }
 }
 
-/// The words of a quantity, which may be a string or a number.
+/// The words of a quantity, a string or a number.
 ///
 /// # Errors
 /// Where it is something else, or below zero.
@@ -194,7 +194,7 @@ impl<T> Kind for Number<T> {
     }
 }
 
-/// A count from 0 to 2^64 − 1; suffixes k, M and G are allowed.
+/// A count from 0 to 2^64 − 1, perhaps with k, M or G.
 pub fn any_number() -> Number<Count> {
     number(0..=u64::MAX)
 }
@@ -229,7 +229,7 @@ pub const fn duration(limits: RangeInclusive<Nanos>) -> Duration {
     Duration(limits)
 }
 
-/// A duration of so many seconds at least, and a year at most.
+/// A duration of at least so many seconds, and at most a year.
 pub const fn seconds_from(least: u64) -> Duration {
     Duration(Nanos::from_secs(least)..=Nanos::from_secs(365 * 86_400))
 }
@@ -301,7 +301,7 @@ pub const fn rate() -> Simple<WrittenRate> {
     own(parse, "rate", number_or_string)
 }
 
-/// A port, or a range `FIRST-LAST` of ports, from 1 to 65535.
+/// A port or `FIRST-LAST`, from 1 to 65535.
 pub const fn ports() -> Simple<PortRange> {
     own(|value| Ok(quantity::ports(words_of(value)?)?), "ports", number_or_string)
 }
@@ -339,7 +339,7 @@ pub const fn ip6() -> Simple<Ipv6Addr> {
     own(parse, "IPv6 address", string)
 }
 
-/// An IPv4 prefix; an address is one of 32 bits.
+/// An IPv4 prefix or address.
 pub const fn prefix4() -> Simple<Prefix4> {
     fn parse(value: &Value) -> Parsed<Prefix4> {
         let range = quantity::addresses(&text_of(value)?)?;
@@ -352,7 +352,7 @@ pub const fn prefix4() -> Simple<Prefix4> {
     own(parse, "IPv4 prefix", string)
 }
 
-/// An IPv4 prefix that may be all of IPv4, as that of a mapping rule (RFC 7597, section 5).
+/// An IPv4 prefix, perhaps all of IPv4 (RFC 7597, section 5).
 pub const fn any_prefix4() -> Simple<Prefix4> {
     fn parse(value: &Value) -> Parsed<Prefix4> {
         match text_of(value)?.split_once('/').map(|(addr, len)| (addr.trim(), len.trim())) {
@@ -383,7 +383,7 @@ pub const fn prefix6() -> Simple<Prefix6> {
     own(parse, "IPv6 prefix", string)
 }
 
-/// The length of an IPv6 prefix, with or without its slash.
+/// The length of an IPv6 prefix, perhaps with its slash.
 pub const fn prefix_length() -> Simple<u8> {
     fn parse(value: &Value) -> Parsed<u8> {
         let word = words_of(value)?;
@@ -398,7 +398,7 @@ pub const fn prefix_length() -> Simple<u8> {
     own(parse, "prefix length, 0 to 128", number_or_string)
 }
 
-/// A word that a value may be, what it stands for, and what that means.
+/// A word, its value, and what it means.
 pub type Choice<T> = (&'static str, T, &'static str);
 
 /// One of a few words.
@@ -436,10 +436,10 @@ impl<T: Copy> Kind for Choices<T> {
     }
 }
 
-/// A list of values; a single value is a list of one.
+/// A list, or a single value for a list of one.
 pub struct List<K>(K);
 
-/// A list of values; a single value is a list of one.
+/// A list, or a single value for a list of one.
 pub const fn list<K: Kind>(of: K) -> List<K> {
     List(of)
 }
@@ -467,7 +467,6 @@ impl<K: Kind> Kind for List<K> {
             return None;
         }
         let item = |(at, node)| self.0.read(node, &format!("{path}[{at}]"), refuse);
-        // Read all items, so that every refused one is reported.
         let items: Vec<Option<K::Out>> = nodes.iter().enumerate().map(item).collect();
         items.into_iter().collect()
     }
@@ -497,10 +496,10 @@ impl<K: Kind> Kind for Maybe<K> {
     }
 }
 
-/// A value that is computed from others where its key is absent; until then it is a placeholder.
+/// A value, computed from others if its key is absent.
 pub struct Settled<K: Kind>(K, fn() -> K::Out);
 
-/// A value that is computed later where its key is absent. The reader returns `placeholder` for an absent key.
+/// A value that is `placeholder` until computed if its key is absent.
 pub const fn settled<K: Kind>(of: K, placeholder: fn() -> K::Out) -> Settled<K> {
     Settled(of, placeholder)
 }

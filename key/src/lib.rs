@@ -1,9 +1,7 @@
 //! Declares, reads and documents the tables of TOML files, and shows errors in them.
 //!
-//! A table is declared once, by [`table!`]: its keys with their types, ranges, defaults and one line of help each. The
-//! reader, `--set`, the complaints about unknown keys, the JSON Schema and the reference page follow from the
-//! declaration. This crate declares no key: `scenario` declares the tables of scenarios, `tech` those of the
-//! technologies.
+//! From one declaration by [`table!`] follow the reader, `--set`, complaints about unknown keys, the JSON Schema and
+//! the reference page. `scenario` and `tech` declare the tables.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! The reference page of a kind of file: a Markdown table for each of its tables.
+//! The reference page of a kind of file, in Markdown.
 
 use crate::book::{Book, Chapter, Variants};
 use std::fmt::Write;
 
 impl Book {
-    /// The tables whose paths `of` accepts, as Markdown; headings have `#` as often as `depth` says.
+    /// The tables whose paths `of` accepts, with headings of this `depth`.
     pub fn page(&self, depth: usize, of: impl Fn(&str) -> bool) -> String {
         // Tables with the same keys share one section.
         let mut sections: Vec<Vec<&Chapter>> = Vec::new();
@@ -31,14 +31,12 @@ impl Chapter {
         }
     }
 
-    /// Whether the sections of both are equal but for the heading.
     fn reads_like(&self, other: &Chapter) -> bool {
         let same_keys = || self.keys.iter().zip(&other.keys).all(|(own, others)| std::ptr::eq(*own, *others));
         self.about == other.about && self.keys.len() == other.keys.len() && same_keys()
     }
 }
 
-/// The section of tables that read alike.
 fn page(chapters: &[&Chapter], depth: usize) -> String {
     let headings: Vec<String> = chapters.iter().map(|chapter| chapter.heading()).collect();
     let first = chapters[0];

@@ -1,5 +1,5 @@
-//! Converts quantities as people write them ("4M", "3.5 Mfps", "10 Gbit/s", "200 ms", "0.1 %", "1024-65535",
-//! "198.18.0.0/24") to integers and back, exactly, without floating point or silent rounding.
+//! Converts quantities ("4M", "3.5 Mfps", "10 Gbit/s", "200 ms", "0.1 %", "1024-65535", "198.18.0.0/24") exactly to
+//! integers and back.
 
 use method::{Count, Nanos};
 use std::net::Ipv4Addr;
@@ -16,12 +16,12 @@ pub struct QuantityError {
     pub instead: String,
 }
 
-/// A rate as written: a line rate becomes a frame rate only when the frame size is known.
+/// A rate as written: a line rate needs the frame size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenRate {
     /// Frames (connections) per second.
     Frames(u64),
-    /// Bits per second on the line: frames with preamble and inter-frame gap.
+    /// Bits per second on the line, preamble and gap included.
     Bits(u64),
 }
 
@@ -51,10 +51,8 @@ const DURATIONS: &[(&str, u64)] = &[
 const BIT_RATES: &[&str] = &["bit/s", "bps"];
 const FRAME_RATES: &[&str] = &["frames/s", "connections/s", "fps", "cps", "pps"];
 const SHARES: &[(&str, u64)] = &[("%", 10_000), ("ppm", 1)];
-/// A share without a unit, as a part of 1.
 const PARTS: &[(&str, u64)] = &[("", 1_000_000)];
 
-/// Units as people write them, and how this module writes them.
 const OTHER_UNITS: &[(&str, &str)] = &[
     ("nsec", "ns"),
     ("usec", "us"),
@@ -78,15 +76,15 @@ const OTHER_UNITS: &[(&str, &str)] = &[
 /// A number of frames, connections or entries: `250000`, `100k`, `1.5 M`.
 ///
 /// # Errors
-/// When it is not a whole number with one of these units.
+/// When it is no whole number with one of these units.
 pub fn count(text: &str) -> Result<Count> {
     measured(text, COUNTS, "a number", "write a whole number, or one with k, M or G: \"100k\", \"4M\"")
 }
 
-/// A duration: `60 s`, `200 ms`. Zero needs no unit, anything else does.
+/// A duration: `60 s`, `200 ms`, or zero without a unit.
 ///
 /// # Errors
-/// When the unit is missing or unknown, or the duration is no whole number of nanoseconds.
+/// When the unit is missing or unknown, or it is no whole number of nanoseconds.
 pub fn duration(text: &str) -> Result<Nanos> {
     if text.trim() == "0" {
         return Ok(Nanos(0));
@@ -95,10 +93,10 @@ pub fn duration(text: &str) -> Result<Nanos> {
     measured(text, DURATIONS, "a duration", how).map(Nanos)
 }
 
-/// A share in parts per million: `0.1 %`, `500 ppm`. Zero needs no unit, anything else does, because 0.1 may be 0.1 % or 10 %.
+/// A share in parts per million: `0.1 %`, `500 ppm`; 0.1 without a unit may be 0.1 % or 10 %.
 ///
 /// # Errors
-/// When the unit is missing, or it is no whole number of parts per million or above 100 %.
+/// When the unit is missing, it is no whole number of parts per million, or above 100 %.
 pub fn share_ppm(text: &str) -> Result<u32> {
     let how = "write a share of at most 100 %, in % or whole ppm: \"0.1 %\", \"500 ppm\"";
     let text = text.trim();
@@ -118,13 +116,13 @@ pub fn share_ppm(text: &str) -> Result<u32> {
     }
 }
 
-/// A share without a unit, as a part of 1, in parts per million: `0.1` is 10 %. Only files of earlier versions have such shares.
+/// A share of 1 in parts per million, from files of earlier versions.
 pub fn unitless_share_ppm(text: &str) -> Option<u32> {
     let ppm = measured(text, PARTS, "a share", "").ok()?;
     u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000)
 }
 
-/// A number whose commas may separate thousands, without them: `65,536`.
+/// A number without the commas of its thousands: `65,536`.
 pub fn without_thousands_commas(text: &str) -> Option<String> {
     let mut groups = text.trim().split(',');
     let is_number = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit());
@@ -210,7 +208,7 @@ pub fn addresses(text: &str) -> Result<AddrRange> {
     }
 }
 
-/// Shortest exact form of a count, which [`count`] reads back: `4M`, `2.5M`, `100k`, `262144`.
+/// Shortest exact form of a count, for [`count`]: `4M`, `2.5M`, `100k`, `262144`.
 pub fn show_count(n: Count) -> String {
     match n {
         1_000_000_000.. if n.is_multiple_of(1_000_000) => format!("{}G", thousandths(n / 1_000_000)),
@@ -220,27 +218,26 @@ pub fn show_count(n: Count) -> String {
     }
 }
 
-/// A number of thousandths with as few decimals as it needs.
 fn thousandths(n: u64) -> String {
     let text = format!("{}.{:03}", n / 1_000, n % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Exact form of a duration in its largest unit of s, ms, us, ns, which [`duration`] reads back.
+/// Exact form of a duration, for [`duration`], in its largest unit of s, ms, us, ns.
 pub fn show_duration(t: Nanos) -> String {
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
     let (unit, name) = UNITS.into_iter().find(|(unit, _)| t.0.is_multiple_of(*unit)).unwrap_or((1, "ns"));
     format!("{} {name}", t.0 / unit)
 }
 
-/// Exact form of a duration in the largest unit that people use: `365 days`, `1 h`, `60 s`, `1 ms`.
+/// Exact form of a duration: `365 days`, `1 h`, `60 s`, `1 ms`.
 pub fn show_long(t: Nanos) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400_000_000_000, "days"), (3_600_000_000_000, "h"), (60_000_000_000, "min")];
     let unit = UNITS.into_iter().find(|(unit, _)| t.0 > *unit && t.0.is_multiple_of(*unit));
     unit.map_or_else(|| show_duration(t), |(unit, name)| format!("{} {name}", t.0 / unit))
 }
 
-/// A time for people, rounded up: `350 ms`, `65.1 s`, `12 min 5 s`, `3 h 20 min`. A rounded figure, not read back.
+/// A rounded up time: `350 ms`, `65.1 s`, `12 min 5 s`, `3 h 20 min`.
 pub fn show_time(t: Nanos) -> String {
     let (millis, tenths) = (t.0.div_ceil(1_000_000), t.0.div_ceil(100_000_000));
     let (seconds, minutes) = (t.0.div_ceil(1_000_000_000), t.0.div_ceil(60_000_000_000));
@@ -265,7 +262,7 @@ pub fn show_grouped(n: u64) -> String {
     text
 }
 
-/// A share in per cent, which [`share_ppm`] reads back.
+/// A share in per cent, for [`share_ppm`].
 pub fn show_share(ppm: u32) -> String {
     let (whole, rest) = (ppm / 10_000, ppm % 10_000);
     if rest == 0 {
@@ -274,7 +271,7 @@ pub fn show_share(ppm: u32) -> String {
     format!("{whole}.{} %", format!("{rest:04}").trim_end_matches('0'))
 }
 
-/// Bytes in the unit that people use for memory, rounded up to a tenth.
+/// Bytes in a unit of memory, rounded up to a tenth.
 pub fn show_bytes(bytes: u64) -> String {
     let (unit, name) = match bytes {
         0..1024 => return format!("{bytes} B"),
@@ -286,7 +283,7 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// A number with a unit of a list, as a whole multiple of the smallest.
+/// A number with one of these units, as a multiple of the smallest.
 fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<u64> {
     let text = text.trim();
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',') {
@@ -309,7 +306,6 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
             .iter()
             .map(|(name, _)| *name)
             .find(|name| name.to_lowercase() == lower || Some(*name) == other)
-            // The minute has two names.
             .map(|name| if name == "m" { "min" } else { name });
         let meant =
             meant.map(|name| format!("did you mean `{number}{}{name}`?", if units == COUNTS { "" } else { " " }));
@@ -324,7 +320,7 @@ fn measured(text: &str, units: &[(&str, u64)], what: &str, how: &str) -> Result<
     u64::try_from(scaled / divisor).map_err(|_| too_large())
 }
 
-/// Digits as one number, and how many of them are decimals.
+/// Digits as one number, and the number of decimals.
 fn decimal(text: &str) -> Option<(u128, u32)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits_only = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && !part.ends_with('_');
@@ -469,7 +465,6 @@ mod tests {
     }
 
     proptest! {
-        // The same cases every time: a test that fails, fails again.
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
         #[test]

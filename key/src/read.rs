@@ -1,5 +1,4 @@
-//! Reads the text of a file, or of an override, into a tree. It does not use serde, because serde stops at the first
-//! error and cannot merge several sources.
+//! Reads a file or an override into a tree; serde would stop at the first error.
 
 use crate::fault::Fault;
 use crate::source::{Source, SourceSpan};
@@ -7,7 +6,7 @@ use crate::tree::{Entry, Node, Tree, TreeTable, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Parses the text of a file, called `name` in messages.
+/// Parses a text, called `name` in messages.
 ///
 /// # Errors
 /// Every syntax error that the parser finds.
@@ -26,8 +25,7 @@ pub fn read(name: &str, text: &str) -> (Tree, Vec<Fault>) {
     (Tree { sources, root: TreeTable::default() }, errors.iter().map(fault).collect())
 }
 
-/// Returns advice to quote the quantity on the line at byte `at`, if the line is a key and an unquoted quantity with a
-/// unit.
+/// Advice to quote the quantity of the key at byte `at`.
 fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let at = text.floor_char_boundary(at);
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -38,7 +36,7 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     let has_unit = value.starts_with(|c: char| c.is_ascii_digit())
         && !unit.is_empty()
         && unit.chars().all(|c| c.is_alphabetic() || "%/".contains(c));
-    // A bare `m` is taken for minutes; the advice writes `min`.
+    // A bare `m` is taken for minutes.
     let value = match value.strip_suffix('m').map(str::trim_end) {
         Some(number) if unit == "m" => format!("{number} min"),
         _ => value.to_owned(),
@@ -46,9 +44,8 @@ fn quoted_quantity(text: &str, at: usize) -> Option<String> {
     has_unit.then(|| format!("write {} = \"{value}\": a value with a unit needs quotes", key.trim()))
 }
 
-/// Parses the value of an override, which begins at byte `offset` of its source. With `is_list`, text with commas and
-/// without brackets is a list. Other text is TOML if it parses, otherwise a string; a date
-/// stays a string.
+/// Parses an override at byte `offset` of its source: with `is_list`, commas make a list; else TOML if it parses,
+/// otherwise a string, as is a date.
 pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -> Node {
     let trimmed = text.trim();
     let offset = offset + text.len() - text.trim_start().len();
@@ -68,7 +65,6 @@ pub fn override_value(text: &str, source: usize, offset: usize, is_list: bool) -
     }
 }
 
-/// Parses a default value, which is written as in a file.
 pub(crate) fn default_value(text: &str) -> Node {
     override_value(text, 0, 0, false)
 }

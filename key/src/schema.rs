@@ -1,11 +1,11 @@
-//! The JSON Schema of a kind of file, from which editors complete and check TOML.
+//! The JSON Schema of a kind of file, for editors.
 
 use crate::book::{Book, Chapter};
 use crate::default::{Absent, as_toml};
 use serde_json::{Map, Value as Json, json};
 
 impl Book {
-    /// The JSON Schema (draft 07, as TOML language servers read it).
+    /// JSON Schema draft 07, which TOML language servers read.
     pub fn json_schema(&self, title: &str) -> Json {
         let mut root = object("");
         for chapter in &self.chapters {
@@ -24,13 +24,11 @@ impl Book {
     }
 }
 
-/// An object that has no properties but those that are put into it.
 fn object(about: &str) -> Json {
     json!({ "type": "object", "description": about, "properties": {}, "additionalProperties": false })
 }
 
-/// Removes the lists of required keys from a table and those below it: the file around a variant has them. Items of arrays keep
-/// theirs, because a variant replaces the whole array.
+/// Removes required keys, which the file around a variant has, except in arrays, which a variant replaces.
 fn require_nothing(table: &mut Json) {
     let Some(object) = table.as_object_mut() else { return };
     object.remove("required");
@@ -38,7 +36,6 @@ fn require_nothing(table: &mut Json) {
     below.into_iter().flat_map(Map::values_mut).filter(|below| below["type"] == "object").for_each(require_nothing);
 }
 
-/// The table of this name below another; made where it is not there.
 fn below<'a>(table: &'a mut Json, name: &str) -> &'a mut Json {
     let properties = table["properties"].as_object_mut().expect("every table is an object");
     let below = properties.entry(name).or_insert_with(|| object(""));
@@ -70,7 +67,6 @@ fn fill(table: &mut Json, chapter: &Chapter) {
     }
 }
 
-/// A default as JSON.
 fn default(text: &str) -> Json {
     let text = as_toml(text);
     match text.trim_matches('"') {

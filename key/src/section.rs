@@ -1,5 +1,4 @@
-//! Reads the tables of a tree. A refused value becomes a fault and reading continues, so that all errors are shown at
-//! once.
+//! Reads the tables of a tree; a refused value becomes a fault and reading continues.
 
 use crate::default::{Absent, Default};
 use crate::fault::{At, Fault};
@@ -12,15 +11,15 @@ use crate::tree::{Node, Tree, TreeTable, Value};
 /// A tree while it is read.
 pub struct Sections<'a> {
     tree: &'a Tree,
-    /// Where its values stand, and which were refused.
+    /// Places of values, and which were refused.
     pub spans: Spans,
-    /// The faults of all tables that were read, in the order of reading.
+    /// Faults in the order of reading.
     pub faults: Vec<Fault>,
-    /// Says how to give several values, where the key at a path takes one.
+    /// How to give several values, where a key takes one.
     pub several: Option<Several>,
 }
 
-/// What to do instead of giving a list to the key at a path.
+/// What to write instead of a list, at a path.
 pub type Several = fn(&str) -> String;
 
 impl<'a> Sections<'a> {
@@ -29,7 +28,7 @@ impl<'a> Sections<'a> {
         Sections { tree, spans: Spans::of(tree), faults: Vec::new(), several: None }
     }
 
-    /// The table at a dotted path; an absent one reads as empty.
+    /// The table at a path, empty if absent.
     pub fn section(&mut self, path: &str) -> Section<'_> {
         Section {
             path: path.to_owned(),
@@ -40,7 +39,7 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// Whether a key of a table has this word as its value.
+    /// Whether a key has this word as value.
     pub fn has_word(&self, table: &str, key: &str, word: &str) -> bool {
         let entry = self.tree.table(table).and_then(|table| table.get(key));
         entry.is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == word))
@@ -62,17 +61,17 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Returns its dotted path, such as `technology.nat44`; empty for the top level.
+    /// Returns its dotted path, such as `technology.nat44`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns whether the file or a `--set` gives the key.
+    /// Whether the file or a `--set` gives the key.
     pub fn has(&self, key: &str) -> bool {
         self.table.is_some_and(|table| table.get(key).is_some())
     }
 
-    /// Reads a key. None where its value is refused, or where it must be there and is not: that is a fault then.
+    /// Reads a key; none with a fault, or if a needed one is absent.
     pub fn get<T, K: Kind<Out = T>>(&mut self, key: &str, kind: &K, default: Default) -> Option<T> {
         let path = join(&self.path, key);
         let Some(entry) = self.table.and_then(|table| table.get(key)) else {
@@ -91,11 +90,10 @@ impl<'a> Section<'a> {
                 None => fault.at(place, wrong.what).instead(wrong.instead),
             });
         }
-        // A placeholder, so that the rest of the file is checked, too. Rules that need the value are skipped.
+        // A placeholder, so that the rest of the file is checked.
         read.or_else(|| default_of(kind, default))
     }
 
-    /// The fault of a list where the key takes one value.
     fn one_value(&self, fault: Fault, place: SourceSpan, path: &str, key: &str, values: &[String]) -> Fault {
         let fault = fault.at(place, format!("{} values here; `{key}` takes one", values.len()));
         let joined = crate::quantity::without_thousands_commas(&values.join(","));
@@ -121,7 +119,7 @@ impl<'a> Section<'a> {
         default_of(kind, default)
     }
 
-    /// Reads the tables of an array, one after the other. None where the key is absent; something else there is a fault.
+    /// Reads the tables of an array, if present.
     pub fn each<T>(&mut self, key: &str, mut read: impl FnMut(&mut Section<'_>) -> T) -> Option<Vec<T>> {
         let entry = self.table?.get(key)?;
         let path = join(&self.path, key);
@@ -142,13 +140,13 @@ impl<'a> Section<'a> {
         Some(tables.into_iter().enumerate().map(section).collect())
     }
 
-    /// Adds a fault; its paths that begin with a dot are of this table.
+    /// Adds a fault of this table.
     pub fn fault(&mut self, fault: Fault) {
         self.faults.push(fault.below(&self.path));
     }
 }
 
-/// The values of a list, which may be words that commas separate, as in an override; `None` for a single value.
+/// Values of a list, perhaps of words that commas separate.
 fn values_of(value: &Value) -> Option<Vec<String>> {
     let values: Vec<String> = match value {
         Value::List(nodes) => nodes.iter().map(|node| node.value.to_string()).collect(),
@@ -171,12 +169,11 @@ fn default_of<T, K: Kind<Out = T>>(kind: &K, default: Default) -> Option<T> {
     }
 }
 
-/// A table as its heading has it; of an array of tables without the number.
+/// A table as its heading has it, without an array's number.
 fn heading(path: &str) -> String {
     path.rsplit_once('[').map_or_else(|| format!("[{path}]"), |(array, _)| format!("[[{array}]]"))
 }
 
-/// Dotted path of a key.
 pub(crate) fn join(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }

@@ -1,11 +1,11 @@
-//! The texts that a file's values come from, the file itself and the `--set` overrides, and places in them.
+//! Texts of a file and its `--set` overrides, and places in them.
 
 use std::ops::Range;
 
 /// A range of bytes in one of the [`Source`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceSpan {
-    /// Index of the source: 0 is the file, the overrides follow.
+    /// Index of the source: 0 is the file.
     pub source: usize,
     /// First byte.
     pub start: usize,
@@ -19,7 +19,7 @@ impl SourceSpan {
         SourceSpan { source, start: range.start, end: range.end }
     }
 
-    /// Whether it is empty, as for a value that no source contains.
+    /// Whether it is empty: no source contains the value.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -30,6 +30,6 @@ impl SourceSpan {
 pub struct Source {
     /// Its name in messages: a path, or `--set`.
     pub name: String,
-    /// The complete text, to which the spans refer.
+    /// The complete text.
     pub text: String,
 }

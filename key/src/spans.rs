@@ -1,17 +1,16 @@
-//! From the path of a key to the words that gave its value: `traffic.inside`, `sweep.connections[2]`,
-//! `technology.map-e.rule[1].ea-bits`.
+//! The place of each value by path: `traffic.inside`, `sweep.connections[2]`, `technology.map-e.rule[1].ea-bits`.
 
 use crate::source::SourceSpan;
 use crate::tree::{Entry, Node, Tree, TreeTable, Value};
 use std::collections::HashSet;
 
-/// The spans of a file by the paths of its keys.
+/// Spans by path.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     root: TreeTable,
-    /// The places of lists with a range, so that a long list is searched for one only once.
+    /// Lists with a range, searched only once.
     with_ranges: HashSet<SourceSpan>,
-    /// Paths whose values were refused. Rules that need such a value are skipped.
+    /// Paths of refused values.
     wrong: HashSet<String>,
 }
 
@@ -25,7 +24,7 @@ impl Spans {
         Spans { root: tree.root.clone(), with_ranges, wrong: HashSet::new() }
     }
 
-    /// The words of a value; none where a default holds. One value that stands for a list is item 0 of it.
+    /// The words of a value, unless a default; a single value is item 0 of a list.
     pub fn value(&self, path: &str) -> Option<SourceSpan> {
         self.node(path).map(|node| node.place).filter(|place| !place.is_empty())
     }
@@ -43,7 +42,7 @@ impl Spans {
         self.node(path).is_some_and(|node| !node.place.is_empty() || matches!(node.value, Value::Table(_)))
     }
 
-    /// Every string below a path, in lists and tables too, each with its place.
+    /// Every string below a path, with its place.
     pub fn texts(&self, path: &str) -> Vec<(&str, SourceSpan)> {
         fn below<'a>(node: &'a Node, all: &mut Vec<(&'a str, SourceSpan)>) {
             match &node.value {
@@ -60,12 +59,12 @@ impl Spans {
         all
     }
 
-    /// Notes that the words of a path were refused.
+    /// Notes a refused path.
     pub fn refuse(&mut self, path: &str) {
         self.wrong.insert(path.to_owned());
     }
 
-    /// Whether the words of a path, or of the list that it is an item of, were refused.
+    /// Whether a path, or its list, was refused.
     pub fn is_wrong(&self, path: &str) -> bool {
         self.wrong.contains(path) || path.rsplit_once('[').is_some_and(|(list, _)| self.wrong.contains(list))
     }
@@ -78,7 +77,6 @@ impl Spans {
             (Some(_), Value::List(_)) if self.with_ranges.contains(&node.place) => Some(node),
             (Some(_), one) if is_range(one) => Some(node),
             (Some(at), Value::List(items)) => items.get(at),
-            // One value stands for a list of one.
             (Some(at), _) => Some(node).filter(|_| at == 0),
             (None, _) => Some(node),
         }
@@ -90,7 +88,6 @@ impl Spans {
         for name in tables.split('.').filter(|name| !name.is_empty()) {
             let (name, index) = split_index(name);
             table = match (&table.get(name)?.node.value, index) {
-                // One table stands for a list of one.
                 (Value::Table(inner), None | Some(0)) => inner,
                 (Value::List(items), Some(at)) => match &items.get(at)?.value {
                     Value::Table(inner) => inner,
@@ -103,7 +100,6 @@ impl Spans {
     }
 }
 
-/// Notes each list with a range: this value, and those below it.
 fn note_ranges(node: &Node, found: &mut HashSet<SourceSpan>) {
     match &node.value {
         Value::List(items) => {
@@ -123,12 +119,10 @@ fn note_ranges(node: &Node, found: &mut HashSet<SourceSpan>) {
     }
 }
 
-/// Whether a value is a range: `"1M..64M double"`.
 fn is_range(value: &Value) -> bool {
     matches!(value, Value::Text(text) if text.contains(".."))
 }
 
-/// `eam[3]` as `eam` and 3.
 fn split_index(name: &str) -> (&str, Option<usize>) {
     let index = |name: &str| {
         let (list, rest) = name.rsplit_once('[')?;

@@ -1,9 +1,9 @@
-//! A file and its `--set` overrides as one tree in which every key and value has its source span.
+//! A file and its overrides as a tree with source spans.
 
 use crate::source::{Source, SourceSpan};
 use std::fmt;
 
-/// A value. Numbers stay text, so that they are not rounded.
+/// A value; numbers stay text, so that they are not rounded.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A string, unquoted.
@@ -12,18 +12,18 @@ pub enum Value {
     Integer(String),
     /// A number with a decimal point.
     Float(String),
-    /// An array, each element with its place.
+    /// An array.
     List(Vec<Node>),
     /// A table: inline, or an element of an array of tables.
     Table(TreeTable),
     /// A boolean.
     Bool(bool),
-    /// A type that no key has (a date), with its name.
+    /// A type that no key has (a date).
     Other(&'static str),
 }
 
 impl Value {
-    /// Returns the name of the value's type, with its article.
+    /// Returns the name of its type, with article.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Text(_) => "a string",
@@ -37,7 +37,6 @@ impl Value {
     }
 }
 
-/// Formats the value in TOML syntax.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,7 +65,7 @@ pub struct Node {
     pub value: Value,
 }
 
-/// A table, sorted by name, so that the order in the file never matters.
+/// A table, sorted by name.
 #[derive(Clone, Debug, Default)]
 pub struct TreeTable {
     entries: Vec<Entry>,
@@ -98,17 +97,17 @@ impl TreeTable {
         &self.entries
     }
 
-    /// Returns the entry with this key; none without the key.
+    /// Returns the entry with this key, if any.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.at(name).ok().map(|at| &self.entries[at])
     }
 
-    /// The table below this key; none where there is none, or something else.
+    /// The table below this key, if any.
     pub fn table(&self, name: &str) -> Option<&TreeTable> {
         if let Value::Table(table) = &self.get(name)?.node.value { Some(table) } else { None }
     }
 
-    /// Puts an entry in, in the place of one with its name.
+    /// Puts an entry in, or replaces one.
     pub fn put(&mut self, entry: Entry) {
         match self.at(&entry.name) {
             Ok(at) => self.entries[at] = entry,
@@ -140,8 +139,7 @@ impl Tree {
         path.split('.').try_fold(&self.root, |table, name| table.table(name))
     }
 
-    /// Inserts a value at a dotted path. If a part of the path is not a table, it does nothing: reading reports that
-    /// error.
+    /// Inserts a value at a path, unless a part of it is no table, which reading reports.
     pub fn insert(&mut self, path: &str, key: SourceSpan, node: Node) {
         let (tables, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut table = &mut self.root;

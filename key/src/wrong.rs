@@ -1,18 +1,18 @@
-//! The reason why a value is refused, and the advice for the user.
+//! Why a value is refused, with advice.
 
 use crate::quantity::QuantityError;
 
-/// The reason why a value is refused, with advice.
+/// Why a value is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// What is wrong, to be shown under the value.
+    /// What is wrong, shown under the value.
     pub what: String,
-    /// The advice, to be shown below the reason.
+    /// The advice, shown below.
     pub instead: String,
 }
 
 impl Wrong {
-    /// Makes a refusal from what is wrong and what to write instead.
+    /// Makes a refusal.
     pub fn new(what: impl Into<String>, instead: impl Into<String>) -> Wrong {
         Wrong { what: what.into(), instead: instead.into() }
     }

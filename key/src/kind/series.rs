@@ -1,4 +1,4 @@
-//! Values of an axis: numbers, and ranges of several values: `"1M..64M double"`.
+//! Values of an axis: numbers, and ranges such as `"1M..64M double"`.
 
 use super::{Kind, Number, Parsed, Refuse, Shape};
 use crate::quantity;
@@ -6,28 +6,24 @@ use crate::tree::{Node, Value};
 use crate::wrong::Wrong;
 use serde_json::json;
 
-/// The most values of one range.
 const MOST: usize = 64;
 
-/// The most values of a list, ranges included: rules look at the port ranges, tables and buffers of each value.
+/// Rules look at the port ranges, tables and buffers of each value.
 const MOST_OF_LIST: usize = 1_000;
 
-/// How the next value of a range follows from the last one.
 const RULES: [(&str, u64); 3] = [("double", 2), ("fourfold", 4), ("tenfold", 10)];
 
-/// How a range is written, for messages.
 const HOW: &str = "write \"1M..64M double\" (or fourfold, or tenfold), or \"1..8 step 1\"";
 
-/// A list of numbers; each item may be a range.
+/// Numbers and ranges.
 pub struct Series<T>(Number<T>);
 
-/// A list of numbers; each item may be a range: `"1M..64M double"`, `"1..8 step 1"`.
+/// Numbers and ranges: `"1M..64M double"`, `"1..8 step 1"`.
 pub const fn series<T>(of: Number<T>) -> Series<T> {
     Series(of)
 }
 
 impl<T> Series<T> {
-    /// The values of one item.
     fn values(&self, value: &Value) -> Parsed<Vec<T>> {
         let Value::Text(text) = value else { return Ok(vec![self.0.parse(value)?]) };
         let Some((from, rest)) = text.split_once("..") else { return Ok(vec![self.0.parse(value)?]) };
@@ -53,7 +49,6 @@ impl<T> Series<T> {
         values.into_iter().map(|n| self.0.parse(&Value::Integer(n.to_string()))).collect()
     }
 
-    /// Why a list with this number of values is refused; `None` if it is short enough.
     fn too_many(count: usize) -> Option<Wrong> {
         let [values, most] = [count, MOST_OF_LIST].map(|n| quantity::show_grouped(n as u64));
         (count > MOST_OF_LIST).then(|| Wrong::new(format!("{values} values"), format!("write at most {most} values")))
@@ -64,7 +59,7 @@ impl<T> Series<T> {
     }
 }
 
-/// The rule of a range: what follows a value; none after the largest possible one.
+/// What follows a value, if possible.
 fn next(rule: &str) -> Parsed<impl Fn(u64) -> Option<u64>> {
     let factor = RULES.iter().find(|(word, _)| *word == rule).map(|(_, factor)| *factor);
     let step = rule.strip_prefix("step ").map(|step| quantity::count(step.trim())).transpose()?;
@@ -117,7 +112,6 @@ impl<T> Kind for Series<T> {
         let item = |(at, node): (usize, &Node)| {
             self.values(&node.value).map_err(|wrong| refuse(&format!("{path}[{at}]"), node.place, wrong)).ok()
         };
-        // Read all items, so that every refused one is reported.
         let items: Vec<Option<Vec<T>>> = nodes.iter().enumerate().map(item).collect();
         let items: Option<Vec<Vec<T>>> = items.into_iter().collect();
         let values: Vec<T> = items?.into_iter().flatten().collect();
