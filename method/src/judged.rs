@@ -5,8 +5,8 @@
 //! - Invalid because of the tester: three trials at one rate make it tester-limited.
 //! - Invalid because of host noise: up to 40 repetitions, then the rate is undecided.
 //! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
-//! connection, a probe follows first. - Once the invalid trials of a measurement have used up their time limit, no
-//! trial is repeated.
+//!   connection, a probe follows first.
+//! - Once the invalid trials of a measurement have used up their time limit, no trial is repeated.
 
 use crate::ratio::Ratio;
 use crate::trial::{Direction, Load, PhaseKind, TrialError, TrialOutcome, TrialSpec, Trials};

@@ -3,7 +3,10 @@
 /// Version of [`crate::judge`], [`crate::Judged`] and the procedures; a record of another version keeps its verdicts.
 /// Raise it with every change that could give recorded trials another verdict or result.
 ///
-/// - 1: natmeter 0.1.0, whose records have no version. - 3: host noise invalidates a pass, too, not only a fail. - 4: a
-/// search for an establishment rate tries no rate whose trial takes longer than the time limit of its invalid trials. -
-/// 5: a trial that sent fewer frames than planned is invalid, and noise can have touched the frames of catch-up bursts.
+/// - 1: natmeter 0.1.0, whose records have no version.
+/// - 3: host noise invalidates a pass, too, not only a fail.
+/// - 4: a search for an establishment rate tries no rate whose trial takes longer than the time limit of its invalid
+///   trials.
+/// - 5: a trial that sent fewer frames than planned is invalid, and noise can have touched the frames of catch-up
+///   bursts.
 pub const RULES: u32 = 5;

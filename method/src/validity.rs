@@ -3,10 +3,11 @@
 //! First, a trial in which a stream sent fewer frames than planned is invalid, unless natmeter ended it on purpose.
 //!
 //! 1. *Tester*: a sender was late, or the tester dropped frames, without having been descheduled: invalid because of
-//! the tester. 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the
-//! path absorbs: invalid because of the host, with or without losses. 3. *Conservative exception*: a loss that exceeds
-//! all frames that the noise can have touched (due in stalls, or in the catch-up bursts after them), and 1 % of the
-//! frames sent, stays a fail.
+//!    the tester.
+//! 2. *Host noise*: a thread of tester or DUT was descheduled for longer than the shortest queue on the path absorbs:
+//!    invalid because of the host, with or without losses.
+//! 3. *Conservative exception*: a loss that exceeds all frames that the noise can have touched (due in stalls, or in
+//!    the catch-up bursts after them), and 1 % of the frames sent, stays a fail.
 //! 4. *Closed loop*: a late sender whose own share of the time would have met the schedule is a fail of the DUT.
 //!
 //! A valid trial fails if a stream received fewer right frames than ceil(acceptance × sent) (RFC 2544 section 26.1; RFC
