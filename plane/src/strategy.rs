@@ -130,7 +130,7 @@ pub struct Wrap {
     pub src: u128,
     /// Destination of the outer header.
     pub dst: u128,
-    /// The customer's IPv4 address inside the tunnel, if it is replaced outside because addresses overlap.
+    /// The customer's IPv4 address inside the tunnel; outside, another may replace it.
     pub customer: u32,
 }
 
