@@ -56,7 +56,7 @@ pub struct TruthConfig {
     pub delay: Duration,
     /// Additional delay, uniformly random up to this time, in the same series for every device.
     pub random_delay: Duration,
-    /// Only frames from this side are affected; `None`: both.
+    /// Only frames from this side are lost, duplicated, changed, reordered and delayed; `None`: both.
     pub only: Option<Side>,
 }
 
