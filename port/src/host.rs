@@ -100,7 +100,7 @@ pub fn cores() -> Vec<usize> {
     GIVEN.get_or_init(ask).clone()
 }
 
-/// The CPU time of the calling thread in nanoseconds.
+/// The CPU time of the calling thread in nanoseconds, softirq work in its context included.
 pub fn thread_cpu_nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64

@@ -1,5 +1,5 @@
-//! Properties and counters of a network interface, over rtnetlink and ethtool. `/sys/class/net` shows another
-//! namespace.
+//! Properties and counters of a network interface, over rtnetlink and ethtool. `/sys/class/net` may show
+//! another namespace.
 
 mod ethtool;
 mod facts;
