@@ -6,7 +6,7 @@
 pub struct Sum(pub u64);
 
 impl Sum {
-    /// Adds the bytes of a slice, an odd one followed by zero.
+    /// Adds the bytes of a slice, an odd last one followed by zero.
     #[inline]
     pub fn bytes(mut self, data: &[u8]) -> Sum {
         let (words, rest) = data.as_chunks::<8>();

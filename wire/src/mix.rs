@@ -18,9 +18,9 @@ pub struct Mix {
     pub left: Sizes<Template>,
     /// What Right sends.
     pub right: Sizes<Template>,
-    /// What Right receives of Left.
+    /// What Right must receive from Left.
     pub expect_right: Sizes<Expect>,
-    /// What Left receives of Right.
+    /// What Left must receive from Right.
     pub expect_left: Sizes<Expect>,
 }
 

@@ -19,9 +19,9 @@ pub struct View {
     pub left: Template,
     /// What Right sends.
     pub right: Template,
-    /// What Right receives of Left.
+    /// What Right must receive from Left.
     pub expect_right: Expect,
-    /// What Left receives of Right.
+    /// What Left must receive from Right.
     pub expect_left: Expect,
     /// Right learns outside addresses and ports in phase 1 and sends only to these (RFC 9693).
     pub stateful: bool,
