@@ -4,7 +4,7 @@ use crate::rig::boxes;
 use crate::rig::cores::{are_too_few, listed, testers};
 use crate::rig::kernel::device_config;
 use record::plan::Plan;
-use scenario::{Loaded, Point, Scenario, Setup};
+use scenario::{Dut, Loaded, Point, Scenario};
 use std::collections::BTreeSet;
 
 /// Properties of a machine that the notes depend on.
@@ -41,13 +41,15 @@ pub fn advice(loaded: &Loaded, plan: &Plan, machine: Machine) -> Vec<String> {
 
 /// Notes that tester and device need more cores than the machine has.
 fn shared_cores(scenario: &Scenario, points: &[&Point], machine: Machine) -> Option<String> {
-    let shares = |point: &&&Point| match scenario.duts[point.dut].setup() {
-        // The cores of a box are not this machine's. The self-test of RFC 8219 finds what client and server can do beside a
-        // DNS64 server.
-        Setup::Simulated(_) | Setup::Boxes | Setup::Dns64 => false,
-        // Without cores as an axis, the kernel works on the sender's core.
-        Setup::Kernel { .. } if scenario.sweep.cores.is_default() => false,
-        _ => are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize),
+    // Without cores as an axis, the kernel works on the sender's core. The self-test of RFC 8219 finds what client and server can
+    // do beside a DNS64 server.
+    let has_cores = |dut: &Dut| {
+        let is_kernel = dut.is_kernel_of_tester(scenario) && !dut.is_run_by_sender(scenario);
+        dut.has_workers() || scenario.bed.is_none() && is_kernel
+    };
+    let shares = |point: &&&Point| {
+        let too_few = are_too_few(machine.cores, testers(scenario, machine.cores), point.cores as usize);
+        has_cores(&scenario.duts[point.dut]) && too_few
     };
     let cores: BTreeSet<u32> = points.iter().filter(shares).map(|point| point.cores).collect();
     if cores.is_empty() {

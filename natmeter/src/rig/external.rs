@@ -8,20 +8,16 @@ use super::place::Place;
 use super::ports::open;
 use super::uncleared::Uncleared;
 use super::wires::Wires;
-use super::{
-    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings, with_traffic,
-};
-use super::{boxes, loops, silence, technology};
+use super::{Bed as TestBed, Process, Rig, RigError, failed, settings, view_of};
+use super::{boxes, loops, silence};
 use dut::links::Links;
 use dut::{BackEnd, DutError};
 use engine::{Device, Engine};
 use method::TrialError;
-use plane::{Hop, view};
 use record::folder::Figures;
 use scenario::bed::Bed;
 use scenario::{Null, Point, Scenario};
 use std::sync::{Arc, Mutex};
-use wire::View;
 
 /// Builds the rig.
 ///
@@ -115,27 +111,3 @@ fn null_path(standing: &Standing, is_generic: bool) -> NullPath {
     let standing = Arc::clone(standing);
     NullPath::new(move |on| with(&standing, |links| links.set_null(back_end, on)))
 }
-
-/// The view: what both sides send and expect.
-fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
-    let view = if let Some((plays, technology)) = scenario.duts[point.dut].technology() {
-        technology::view_between(hops, scenario, plays, technology, point)?
-    } else {
-        let flows = flow_space(scenario)?;
-        view::forwarding(&view::Bed {
-            left: hops[0],
-            right: hops[1],
-            frame_size: scenario.traffic.frame_size,
-            ttl: scenario.traffic.ttl,
-            connections: connections(&flows, point),
-            flows,
-            seed: scenario.traffic.seed,
-        })
-    };
-    let view = with_traffic(view, hops, scenario)?;
-    check_frames_fit(&view, MTU)?;
-    Ok(view)
-}
-
-/// MTU of the links of a bed.
-const MTU: usize = 1500;

@@ -6,10 +6,7 @@ use super::cpu::OfCores;
 use super::here::{self, Path};
 use super::null::NullPath;
 use super::wires::Wires;
-use super::{
-    Bed as TestBed, Process, Rig, RigError, check_frames_fit, connections, failed, flow_space, settings, technology,
-    with_traffic,
-};
+use super::{Bed as TestBed, Process, Rig, RigError, failed, settings, view_of};
 use dut::side::{LEFT, RIGHT};
 use dut::software::conntrack;
 use dut::{BackEnd, BedConfig, DeviceConfig, PacketThreads, RunDir, software};
@@ -17,16 +14,12 @@ use engine::{Away, Cleared, ClockAt, CpuTimes, Device, Engine, Lane, MemoryNow, 
 use method::trial::{Buckets, Profiler};
 use method::{Nanos, TrialError};
 use plane::Hop;
-use plane::view::{self, Bed};
 use port::{Pool, Port};
 use record::folder::{FactTable, Figures};
 use scenario::{Link, Point, Scenario, Setup, VethIo};
 use std::sync::{Arc, Mutex};
-use tech::{Plays, Ports};
-use wire::{Mac, OuterRange, View};
+use wire::Mac;
 
-/// MTU of the interfaces of the test bed.
-const MTU: usize = 1500;
 /// Maximum number of the tester's frames in flight; more would only wait in the kernel's queues.
 pub const FRAMES: usize = 4096;
 
@@ -92,8 +85,7 @@ pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ri
     let config = device_config(scenario, point).expect("the device is the kernel");
     let sink = process.commands.sink(&config.software);
     let device = dut::Device::prepare(&config, &RunDir::of_this_user(), &sink, process.clock)?;
-    let view = Arc::new(with_traffic(view(scenario, point)?, hops(), scenario)?);
-    check_frames_fit(&view, MTU)?;
+    let view = Arc::new(view_of(scenario, hops(), point)?);
     let mut wires = Wires::of(scenario, process.clock);
     let mut pool = Pool::single(config.bed.pools(1, FRAMES + wires.frames(), view.left.len()))?;
     let (left, right) = device.open_ports(process.clock, &mut pool)?;
@@ -154,28 +146,6 @@ pub fn build(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ri
 /// The tester's links.
 fn hops() -> [Hop; 2] {
     [LEFT, RIGHT].map(|side| Hop { own: Mac(side.tester_mac()), next: Mac(side.dut_mac()) })
-}
-
-fn view(scenario: &Scenario, point: &Point) -> Result<View, RigError> {
-    let [left, right] = hops();
-    if let Some(ipv6) = scenario.duts[point.dut].forwarded_ipv6() {
-        return technology::view_between([left, right], scenario, Plays::Dual, &*ipv6, point);
-    }
-    let flows = flow_space(scenario)?;
-    let bed = Bed {
-        left,
-        right,
-        frame_size: scenario.traffic.frame_size,
-        ttl: scenario.traffic.ttl,
-        connections: connections(&flows, point),
-        flows,
-        seed: scenario.traffic.seed,
-    };
-    let nat = scenario.duts[point.dut].nat().map(|nat| nat.outside);
-    Ok(match nat.as_ref().map(|nat| (&nat.pool[..], &nat.ports)) {
-        Some((&[(_, addrs)], &Ports::Range(ports, _))) => view::nat44(&bed, OuterRange { addrs, ports }),
-        _ => view::forwarding(&bed),
-    })
 }
 
 fn back_end(link: &Link) -> BackEnd {

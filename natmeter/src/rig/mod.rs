@@ -39,14 +39,14 @@ use engine::{Engine, Settings};
 use method::simulated::SimulatedDut;
 use method::{Loop, Nanos, TrialError, TrialOutcome, TrialSpec, Trials};
 use plane::Hop;
-use plane::view::size;
+use plane::view::{self, size};
 use port::Clock;
 use record::folder::{FactTable, Figures};
 use scenario::{Point, Scenario, Setup};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use tech::{Flows, Plays, Setting};
-use wire::{AddrRange, Background, FlowSpace, Foreground, Mac, PortRange, View};
+use tech::{Flows, Plays, Ports, Setting};
+use wire::{AddrRange, Background, FlowSpace, Foreground, Mac, OuterRange, PortRange, View};
 
 /// Why a rig cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -132,6 +132,43 @@ fn native([left, right]: [Hop; 2], scenario: &Scenario) -> Result<View, RigError
         open: &files::open,
     };
     tech::ipv6_forwarding().view(Plays::Dual, &setting).map_err(RigError::Gateway)
+}
+
+/// MTU of links outside this process.
+const MTU: usize = 1500;
+
+/// Returns what both sides send and expect at a point, between these Ethernet addresses on the left and on the right.
+///
+/// # Errors
+/// If the flows are inconsistent, or the frames do not fit the links.
+fn view_of(scenario: &Scenario, hops: [Hop; 2], point: &Point) -> Result<View, RigError> {
+    let dut = &scenario.duts[point.dut];
+    let ipv6 = dut.forwarded_ipv6();
+    let technology = dut.technology().or(ipv6.as_deref().map(|ipv6| (Plays::Dual, ipv6)));
+    let view = match (technology, dut.nat().map(|nat| (nat.outside.pool, nat.outside.ports))) {
+        (Some((plays, technology)), _) => technology::view_between(hops, scenario, plays, technology, point)?,
+        (None, Some((pool, Ports::Range(ports, _)))) if pool.len() == 1 => {
+            let bed = cabled(scenario, hops, flow_space(scenario)?, point);
+            view::nat44(&bed, OuterRange { addrs: pool[0].1, ports })
+        }
+        _ => view::forwarding(&cabled(scenario, hops, flow_space(scenario)?, point)),
+    };
+    let view = with_traffic(view, hops, scenario)?;
+    check_frames_fit(&view, MTU)?;
+    Ok(view)
+}
+
+/// IPv4 frames of these flows between these Ethernet addresses.
+pub fn cabled(scenario: &Scenario, [left, right]: [Hop; 2], flows: FlowSpace, point: &Point) -> view::Bed {
+    view::Bed {
+        left,
+        right,
+        frame_size: scenario.traffic.frame_size,
+        ttl: scenario.traffic.ttl,
+        connections: connections(&flows, point),
+        flows,
+        seed: scenario.traffic.seed,
+    }
 }
 
 /// Checks that the frames of both sides fit this MTU; otherwise the device would fragment (METHODOLOGY.md, frames).

@@ -8,7 +8,7 @@ use engine::calibrate::{self, CalibrateError, Ends, How};
 use engine::overload::Offered;
 use method::{Direction, Nanos, Rate, TrialError};
 use plane::Hop;
-use plane::view::{self, Bed};
+use plane::view;
 use port::Pool;
 use record::folder::{Calibration, Ceiling, Over};
 use scenario::{Point, Scenario};
@@ -218,25 +218,12 @@ pub(super) fn cable(scenario: &Scenario, point: &Point, stateful: bool) -> Resul
 }
 
 /// The same with these Ethernet addresses on the left and on the right.
-fn cable_between(
-    [left, right]: [Hop; 2],
-    scenario: &Scenario,
-    point: &Point,
-    stateful: bool,
-) -> Result<Arc<View>, RunError> {
+fn cable_between(hops: [Hop; 2], scenario: &Scenario, point: &Point, stateful: bool) -> Result<Arc<View>, RunError> {
     let refused = |e: FlowError| CalibrateError::from(TrialError::Refused(e.to_string()));
     let flows = rig::flow_space(scenario).and_then(|flows| enough(scenario, flows, point.connections));
     let flows = flows.map_err(refused)?;
     let nothing = OuterRange { addrs: flows.inside(), ports: flows.inside_ports() };
-    let bed = Bed {
-        left,
-        right,
-        frame_size: scenario.traffic.frame_size,
-        ttl: scenario.traffic.ttl,
-        connections: rig::connections(&flows, point),
-        flows,
-        seed: scenario.traffic.seed,
-    };
+    let bed = rig::cabled(scenario, hops, flows, point);
     let view = if stateful { view::nat44(&bed, nothing) } else { view::forwarding(&bed) };
-    Ok(Arc::new(rig::with_traffic(view, [left, right], scenario)?))
+    Ok(Arc::new(rig::with_traffic(view, hops, scenario)?))
 }

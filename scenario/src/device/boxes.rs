@@ -57,9 +57,6 @@ impl Device for Boxes {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         self.technology().map_or("IPv4 forwarding", |(plays, technology)| technology.names().words(plays))
     }

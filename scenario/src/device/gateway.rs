@@ -36,9 +36,6 @@ impl Device for Gateway {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         self.technology.names().words(self.plays)
     }

@@ -67,9 +67,6 @@ impl Device for Kernel {
     fn table(&self) -> &'static str {
         self.software
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         match (&self.nat44, self.is_forwarding()) {
             (Some(_), _) => "stateful NAT44",

@@ -34,9 +34,6 @@ impl Device for TruthGateway {
     fn table(&self) -> &'static str {
         KIND.table
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         self.technology.names().words(Plays::Dual)
     }

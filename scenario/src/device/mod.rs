@@ -119,8 +119,20 @@ pub struct TableSizes {
 /// What a device has under a metric's name, or why it has none: a label and a way out.
 pub type Missing = (&'static str, &'static str);
 
+/// A copy of a device; each that is `Clone` has it.
+pub trait Copied {
+    /// Returns the copy.
+    fn copied(&self) -> Box<dyn Device>;
+}
+
+impl<D: Device + Clone + 'static> Copied for D {
+    fn copied(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
+    }
+}
+
 /// A device under test.
-pub trait Device: fmt::Debug + Send + Sync {
+pub trait Device: Copied + fmt::Debug + Send + Sync {
     /// The name of its table below `[dut]`.
     fn table(&self) -> &'static str;
 
@@ -128,9 +140,6 @@ pub trait Device: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str {
         self.table()
     }
-
-    /// A copy.
-    fn boxed(&self) -> Box<dyn Device>;
 
     /// What it is, in a few words: `stateful NAT44`.
     fn function(&self) -> &'static str;
@@ -314,7 +323,7 @@ impl DerefMut for Dut {
 
 impl Clone for Dut {
     fn clone(&self) -> Dut {
-        Dut(self.0.boxed())
+        Dut((*self.0).copied())
     }
 }
 

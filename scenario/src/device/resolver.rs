@@ -17,9 +17,6 @@ impl Device for Resolver {
     fn table(&self) -> &'static str {
         KIND.table
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(Resolver)
-    }
     fn function(&self) -> &'static str {
         "DNS64 server"
     }

@@ -17,9 +17,6 @@ impl Device for Simulated {
     fn table(&self) -> &'static str {
         KIND.table
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         "simulated device"
     }

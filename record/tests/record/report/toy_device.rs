@@ -23,9 +23,6 @@ impl Device for Toy {
     fn table(&self) -> &'static str {
         TOY.table
     }
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
-    }
     fn function(&self) -> &'static str {
         "NAT44 of tin"
     }
