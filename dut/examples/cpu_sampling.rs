@@ -1,6 +1,5 @@
-//! Prints what sampling of CPU times costs a device once per second, as a share of one core: of a device of this machine's kernel,
-//! whose times natmeter reads itself, and of a box, on which a shell runs `cat /proc/stat` for each sample. For a box over ssh, the
-//! connection comes on top.
+//! Prints what sampling of CPU times costs a device once per second, as a share of one core: on this machine, and on a
+//! box, whose shell runs `cat /proc/stat` (without the ssh connection).
 //!
 //! `cargo run --release -p natmeter-dut --example cpu_sampling`
 
@@ -20,7 +19,6 @@ fn main() {
     });
 }
 
-/// Takes so many samples, and prints the CPU time of one.
 fn print(what: &str, samples: u32, sample: impl Fn()) {
     let before = used_ms();
     (0..samples).for_each(|_| sample());
@@ -28,7 +26,7 @@ fn print(what: &str, samples: u32, sample: impl Fn()) {
     println!("{what}: {:.3} ms a sample, {:.3} % of a core at one sample a second", each, each / 10.0);
 }
 
-/// CPU time of this process and of the programs that it has waited for, in user and in system mode (proc(5)).
+/// CPU time of this process and of the programs that it waited for (proc(5)).
 fn used_ms() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux has it");
     // The name, in parentheses, may contain blanks.

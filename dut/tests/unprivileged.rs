@@ -1,6 +1,5 @@
-//! Tests the same devices without privilege, in a user namespace. It has no test harness, because only a
-//! single-threaded process can enter a user namespace. If run as root, it first becomes an ordinary user. If the kernel
-//! forbids user namespaces, or a program is not installed, it reports what was not run.
+//! The same devices in a user namespace, as an ordinary user, without a test harness: only a single-threaded process
+//! can enter one. It reports what the machine cannot run.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The doctor looks at recorded machines and ports.
+//! The doctor on recorded machines and ports.
 
 use super::*;
 use crate::host::Here;
@@ -196,7 +196,7 @@ fn a_setting_that_is_refused_does_not_stop_the_others() {
     assert!(changed.len() > 3);
 }
 
-/// Killed after a change was noted and before it was made, and in the middle of the changes.
+/// Killed before a noted change was made, and in the middle of the changes.
 #[test]
 fn a_fix_that_is_killed_leaves_a_note_for_clean() {
     struct Dies(Here, usize);

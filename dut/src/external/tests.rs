@@ -252,7 +252,7 @@ fn a_note_that_others_could_have_written_is_refused() {
     let undone = clean(&dir, &no_sink()).unwrap();
     assert!(undone.left[0].contains("a folder that natmeter did not make"), "{undone:?}");
     assert_eq!(bed.read("log"), "");
-    // A crash truncates the note after any octet: before its end, nothing was changed.
+    // A crash truncates the note after any octet.
     for length in 0..text.len() {
         fs::write(&note, &text[..length]).unwrap();
         assert_eq!(clean(&dir, &no_sink()).unwrap(), Undone::default());
@@ -277,7 +277,6 @@ fn a_table_that_is_not_emptied_has_no_time() {
     let mut external = bed.prepare(Hooks { clear: hook("echo no >&2; exit 3"), ..Hooks::default() }).unwrap();
     let error = external.clear_timed().unwrap_err().to_string();
     assert!(error.contains("clear") && error.contains("code 3") && error.contains("no"), "{error}");
-    // One run has the device at a time.
     drop(external);
     assert_eq!(bed.prepare(Hooks::default()).unwrap().clear_timed().unwrap(), None);
 }
@@ -293,7 +292,7 @@ fn hooks_of_a_disruption_run_or_are_not_there() {
     assert!(external.proc_stat().unwrap().is_some_and(|stat| stat.starts_with("cpu")));
 }
 
-/// Many customers make a line that Linux does not pass to a program.
+/// Linux does not pass such a line to a program.
 #[test]
 fn a_line_longer_than_an_argument_runs_without_an_input() {
     let bed = Bed::new();

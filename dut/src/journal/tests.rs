@@ -1,4 +1,4 @@
-//! Tests of the journal on a simulated host: every change is undone, also after a kill at any point.
+//! The journal on a simulated host: every change is undone, also after a kill at any point.
 
 use super::*;
 use crate::Holder;
@@ -20,7 +20,7 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new() -> Machine {
-        // In memory if /dev/shm exists, because the tests flush often and a disk is slow.
+        // The tests flush often.
         let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let host = Here::below(root.path());
         let dir = RunDir::at(root.path().join("run"));
@@ -170,8 +170,8 @@ fn a_second_run_and_clean_refuse_while_one_is_alive() {
     );
 }
 
-/// A host that rounds written values up, as the kernel does with table sizes. Before and after each write it records
-/// the length of the journal and all settings, which is the state after a kill at that moment.
+/// A host that rounds written values up, and records the length of the journal and all settings before and after each
+/// write.
 struct Rounding {
     pub host: Here,
     to: u64,
@@ -220,8 +220,7 @@ fn a_value_that_the_kernel_rounded_is_recognised() {
     }
 }
 
-/// A complete run: the journal before it was removed, and every state of the settings with the length of the journal at
-/// that time.
+/// The journal before it was removed, and every state of the settings with its length.
 fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     let mut m = Machine::new();
     let mut host = Rounding::of(&m, 1);
@@ -230,7 +229,7 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     for (path, value) in [(HASH, "1000000"), (MAX, "1000000"), (HASH, "4000000"), (MAX, "4000000")] {
         last = journal.write(&mut host, "", &at(path), value).unwrap().unwrap();
     }
-    // The run undoes all changes but the first. Undoing the first would remove the file.
+    // Undoing the first change would remove the file.
     for number in (1..=last.unwrap()).rev() {
         journal.undo(&mut host, number);
     }
@@ -244,8 +243,7 @@ fn whole_run() -> (Vec<u8>, Vec<(usize, [String; 2])>) {
     (text, host.seen)
 }
 
-/// Every truncation of the journal, with every state of the settings that is possible at that length: between two
-/// records the journal grows from one length to the next, and the settings stay the same.
+/// Every truncation of the journal, with every state of the settings that is possible at that length.
 fn every_kill() -> impl Iterator<Item = (Vec<u8>, [String; 2])> {
     let (text, seen) = whole_run();
     let mut kills = Vec::new();
@@ -316,7 +314,7 @@ fn an_invalid_line_is_shown_and_no_setting_is_changed() {
     assert!(is_left(&m.dir));
 }
 
-/// Changes that stay are in a journal of their own: a run does not undo them, and `clean` undoes those of the run first.
+/// They are in a journal of their own; `clean` undoes those of the run first.
 #[test]
 fn changes_that_stay_survive_a_run_and_are_undone_by_clean() {
     let mut m = Machine::new();

@@ -1,4 +1,4 @@
-//! Shared by the suites on the real kernel: hand-built frames, and a test of one device from set-up to teardown.
+//! Hand-built frames, and a test of one device from set-up to teardown.
 
 use dut::bed::{BackEnd, BedConfig};
 use dut::side::{LEFT, RIGHT};
@@ -8,7 +8,6 @@ use port::{Clock, Pool, Port, burst};
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-/// A device with room for a few connections.
 pub(crate) fn config(software: &str, back_end: BackEnd) -> DeviceConfig {
     DeviceConfig {
         software: software.into(),
@@ -32,7 +31,6 @@ fn datagram(source_port: u16, destination_port: u16) -> Vec<u8> {
     f
 }
 
-/// Turns a datagram that arrived on the right into its answer.
 fn answer(frame: &[u8]) -> Vec<u8> {
     let mut f = frame.to_vec();
     f[..6].copy_from_slice(&RIGHT.dut_mac());
@@ -66,7 +64,6 @@ impl Tester {
         Tester { left, right, pool }
     }
 
-    /// Sends `frames` on one side and collects as many on the other.
     fn pass(&mut self, to_right: bool, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let (from, to) = if to_right { (&mut self.left, &mut self.right) } else { (&mut self.right, &mut self.left) };
         let (mut received, mut incoming) = (Vec::new(), burst());
@@ -91,13 +88,12 @@ impl Tester {
     }
 }
 
-/// Prepares a device, translates in both directions, counts and empties the table, and tears the device down.
 pub(crate) fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir) {
     let device = Device::prepare(config, dir, &no_sink(), Clock::system());
     let mut device = device.unwrap_or_else(|e| panic!("{e}"));
     let mut tester = Tester::of(&device, &config.bed);
 
-    // The datagrams below are IPv4; the probe above was of the device's version.
+    // The datagrams below are IPv4.
     if !config.bed.ipv6 {
         forwards_and_counts(config, &mut device, &mut tester);
     }
@@ -108,7 +104,6 @@ pub(crate) fn forwards_counts_and_is_emptied(config: &DeviceConfig, dir: &RunDir
     assert!(!undone.done.is_empty());
 }
 
-/// Datagrams from left to right, and their answers.
 fn forwards_and_counts(config: &DeviceConfig, device: &mut Device, tester: &mut Tester) {
     let (stateful, pool) = (device.software().stateful, config.config.pool);
     let sent: Vec<Vec<u8>> = (0..200).map(|i| datagram(2000 + i, 9)).collect();

@@ -1,6 +1,5 @@
-//! Devices under test on the real kernel: each software forwards, translates, counts and is emptied; and afterwards the
-//! host's settings are restored, also after a kill. Needs root, because the size of the connection tracking table is a
-//! machine-wide setting.
+//! Devices on the real kernel: each forwards, translates, counts and is emptied, and the host's settings are restored,
+//! also after a kill. Needs root for machine-wide settings.
 
 use crate::common::{config, forwards_counts_and_is_emptied};
 use crate::held;
@@ -15,10 +14,9 @@ use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The machine-wide settings are shared, so only one test at a time may use them.
+/// One test at a time may use the machine-wide settings.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-/// All settings of the host that a device could leave changed.
 struct HostState {
     before: String,
     dir: tempfile::TempDir,
@@ -47,19 +45,17 @@ impl HostState {
     }
 }
 
-/// Prepares, uses and tears down a device, and asserts that the host is as before.
+/// Prepares, uses and tears down a device; the host must be as before.
 fn comes_works_and_goes(config: &DeviceConfig) {
     let state = HostState::remember();
     forwards_counts_and_is_emptied(config, &state.dir());
     state.check();
 }
 
-/// Prepares the device, or panics with the printed error.
 fn prepare(config: &DeviceConfig, state: &HostState) -> Device {
     Device::prepare(config, &state.dir(), &no_sink(), Clock::system()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A sink that collects events.
 fn listener() -> (Sink, Arc<Mutex<Vec<Event>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = Arc::clone(&told);
@@ -123,12 +119,10 @@ fn a_device_pinned_to_a_core() {
     }
 }
 
-/// The machine's present value of a setting.
 fn setting(path: &str) -> u64 {
     Here::new().read(Target::Machine, path).unwrap().parse().unwrap()
 }
 
-/// More connections than the machine's table holds.
 fn larger_than_now() -> DeviceConfig {
     let mut config = config("nftables", BackEnd::Tap);
     config.config.connections = setting(conntrack::MAX) + 10_000;
@@ -173,7 +167,7 @@ fn a_command_that_fails_shows_its_output_and_everything_is_undone() {
     state.check();
 }
 
-/// A helper that the next test kills. Holds a device until it is killed or its input ends.
+/// The next test kills it.
 #[test]
 #[ignore = "started by a_killed_run_leaves_a_journal_that_clean_replays"]
 fn hold_a_device() {

@@ -1,5 +1,4 @@
-//! A device that hooks change over a real sshd in a network namespace, through lost connections and a kill. Needs root,
-//! to make namespaces.
+//! A device with hooks over a real sshd, through lost connections and a kill. Needs root, to make namespaces.
 
 use crate::held;
 use crate::lab::{self, DUT, Lab};
@@ -10,7 +9,7 @@ use dut::{DutError, External, ExternalConfig, Hooks, On, SshKind};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-/// A bed whose folder has a blank in its path. Hooks write into the file `log` of the laboratory.
+/// Its folder has a blank in its path; hooks write into the file `log`.
 fn config(lab: &Lab, hooks: &[(&str, &str)]) -> ExternalConfig {
     let log = lab.path("log");
     lab.write("my bed/set it", &format!("#!/bin/sh\necho set $1 in $PWD >>{}\n. ./lib\n", log.display()));
@@ -46,7 +45,6 @@ fn log(lab: &Lab) -> String {
     std::fs::read_to_string(lab.path("log")).unwrap_or_default()
 }
 
-/// The folder of copies, from the log.
 fn folder(lab: &Lab) -> String {
     let log = log(lab);
     log.split_once(" in ").unwrap().1.lines().next().unwrap().to_owned()
@@ -82,7 +80,7 @@ fn hooks_run_on_the_host_with_their_files() {
     assert!(!lab.run_dir().path().exists());
 }
 
-/// Many customers make a line that Linux does not pass to a program: it goes to the host in a file.
+/// It goes to the host in a file.
 #[test]
 #[ignore = "needs root: run by ./check as root"]
 fn a_line_longer_than_an_argument_reaches_the_host() {
@@ -226,7 +224,7 @@ fn a_host_that_refuses_leaves_nothing() {
     assert!(!lab.run_dir().path().exists());
 }
 
-/// A helper that the next test kills. Holds a device until it is killed or its input ends.
+/// The next test kills it.
 #[test]
 #[ignore = "started by a_killed_run_is_restored_by_clean"]
 fn hold_a_device() {
@@ -257,7 +255,7 @@ fn a_killed_run_is_restored_by_clean() {
         assert!(matches!(&busy, DutError::Busy { .. }), "{busy}");
         child.kill().unwrap();
         child.wait().unwrap();
-        // The connection closes with its process; the socket vanishes a moment later.
+        // The socket vanishes a moment after the connection.
         lab::until(|| !lab.has_socket());
         assert_eq!(log(&lab), "");
         let undone = external::clean(&lab.run_dir(), &no_sink()).unwrap();

@@ -1,5 +1,4 @@
-//! Devices and hosts on the real kernel: namespaces, a real sshd, processes that are killed. Needs root; `unprivileged.rs` has the
-//! tests without root.
+//! Devices and hosts on the real kernel, as root; `unprivileged.rs` has the tests without root.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! A DUT that is a process in a namespace ends with natmeter, even after SIGKILL. Needs root, to make the namespace.
+//! A DUT as a process in a namespace ends with natmeter, even after SIGKILL. Needs root.
 
 use crate::held;
 use dut::Started;
@@ -7,7 +7,7 @@ use port::netns::Netns;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A helper that the next test kills. Holds a process until it is killed or its input ends.
+/// The next test kills it.
 #[test]
 #[ignore = "started by a_process_ends_with_natmeter_after_a_kill"]
 fn hold_a_process() {
@@ -18,8 +18,7 @@ fn hold_a_process() {
     held::wait();
 }
 
-/// Starts the helper with a process that writes the pid of its shell and of a child into a file, and kills the helper.
-/// Returns the time until both have ended.
+/// Starts and kills the helper with a shell and a child; returns the time until both have ended.
 fn ends_after(trap: &str) -> Duration {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("pids");

@@ -1,5 +1,5 @@
-//! A laboratory for tests over ssh: the tester and a DUT in two network namespaces, joined by a management link, with
-//! Debian's sshd in the DUT. Keys and configuration are generated; ssh reads nothing of the user who runs the test.
+//! A laboratory for tests over ssh: tester and DUT in two namespaces, joined by a management link, with sshd in the
+//! DUT. ssh reads nothing of the user who runs the test.
 
 use dut::RunDir;
 use port::netns::{Netns, Sight};
@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The alias of the DUT in the configuration of ssh.
 pub(crate) const DUT: &str = "dut";
 pub(crate) struct Lab {
     tester: Netns,
     dut: Netns,
-    /// The address of sshd.
     address: String,
     sshd: Option<Child>,
     dir: tempfile::TempDir,
@@ -25,7 +23,6 @@ impl Lab {
         Lab::beside(Netns::new().unwrap(), 0)
     }
 
-    /// A DUT more of this tester, with a number of its own.
     pub(crate) fn beside(tester: Netns, number: u8) -> Lab {
         let (dir, address) = (tempfile::tempdir().unwrap(), format!("10.99.{number}.2"));
         let lab = Lab { tester, dut: Netns::new().unwrap(), address, sshd: None, dir };
@@ -63,7 +60,6 @@ impl Lab {
         lab.with_sshd()
     }
 
-    /// The namespaces of the tester and of the DUT.
     #[allow(dead_code, reason = "each suite uses a part of the laboratory")]
     pub(crate) fn namespaces(&self) -> [Netns; 2] {
         [self.tester.clone(), self.dut.clone()]
@@ -79,7 +75,6 @@ impl Lab {
         fs::write(path, text).unwrap();
     }
 
-    /// The configuration for ssh.
     pub(crate) fn config(&self) -> PathBuf {
         self.path("ssh_config")
     }
@@ -88,12 +83,10 @@ impl Lab {
         RunDir::at(self.path("run"))
     }
 
-    /// Runs `work` in the tester's namespace.
     pub(crate) fn tester_does<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.tester.run_in(work).unwrap()
     }
 
-    /// Switches the management link on or off.
     pub(crate) fn link(&self, state: &str) {
         self.dut_runs(&format!("ip link set mgmt {state}"));
     }
@@ -106,7 +99,6 @@ impl Lab {
         run(&self.dut, line);
     }
 
-    /// Whether a connection has a control socket.
     pub(crate) fn has_socket(&self) -> bool {
         let folders = fs::read_dir(self.run_dir().path()).into_iter().flatten().flatten();
         folders.map(|folder| folder.path().join("s")).any(|socket| socket.exists())
@@ -116,7 +108,6 @@ impl Lab {
         self.new_key("host");
     }
 
-    /// Writes the present host key into known_hosts.
     pub(crate) fn trust(&self) {
         let key = fs::read_to_string(self.path("host.pub")).unwrap();
         self.write("known_hosts", &format!("{} {key}", self.address));
@@ -129,7 +120,6 @@ impl Lab {
         assert!(made.unwrap().success());
     }
 
-    /// Ends sshd; connections that are open live on.
     pub(crate) fn stop_sshd(&mut self) {
         if let Some(mut sshd) = self.sshd.take() {
             sshd.kill().unwrap();
@@ -164,12 +154,11 @@ fn run(ns: &Netns, line: &str) {
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether nothing has this path.
 pub(crate) fn is_gone(path: &str) -> bool {
     !Path::new(path).exists()
 }
 
-/// Waits until something holds, at most two minutes.
+/// Waits at most two minutes.
 pub(crate) fn until(holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {

@@ -49,12 +49,12 @@ fn a_value_that_the_technology_lacks_is_empty() {
     assert!(text.contains("\npref64=\ndmr={dmr}\n"), "{text}");
 }
 
-/// The script of nftables with commands that do nothing, and with a folder in place of the files of the kernel.
+/// The script with commands that do nothing, and a folder in place of the kernel's files.
 fn ran(folder: &std::path::Path, line: &str) -> std::process::Output {
     ran_with(folder, line, "")
 }
 
-/// The same with a function in the place of `ip`, and the addresses of the tester.
+/// The same with a function in the place of `ip`.
 fn ran_with(folder: &std::path::Path, line: &str, ip: &str) -> std::process::Output {
     const NEIGHBOURS: &str = "left 198.18.0.2 02:00:00:00:00:01\nleft fd00::2 02:00:00:00:00:01\n\
         right 198.19.0.2 02:00:00:00:00:02\nright 2001:2::1 02:00:00:00:00:02";
@@ -151,7 +151,7 @@ fn packets_of_a_namespace_are_steered_to_cores_and_back() {
     }
 }
 
-/// On the left the box has an IPv4 address; on the right it has both, and the entry of the user stays behind that of the tester.
+/// IPv4 on the left, both versions on the right, where the user's entry stays.
 #[test]
 fn neighbours_of_a_box_are_permanent_and_restored() {
     let folder = files(&[]);
@@ -182,9 +182,8 @@ fn neighbours_of_a_box_are_permanent_and_restored() {
     assert_eq!(done.lines().collect::<Vec<_>>(), expected);
 }
 
-/// `vmstat -m` of a gateway with OpenBSD, recorded in a guide to PF ("Maintaining a live installation", State Table Limits: the header and
-/// the row of `pfstatepl`; the other rows had no numbers there), and rows in the same format with the names that the pools have since
-/// (`pfattach` in sys/net/pf_ioctl.c).
+/// `vmstat -m` of OpenBSD, recorded in a guide to PF ("Maintaining a live installation", State Table Limits), and rows
+/// in the same format with the pools' names since (`pfattach` in sys/net/pf_ioctl.c).
 #[test]
 fn the_memory_of_pf_is_that_of_its_pools() {
     const OLD: &str = "Name      Size  Requests  Fail   InUse Pgreq Pgrel Npage Hiwat Minpg Maxpg  Idle\n\
