@@ -1,6 +1,5 @@
-//! The cost of TCP connections through this kernel's NAT44 on one thread: a trial of the tester over TAPs, and in turn with it
-//! the same segments by one write(2) and one read(2) each, whose time alone is counted. Prints CPU nanoseconds per segment of both
-//! and their ratio. Builds its own namespace, which vanishes with it. Strict connection tracking counts the segments outside a window.
+//! The cost of TCP connections through this kernel's NAT44 on one thread: trials over TAPs, in turn with one write(2)
+//! and one read(2) for each of the same segments, in CPU nanoseconds per segment.
 //!
 //! `cargo run --release -p natmeter-engine --example tcp_cost`, as root.
 
@@ -24,9 +23,8 @@ use wire::header::Mac;
 use wire::tcp::{Close, Ends, Numbers, Script, Segment, SegmentTemplate, Side};
 use wire::{AddrRange, Batch, FlowSpace, OuterRange, PortRange, View, Words};
 
-/// Pairs of runs.
 const PAIRS: usize = 15;
-/// Ethernet addresses of the DUT and of the tester, left and right.
+/// Ethernet addresses of DUT and tester, left and right.
 const DUT: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x10], [2, 0, 0, 0, 0, 0x20]];
 const OWN: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x11], [2, 0, 0, 0, 0, 0x21]];
 
@@ -71,7 +69,6 @@ fn shown(mut values: Vec<f64>, digits: usize) -> String {
     format!("{:.digits$} ({:.digits$} – {:.digits$})", values[n / 2], values[0], values[n - 1])
 }
 
-/// A namespace with a NAT44 between two TAPs.
 struct Dut(Netns);
 
 struct Rig {
@@ -82,7 +79,7 @@ struct Rig {
 impl Rig {
     fn new(clock: Clock) -> Outcome<Rig> {
         let dut = Dut(Netns::new()?);
-        // Or the interfaces speak of their own accord.
+        // Or the interfaces send frames of their own.
         let v6 = "net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1";
         dut.sh(&format!("sysctl -qw net.ipv4.ip_forward=1 {v6}"))?;
         let open = |side: usize| {
@@ -114,12 +111,10 @@ impl Dut {
         Err(format!("{line}: {}", String::from_utf8_lossy(&output.stderr)).into())
     }
 
-    /// Empties the table.
     fn forget(&self) -> Outcome<String> {
         self.sh("conntrack -F 2>/dev/null")
     }
 
-    /// Segments that connection tracking took for invalid.
     fn invalid(&self) -> Outcome<String> {
         let statistics = self.sh("conntrack -S")?;
         let counts =
@@ -128,7 +123,6 @@ impl Dut {
     }
 }
 
-/// A tester on these ports.
 fn stage(ports: [TapPort; 2], view: &Arc<View>, clock: Clock) -> Outcome<Stage> {
     let [left, right] = ports.map(|port| Box::new(port) as Box<dyn Port>);
     let pool = Pool::single(PoolConfig::compact(1, 4096, view.longest()))?;
@@ -155,7 +149,7 @@ fn view() -> Outcome<View> {
     Ok(nat44(&bed, OuterRange { addrs, ports: ports(1024, 65_535) }))
 }
 
-/// CPU nanoseconds a segment of a trial at full speed: everything that the tester and its calls take, with start and drain.
+/// CPU nanoseconds a segment of a trial at full speed, with start and drain.
 fn trial(stage: &mut Stage, exchanges: u16, close: Close) -> Outcome<f64> {
     let before = process_cpu_nanos();
     let out = stage.run_tcp(&life(exchanges, close))?;
@@ -187,7 +181,7 @@ impl<'a> Bare<'a> {
         Ok(Bare { fds: rig.ports.each_ref().map(AsFd::as_fd), view, segments, script })
     }
 
-    /// CPU nanoseconds a segment of the system calls alone.
+    /// CPU nanoseconds a segment of the system calls.
     fn run(&mut self) -> Outcome<f64> {
         let mut spent = 0;
         for first in (0..CONNECTIONS as u32).step_by(BATCH) {
@@ -197,7 +191,6 @@ impl<'a> Bare<'a> {
         Ok(spent as f64 / segments as f64)
     }
 
-    /// CPU nanoseconds that the calls for the connections from `first` take.
     fn batch(&self, first: u32) -> Outcome<u64> {
         let mut ends = self.ends(first);
         let (mut spent, mut n) = (0, 0);
@@ -220,7 +213,6 @@ impl<'a> Bare<'a> {
         Ok(spent)
     }
 
-    /// Addresses and ports of what Left sends, and room for those of Right.
     fn ends(&self, first: u32) -> [Vec<Ends>; 2] {
         let (mut batch, mut words, mut flows) = (Batch::default(), Words::default(), [0; BATCH]);
         let indices: [u32; BATCH] = std::array::from_fn(|j| first + j as u32);
@@ -239,7 +231,6 @@ impl<'a> Bare<'a> {
         frame
     }
 
-    /// Addresses and ports of the answer to a SYN that the NAT has translated.
     fn answering(&self, frame: &[u8]) -> Outcome<Ends> {
         let (seq, ack, flags) = self.view.expect_right.segment(frame).ok_or("no TCP segment arrived")?;
         let (index, ..) = Numbers::new(1).read(Side::Initiator, (seq, ack, flags));
@@ -253,7 +244,6 @@ impl<'a> Bare<'a> {
         Ok(ends.swapped())
     }
 
-    /// Writes frames at one side, and reads as many at the other.
     fn pass(&self, from: Side, frames: &[Vec<u8>]) -> Outcome<(u64, Vec<Vec<u8>>)> {
         let [out, into] = if from == Side::Initiator { self.fds } else { [self.fds[1], self.fds[0]] };
         let mut arrived: Vec<([u8; 256], usize)> = frames.iter().map(|_| ([0; 256], 0)).collect();

@@ -1,5 +1,4 @@
-//! The tester's cost of an additional IPv6 header: frames of each layout over a cable, with few and very many
-//! subscribers, whose addresses come from a table.
+//! The tester's cost of an IPv6 header: each layout over a cable, with few and very many subscribers.
 
 use crate::whole::{data, make_stage, row};
 use method::Direction;
@@ -7,7 +6,7 @@ use plane::view::{Bed, ends::table, forwarding_as};
 use port::Clock;
 use wire::{AddrRange, Address6, Ends6, Expect, FlowSpace, Layout, PortRange};
 
-/// Prints figures for each layout and several numbers of subscribers, with four million connections.
+/// With four million connections.
 pub(crate) fn print(clock: Clock) {
     println!("\none thread sends, receives and judges; 18 bytes of payload, random order, ns a frame");
     println!("subscribers, layout  Mfps        in all          send     hand over       receive         judge");
@@ -15,7 +14,7 @@ pub(crate) fn print(clock: Clock) {
         let bed = bed(subscribers, ports, remotes);
         for ((name, layout), (_, arriving)) in layouts(subscribers).into_iter().zip(layouts(subscribers)) {
             let mut view = forwarding_as(&bed, &layout);
-            // The judge has a separate table: on another core it would not find the sender's rows in its cache.
+            // On another core it would not find the sender's rows in its cache.
             view.expect_right = Expect::udp(&view.left, *view.expect_right.fields(), arriving, None);
             let mut stage = match make_stage(clock, view) {
                 Ok(s) => s,

@@ -1,12 +1,10 @@
-//! Takes a figure from many short runs: reports the median and the best run, so that a run that the scheduler
-//! interrupted does not decide.
+//! Median and best of many short runs, so that interrupted runs do not decide.
 
 use port::Clock;
 
-/// Runs a figure.
 pub(crate) const RUNS: usize = 15;
 
-/// Returns nanoseconds per item: median and best of [`RUNS`] runs of `work`, each with `items` items.
+/// Nanoseconds per item: median and best of [`RUNS`] runs of `work`.
 pub(crate) fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Figure {
     work();
     let runs = (0..RUNS).map(|_| {
@@ -17,7 +15,6 @@ pub(crate) fn per_item(clock: Clock, items: usize, mut work: impl FnMut()) -> Fi
     Figure::of(runs.collect())
 }
 
-/// Median and smallest of several runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Figure {
     /// The median.
@@ -27,7 +24,6 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// Computes both from these values.
     pub(crate) fn of(mut values: Vec<f64>) -> Figure {
         values.sort_by(f64::total_cmp);
         Figure { median: values[values.len() / 2], best: values[0] }

@@ -1,8 +1,7 @@
-//! Costs of the tester, by part and in total: one thread sends, receives and judges every frame over a cable (the
-//! in-process link, no device). Prints the figures and checks none of them.
+//! Costs of the tester, by part and in total, on one thread over the in-process link.
 //!
-//! `cargo bench -p natmeter-engine --bench tester`, with `-- --large` for tables of 256 M connections
-//! (takes 2 GiB and some minutes), with `-- loop` and the like for one part only.
+//! `cargo bench -p natmeter-engine --bench tester`, with `-- --large` for tables of 256 M connections (takes 2 GiB and
+//! some minutes), with `-- loop` and the like for one part only.
 
 mod layouts;
 mod lists;

@@ -1,4 +1,4 @@
-//! Single parts of the tester: the order of connections, and the Responder's state table.
+//! The order of connections, and the Responder's state table.
 
 use crate::lists::{Figure, per_item};
 use engine::StateTable;
@@ -62,7 +62,7 @@ fn batches(clock: Clock, p: &Permutation) -> Figure {
     })
 }
 
-/// The Responder's state table: writes in the order of phase 1, and random reads with prefetching as in phase 2.
+/// Writes in the order of phase 1, and random reads with prefetching.
 pub(crate) fn store(clock: Clock, large: bool) {
     println!("\nstate table, ns an entry                  written in order     read at random");
     let sizes = [1_000_000u64, 4_000_000, 64_000_000, 256_000_000];
@@ -87,7 +87,7 @@ fn write(clock: Clock, table: &StateTable) -> Figure {
     })
 }
 
-/// As in the sender, the indices of the next burst are drawn and prefetched before the current burst is used.
+/// As in the sender, the next indices are prefetched.
 fn read(clock: Clock, table: &StateTable) -> Figure {
     const READS: usize = 400_000;
     let mut order = Indices::new(Order::Random, table.len() as u64, 1, 0, 1);

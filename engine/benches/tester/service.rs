@@ -1,5 +1,5 @@
-//! What a service costs the judge when every frame is a right test frame: the same frames are judged with and without one.
-//! `-- service with` and `-- service without` judge once, for counts of instructions (valgrind --tool=callgrind).
+//! The cost of a service for the judge when every frame is a test frame. `-- service with` and `-- service without`
+//! judge once, for counts of instructions (valgrind --tool=callgrind).
 
 use crate::layouts;
 use crate::lists::{Figure, RUNS};
@@ -14,7 +14,6 @@ use wire::{Kind, StreamId, Tag, Values, View};
 const FRAMES: u64 = 100 * BATCH as u64;
 const TRIAL: u16 = 7;
 
-/// A port at which the next frames of a stream arrive.
 struct Arriving<'a> {
     view: &'a View,
     sequence: u64,
@@ -49,7 +48,7 @@ impl Port for Arriving<'_> {
     }
 }
 
-/// Judges [`FRAMES`] right frames. Returns nanoseconds a frame.
+/// Nanoseconds a frame.
 fn judged(clock: Clock, view: &View, with: bool) -> f64 {
     let foreign: Service = Box::new(|_, _: &mut Frame| Served::Foreign);
     let service = Mutex::new(foreign);

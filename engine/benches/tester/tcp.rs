@@ -1,5 +1,4 @@
-//! TCP connections on one thread, beside the UDP frames of the same view in the same run: segments (frames) per second that the
-//! thread sends, receives and judges over a cable. Half of them go each way, or nearly so.
+//! TCP segments per second that one thread sends, receives and judges over a cable, beside UDP frames of the same view.
 
 use crate::tcp_life::{CONNECTIONS, life};
 use crate::whole::{bed, data, learn, stage_on};
@@ -11,9 +10,9 @@ use port::Clock;
 use wire::OuterRange;
 use wire::tcp::Close;
 
-/// Room of the cable each way: the segments of as many connections as are open at a time.
+/// Room of the cable each way.
 const DEPTH: usize = 1_024;
-/// Pairs of runs; the median of their ratios counts.
+/// Pairs of runs, whose median ratio counts.
 const PAIRS: usize = 9;
 
 pub(crate) fn print(clock: Clock) {
@@ -50,7 +49,7 @@ fn tcp(stage: &mut Stage, exchanges: u16, close: Close) -> Option<f64> {
     is_complete.then(|| out.received as f64 * 1e3 / out.begun.send_time.0 as f64)
 }
 
-/// Millions of UDP frames per second on the same connections, in random order, both directions together.
+/// Millions of UDP frames per second, in random order, both directions together.
 fn udp(stage: &mut Stage) -> Option<f64> {
     let frames = 3 * CONNECTIONS;
     stage.run(&learn(CONNECTIONS)).ok()?;

@@ -1,5 +1,4 @@
-//! The complete tester on a cable: phase 1 and phase 2 of a stateful set-up without translation (outside and inside
-//! addresses and ports are equal), and a stateless set-up.
+//! The complete tester on a cable: a stateful set-up without translation, and a stateless one.
 
 use crate::lists::{Figure, RUNS};
 use engine::Lane;
@@ -14,10 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 
-/// Frames of a run, which takes about a millisecond, so that most runs are not interrupted.
+/// Frames of a run of about a millisecond.
 const FRAMES: u64 = 32_000;
 
-/// Print the figures for several numbers of connections.
 pub(crate) fn print(clock: Clock, large: bool) {
     println!("\none thread sends, receives and judges; 64-byte frames, random order, ns a frame");
     println!("connections          Mfps        in all          send     hand over       receive         judge");
@@ -54,12 +52,10 @@ pub(crate) fn bed(ports: u16, remotes: u16) -> Bed {
     Bed { left: hop, right: hop, frame_size: 64, ttl: 10, connections: flows.size(), flows, seed: 1 }
 }
 
-/// A tester on one thread, whose sides are joined by a cable.
 pub(crate) fn make_stage(clock: Clock, view: View) -> Result<Stage, String> {
     stage_on(clock, view, 256)
 }
 
-/// The same over a cable with room for so many frames each way.
 pub(crate) fn stage_on(clock: Clock, view: View, depth: usize) -> Result<Stage, String> {
     let pool = Pool::single(PoolConfig::compact(1, 2 * depth, view.longest())).map_err(|e| e.to_string())?;
     let (mut left, mut right) = link("cable", clock, depth, (1, Steer::First), (1, Steer::First));
@@ -77,7 +73,7 @@ pub(crate) fn stage_on(clock: Clock, view: View, depth: usize) -> Result<Stage, 
 pub(crate) fn data(connections: u64, direction: Direction) -> Phase {
     Phase {
         kind: Kind::Data,
-        // Always behind schedule: the loop runs as fast as it can.
+        // Always behind schedule.
         rate: Rate(1_000_000_000),
         frames: FRAMES,
         connections,
@@ -111,7 +107,6 @@ fn run(stage: &mut Stage, phase: &Phase) -> PhaseOutcome {
     out
 }
 
-/// Measures a phase many times and prints a line.
 pub(crate) fn row(name: &str, stage: &mut Stage, phase: &Phase) {
     run(stage, phase);
     let runs: Vec<_> = (0..4 * RUNS).map(|_| (run(stage, phase), phase.frames)).collect();

@@ -1,10 +1,9 @@
-//! Basic speed of the machine, without the tester's code, to compare figures from different machines.
+//! Basic speed of the machine, to compare figures.
 
 use crate::lists::per_item;
 use port::Clock;
 use std::hint::black_box;
 
-/// Print the yardsticks.
 pub(crate) fn print(clock: Clock) {
     println!("\nthe machine                                        ns each");
     println!("dependent 64-bit multiplication            {:>16}", multiplications(clock));
@@ -19,7 +18,7 @@ fn multiplications(clock: Clock) -> crate::lists::Figure {
     per_item(clock, N, || {
         let mut y = x;
         for _ in 0..N {
-            // Squaring, because the compiler could combine several multiplications by a constant.
+            // The compiler could combine multiplications by a constant.
             y = y.wrapping_mul(y);
         }
         x = black_box(y);

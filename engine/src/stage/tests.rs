@@ -1,11 +1,11 @@
-//! Tests of what a phase does beside running: hop limits, and room for frames.
+//! Hop limits, and room for frames.
 
 use super::*;
 use plane::view::{Bed, forwarding};
 use port::{Burst, Counters, Pool, PoolConfig, Port, Sent};
 use wire::{AddrRange, FlowSpace, PortRange};
 
-/// Two receivers; the first frame at one of them had other hop limits.
+/// The first frame at one of two receivers had other hop limits.
 #[test]
 fn frames_with_the_hop_limit_of_the_minority_are_wrong() {
     let mut other = Findings { received: 1, hop_limit: Some(8), ..Findings::default() };
@@ -39,7 +39,7 @@ impl Port for Silent {
     }
 }
 
-/// Any lane may receive any frame of a network card, and no lane allocates memory during a trial.
+/// No lane allocates memory during a trial.
 #[test]
 fn lanes_have_room_for_all_frames_that_their_ports_may_receive() {
     let any = AddrRange::one([198, 18, 0, 2].into());

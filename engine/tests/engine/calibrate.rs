@@ -1,5 +1,4 @@
-//! Tests of the calibration: it is complete and detects faults. They do not check the size of figures, which depends on
-//! the machine.
+//! The calibration is complete and detects faults; figures depend on the machine.
 
 use crate::common::{bed, pool};
 use engine::calibrate::{CalibrateError, Ends, How, basics, ceiling, latency};
@@ -30,7 +29,6 @@ fn measured(view: View) -> Result<engine::calibrate::Ceiling, CalibrateError> {
     ceiling(&how(), &Arc::new(view), None)
 }
 
-/// Any two ports can serve as a cable; here it is a link of another depth.
 fn cable() -> Ends {
     let (mut left, mut right) = link("cable", Clock::system(), 1024, (1, Steer::First), (1, Steer::First));
     Ends { pool: pool(), left: Box::new(left.remove(0)), right: Box::new(right.remove(0)) }
@@ -62,7 +60,6 @@ fn a_table_is_filled_and_used() {
     assert!(found.send_ps > 0 && found.receive_ps > 0, "{found:?}");
 }
 
-/// Every lane finds the connections of all lanes in the table.
 #[test]
 fn several_lanes_fill_one_table() {
     let bed = bed(64);
@@ -78,8 +75,7 @@ fn without_a_table_nothing_is_set_up() {
     assert!(found.set_up.is_none() && found.frames.0 > 0, "{found:?}");
 }
 
-/// The view expects translated addresses, which a cable never delivers. The result must be an error, not a ceiling of
-/// 0.
+/// The view expects translated addresses, which a cable never delivers.
 #[test]
 fn a_loop_that_gives_back_wrong_frames_is_an_error() {
     let bed = bed(64);
@@ -99,7 +95,7 @@ fn latency_grows_by_the_delay_of_what_lies_between() {
         while start.elapsed() < delay {}
     };
     let found = latency(clock, &view, (&mut left[0], &mut right[0]), &mut pool, &mut wait).unwrap();
-    // On a busy machine some frames take longer. None takes less time, and not all take half as long again.
+    // On a busy machine some frames take longer, but not all.
     let fastest = floor.min(1_000) + 200_000 - 1_000;
     assert!(found.median >= found.least && (fastest..300_000).contains(&found.least), "{found:?}, floor {floor} ns");
 }

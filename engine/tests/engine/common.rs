@@ -1,4 +1,4 @@
-//! Shared by the tests: small views, phases, and ports whose other end is the test or a hub.
+//! Small views, phases, and ports whose other end is the test or a hub.
 
 use engine::phase::Phase;
 use engine::{Engine, Lane, NoDevice, Settings};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use wire::{AddrRange, FlowSpace, Kind, OuterRange, PortRange, View};
 
-/// Ten thousand flows with frames of this size, FCS included.
+/// Ten thousand flows.
 pub(crate) fn bed(frame_size: usize) -> Bed {
     let flows = FlowSpace::new(
         AddrRange::one([198, 18, 0, 2].into()),
@@ -23,17 +23,15 @@ pub(crate) fn bed(frame_size: usize) -> Bed {
     Bed { left: hop, right: hop, frame_size, ttl: 10, connections: flows.size(), flows, seed: 5 }
 }
 
-/// The pool of the NAT in these tests.
 pub(crate) fn outer() -> OuterRange {
     OuterRange { addrs: AddrRange::one([198, 19, 0, 1].into()), ports: PortRange { first: 1024, last: 65_535 } }
 }
 
-/// Room for a few bursts.
 pub(crate) fn pool() -> Pool {
     Pool::single(PoolConfig::compact(1, 256, 1600)).expect("a little memory")
 }
 
-/// A trial of phase 2: 2,000 frames at 1 Mfps, in both directions, after phase 1 at the same rate.
+/// 2,000 frames at 1 Mfps, in both directions, after phase 1.
 pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
     TrialSpec {
         kind: PhaseKind::Established,
@@ -50,13 +48,12 @@ pub(crate) fn trial_spec(connections: u64) -> TrialSpec {
     }
 }
 
-/// A stateless trial of so many frames a direction.
 pub(crate) fn stateless(frames: u64) -> TrialSpec {
     let spec = TrialSpec { kind: PhaseKind::Stateless, phase1_rate: None, ..trial_spec(0) };
     TrialSpec { rate: Rate(100_000), load: Load::Frames(frames), ..spec }
 }
 
-/// A tester of so many lanes on a cable that forwards, with these wrappers around the ends of each lane.
+/// A tester of so many lanes on a cable, with these wrappers around its ends.
 pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     lanes: usize,
     left: impl FnMut(LinkPort) -> L,
@@ -65,7 +62,6 @@ pub(crate) fn on_a_cable<L: Port + 'static, R: Port + 'static>(
     cabled(forwarding(&bed(64)), lanes, left, right)
 }
 
-/// The same with this view.
 pub(crate) fn cabled<L: Port + 'static, R: Port + 'static>(
     view: View,
     lanes: usize,
@@ -90,7 +86,6 @@ pub(crate) fn cabled<L: Port + 'static, R: Port + 'static>(
         .expect("both ends are there")
 }
 
-/// A port that delivers given frames and records transmitted ones.
 #[derive(Default)]
 pub(crate) struct Hand {
     /// Frames to receive, one burst per call.
@@ -99,7 +94,7 @@ pub(crate) struct Hand {
     pub sent: Vec<Vec<u8>>,
     /// System time at which each was transmitted.
     pub times: Vec<Ticks>,
-    /// Number of frames to accept per call, and then to refuse; the rest stays with the caller. `None`: accept all.
+    /// Frames to accept per call, and then to refuse; `None`: accept all.
     pub limits: Option<(usize, usize)>,
 }
 
@@ -142,7 +137,7 @@ impl Port for Hand {
     }
 }
 
-/// A phase of UDP test frames to all connections, one million a second.
+/// UDP test frames to all connections, one million a second.
 pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     Phase {
         kind: Kind::Data,
@@ -159,10 +154,9 @@ pub(crate) fn phase(frames: u64, direction: Direction) -> Phase {
     }
 }
 
-/// Frames on their way to a port.
 pub(crate) type Queue = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// One port of a hub, which forwards each frame to all other ports.
+/// Forwards each frame to all other ports.
 pub(crate) struct Hub {
     pub(crate) own: Queue,
     pub(crate) others: Vec<Queue>,

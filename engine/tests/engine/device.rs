@@ -1,5 +1,4 @@
-//! What a trial does to a device and reads from it, with frames over a cable: a disruption in mid-trial, the survey of the
-//! connections after it, CPU times, and the time to empty the table.
+//! What a trial does to a device and reads from it, over a cable.
 
 use crate::common::{bed, trial_spec};
 use engine::{Cleared, ClockAt, CoreTime, CpuTimes, Device, Engine, Lane, MemoryNow, Settings};
@@ -16,18 +15,15 @@ use wire::{OuterRange, PortRange};
 const N: u64 = 10_000;
 const DARK: Duration = Duration::from_millis(100);
 
-/// State that the device shares with the cable.
 #[derive(Default)]
 struct Common {
-    /// While set, the cable loses every frame from Left to Right.
+    /// Whether the cable loses every frame from Left to Right.
     dark: AtomicBool,
     /// Whether connections get another outside port.
     moved: AtomicBool,
-    /// Entries of the table.
     entries: AtomicU64,
 }
 
-/// The left end of a cable, on which the device does what it does.
 struct Through {
     inner: LinkPort,
     common: Arc<Common>,
@@ -58,7 +54,7 @@ impl Port for Through {
     }
 }
 
-/// Adds 2,000 to a source port below 10,000, and updates the UDP checksum (RFC 1624). A frame that was not accepted comes again.
+/// Adds 2,000 to a source port below 10,000 (RFC 1624); a frame that was not accepted comes again.
 fn move_port(frame: &mut [u8]) {
     const SOURCE: usize = 34;
     const CHECKSUM: usize = 40;
@@ -73,7 +69,6 @@ fn move_port(frame: &mut [u8]) {
     frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&(!sum as u16).to_be_bytes());
 }
 
-/// A device of known truth.
 struct Known {
     common: Arc<Common>,
     moves: bool,
@@ -115,7 +110,6 @@ impl Device for Known {
     }
 }
 
-/// A core that is idle for a quarter of the time.
 struct Quarter(Instant);
 
 impl CpuTimes for Quarter {
@@ -147,7 +141,7 @@ fn engine(moves: bool) -> Engine {
     Engine::new(Clock::system(), vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
 }
 
-/// 30,000 frames in each direction in 1.5 s, with these options; much longer than a disruption on a busy machine.
+/// 30,000 frames in each direction in 1.5 s, much longer than a disruption.
 fn spec(options: TrialOptions) -> TrialSpec {
     let load = Load::For(Nanos::from_millis(1_500));
     let responder_table = method::ResponderTable::Update;
@@ -170,7 +164,7 @@ fn a_disruption_in_mid_trial_has_its_losses_and_its_gap() {
     // A frame that was sent late was due before the disruption began.
     let sent = losses.first.0 + outcome.forward.timing.worst_late.0 + 20_000_000;
     assert!(sent >= acted.began.0, "{losses:?} {acted:?} {:?}", outcome.forward.timing);
-    // The frames of 100 ms, and of what a busy machine adds.
+    // 100 ms, and what a busy machine adds.
     assert!(losses.frames >= 1_800 && losses.longest_gap >= Nanos::from_millis(90), "{losses:?}");
     let reverse = outcome.observed.losses.reverse.unwrap();
     assert_eq!((reverse.frames, outcome.reverse.lost()), (0, 0));

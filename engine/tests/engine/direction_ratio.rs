@@ -1,5 +1,4 @@
-//! Phases with different rates in both directions: every frame is counted in its direction, and phases without a schedule
-//! keep the ratio.
+//! Phases with different rates in both directions.
 
 use crate::common::{bed, phase};
 use engine::Lane;
@@ -20,7 +19,7 @@ fn mixed(forward: u32, reverse: u32) -> Direction {
     Direction::Mixed(DirectionRatio::new(forward, reverse).unwrap())
 }
 
-/// Lanes with both ends of one link, which returns each frame to the lane that sent it.
+/// Each frame returns to the lane that sent it.
 fn lanes(n: usize, view: &View) -> Vec<Lane> {
     let steer = || back_to_sender(&view.expect_left);
     let (left, right) = link("cable", Clock::system(), 16_384, (n, steer()), (n, steer()));
@@ -37,7 +36,7 @@ fn lanes(n: usize, view: &View) -> Vec<Lane> {
     parts.map(lane).collect()
 }
 
-/// A stage that ignores lateness, because test machines are busy.
+/// Ignores lateness, because test machines are busy.
 fn stage(view: View, n: usize) -> Stage {
     let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
     let lanes = lanes(n, &view);
@@ -63,7 +62,6 @@ fn every_frame_of_a_mix_is_counted_in_its_direction() {
     }
 }
 
-/// With fewer frames than senders, and with none in one direction.
 #[test]
 fn a_direction_may_have_fewer_frames_than_senders() {
     let mut stage = stage(forwarding(&bed(64)), 3);
@@ -73,7 +71,7 @@ fn a_direction_may_have_fewer_frames_than_senders() {
     assert_eq!(counted(&out), [(0, 0, 0, 0), (9, 9, 9, 0)]);
 }
 
-/// The last of 100 frames at 10 per second is due when the last of 1,000 at 100 is: 99 / 10 s after the start.
+/// The last of 100 frames at 10 per second is due with the last of 1,000 at 100.
 #[test]
 fn both_directions_last_equally_long() {
     let mut stage = stage(forwarding(&bed(64)), 1);
@@ -138,7 +136,7 @@ fn a_trial_sends_the_frames_of_its_specification() {
     assert_eq!([outcome.forward.received, outcome.reverse.received], [500, 5_000]);
 }
 
-/// Without a schedule the slower direction waits for its part: at most some bursts of 32 frames are ahead of it.
+/// At most some bursts of 32 frames are ahead of the slower direction.
 #[test]
 fn phases_without_a_schedule_keep_the_ratio() {
     let view = Arc::new(forwarding(&bed(64)));

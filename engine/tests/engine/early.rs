@@ -1,4 +1,4 @@
-//! Trials that end early: the sender stops, the frames under way are waited for, and the outcome says so.
+//! Trials that end early.
 
 use crate::common::on_a_cable;
 use method::trial::EarlyEnd;
@@ -9,7 +9,6 @@ use method::{
 use port::link::LinkPort;
 use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 
-/// A port that loses every frame after the first ones.
 struct Loses {
     inner: LinkPort,
     passes: usize,
@@ -36,7 +35,7 @@ impl Port for Loses {
     }
 }
 
-/// A trial of two seconds on a cable that loses every frame from Left to Right after these.
+/// Two seconds on a cable that loses every frame from Left to Right after these.
 fn trial(passes: usize, early_end: bool, lanes: usize) -> (TrialSpec, TrialOutcome) {
     let mut engine = on_a_cable(lanes, |inner| Loses { inner, passes }, |right| right);
     let option = EarlyEnd { acceptance: Ratio::ONE };

@@ -1,4 +1,4 @@
-//! Frames of several sizes on the wire: the order of the sizes, and what the judge makes of a frame of another size.
+//! Frames of several sizes on the wire.
 
 use crate::common::{bed, stateless};
 use method::{Fault, Rate, TrialOutcome, TrialSpec, Trials};
@@ -8,7 +8,7 @@ use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex};
 use wire::View;
 
-/// A port that notes the lengths of the frames that it transmits, and shortens one of them.
+/// Notes the lengths of transmitted frames, and shortens one.
 struct Notes {
     inner: LinkPort,
     lengths: Arc<Mutex<Vec<usize>>>,
@@ -37,7 +37,7 @@ impl Port for Notes {
     }
 }
 
-/// Runs a trial with this view. Returns the lengths of the frames from Left, in order.
+/// The lengths of the frames from Left, in order.
 fn trial(view: View, spec: &TrialSpec, shortens: Option<usize>) -> (Vec<usize>, TrialOutcome) {
     let lengths = Arc::default();
     let notes = |inner| Notes { inner, lengths: Arc::clone(&lengths), shortens };

@@ -7,8 +7,7 @@ use port::link::LinkPort;
 use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::collections::VecDeque;
 
-/// A port that takes these frames and then none, and that tells in each reading whether its link was lost; it was not
-/// when no reading is left.
+/// Takes so many frames, and tells in each reading whether its link was lost.
 struct Faulty {
     inner: LinkPort,
     takes: usize,
@@ -34,7 +33,7 @@ impl Port for Faulty {
     }
 }
 
-/// A stateless trial of 10,000 frames a direction, with this port on the left.
+/// 10,000 frames a direction, with this port on the left.
 fn trial(takes: usize, link_lost: &[bool]) -> (TrialOutcome, Verdict) {
     let link_lost: VecDeque<bool> = link_lost.iter().copied().collect();
     let mut engine = on_a_cable(1, |inner| Faulty { inner, takes, link_lost: link_lost.clone() }, |right| right);
@@ -53,7 +52,7 @@ fn a_port_that_gets_stuck_makes_the_trial_invalid() {
     }
 }
 
-/// The first two readings are before the trial, the last one is after it.
+/// The last reading is after the trial.
 #[test]
 fn a_link_that_is_down_when_a_trial_begins_is_lost() {
     for readings in [[true, true, false], [false, true, false], [false, false, true]] {

@@ -1,6 +1,5 @@
-//! Tests of the judge. It counts every fault correctly, whatever the rest of the burst contains, and for every kind of
-//! expectation (as sent, as phase 1 learned, or to be learned). It judges a burst as it would judge the frames one by
-//! one.
+//! The judge counts every fault correctly, in any burst and for every kind of expectation, and a burst as its frames
+//! one by one.
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
@@ -21,7 +20,7 @@ const LEARNED: u16 = 3;
 const PLANNED: u64 = 40_000_000;
 const OUTSIDE: u32 = 0xc613_0001;
 
-/// One kind of expectation: the frames that arrive and the view to judge them by.
+/// One kind of expectation: frames that arrive, and the view.
 struct Side {
     name: &'static str,
     view: View,
@@ -31,7 +30,6 @@ struct Side {
     store: Option<StateTable>,
 }
 
-/// Outside address and port of connection `index`.
 fn port_of(index: u32) -> u16 {
     (index as u16).wrapping_add(2000)
 }
@@ -50,7 +48,7 @@ impl Side {
         sequences.map(|s| self.frame(self.tag(s))).collect()
     }
 
-    /// A right frame, except for this outside address and port.
+    /// A right frame, but for outside address and port.
     fn translated(&self, tag: Tag, addr: u32, port: u16) -> Vec<u8> {
         let values = if u64::from(tag.index) < self.view.connections() {
             Values::of(self.view.flows.flow(self.view.order.get(tag.index)))
@@ -75,7 +73,6 @@ impl Side {
         }
     }
 
-    /// The counters of a judge for these bursts of two senders.
     fn judged(&self, bursts: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Findings {
         let mut seen = [Seen::default(), Seen::default()];
         for s in &mut seen {
@@ -142,7 +139,6 @@ fn all(size: usize) -> [Side; 5] {
     [forward(size), reverse(size), table(size), back(size), learning(size)]
 }
 
-/// All counters except times.
 fn facts(f: &Findings) -> (u64, u64, FaultCounts, u64, Option<u8>) {
     (f.received, f.reordered, f.faults, f.learned, f.hop_limit)
 }
@@ -161,10 +157,8 @@ fn right_frames_are_right_in_bursts_of_any_size() {
     }
 }
 
-/// A frame with one fault, and its expected counter.
 type Wrong = (Fault, Vec<u8>);
 
-/// Faults under every expectation.
 fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
     let right = side.frame(side.tag(16));
     let same = |mutate: &dyn Fn(&mut Vec<u8>)| {
@@ -214,7 +208,7 @@ fn wrong_anywhere(side: &Side) -> Vec<Wrong> {
     ]
 }
 
-/// Faults of addresses and ports, which are counted differently while they are to be learned.
+/// Counted differently while they are to be learned.
 fn wrong_addresses(side: &Side) -> Vec<Wrong> {
     let flip = |at: usize| {
         let mut f = side.frame(side.tag(16));
@@ -236,20 +230,18 @@ fn wrong_addresses(side: &Side) -> Vec<Wrong> {
         (Fault::WrongAddress, flip(33)),
         (Fault::WrongPort, flip(36)),
         (Fault::WrongPort, flip(37)),
-        // Changed on the way, not translated: the checksum says so.
+        // Changed, not translated.
         (Fault::BadChecksum, flip(35)),
     ]
 }
 
-/// One wrong frame among right ones is counted alone, under its fault.
 #[test]
 fn each_fault_is_counted_as_what_it_is() {
     let mut found = [false; Fault::ALL.len()];
     for side in all(128) {
         for (fault, wrong) in wrong_anywhere(&side).into_iter().chain(wrong_addresses(&side)) {
             for at in [0, 16, 31] {
-                // The wrong frame does not mark its sequence number as received: the right frame arrives, too, before
-                // or after it.
+                // The right frame arrives, too, before or after the wrong one.
                 let mut burst = side.row(0..31);
                 burst.insert(at, wrong.clone());
                 let f = side.judged([side.row(99..100), burst]);
@@ -263,7 +255,6 @@ fn each_fault_is_counted_as_what_it_is() {
     assert_eq!(found, [true; Fault::ALL.len()], "there is a test for every fault");
 }
 
-/// A NAT may change these fields, so the judge must accept the changes.
 #[test]
 fn what_a_device_may_change_is_right() {
     for side in all(64) {
@@ -310,7 +301,6 @@ fn repeated_bursts_are_duplicates_only() {
     }
 }
 
-/// The judge recognises a duplicate at any distance within a trial.
 #[test]
 fn a_very_late_duplicate_is_found() {
     let side = forward(64);
@@ -329,7 +319,6 @@ fn reordered_frames_are_right() {
     }
 }
 
-/// The first right frame sets the hop limit of the trial; a wrong frame before it does not.
 #[test]
 fn a_wrong_frame_does_not_set_the_hop_limit() {
     let side = forward(64);
@@ -339,7 +328,6 @@ fn a_wrong_frame_does_not_set_the_hop_limit() {
     assert_eq!((f.received, f.hop_limit, f.faults.get(Fault::WrongAddress)), (19, Some(9), 1));
 }
 
-/// The most frequent hop limit is the right one, not that of the first frame.
 #[test]
 fn hop_limits_are_counted() {
     let side = forward(64);
@@ -361,8 +349,7 @@ fn hop_limits_are_counted() {
     assert_eq!(tally.most(), (9, 14));
 }
 
-/// Losses, duplicates, reordering, two senders and all kinds of wrong frames, in bursts of any size: the counters equal
-/// those of judging one by one.
+/// Losses, duplicates, reordering, two senders and wrong frames, in bursts of any size.
 #[test]
 fn a_burst_is_judged_as_its_frames_would_be_one_by_one() {
     let mut state = 1;
@@ -407,7 +394,7 @@ fn a_burst_is_judged_as_its_frames_would_be_one_by_one() {
 fn phase_1_teaches_each_connection_once() {
     let side = learning(64);
     let mut mixed = side.row(32..40);
-    // A duplicate with another outside port, and two frames outside the pool: the judge learns from none of them.
+    // A duplicate with another outside port, and two frames outside the pool.
     mixed.push(side.translated(side.tag(5), OUTSIDE, 60_000));
     mixed.push(side.translated(side.tag(41), OUTSIDE, 80));
     mixed.push(side.translated(side.tag(42), OUTSIDE + 1, 2042));
@@ -432,7 +419,7 @@ fn a_mapping_that_moved_since_phase_1_is_wrong() {
     assert_eq!((f.received, f.faults.get(Fault::WrongPort), f.faults.get(Fault::WrongAddress)), (30, 1, 1));
 }
 
-/// An entry of an earlier phase 1 is ignored: this phase 1 has not opened the connection.
+/// It has an entry of an earlier phase 1.
 #[test]
 fn a_connection_that_this_phase_1_did_not_learn_is_wrong() {
     let side = table(64);

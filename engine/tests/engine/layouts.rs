@@ -1,6 +1,4 @@
-//! Tests of frames with an IPv6 header in sender, judge and complete phases. Results equal those of plain IPv4, and
-//! frames for another subscriber are counted. Expected frames come from the template, which other tests check byte by
-//! byte.
+//! Frames with an IPv6 header in sender, judge and phases, whose results equal those of IPv4.
 
 use crate::common::{Hand, outer, phase, pool};
 use engine::expected::JudgePlan;
@@ -24,7 +22,7 @@ use wire::template::UdpFrame;
 use wire::{AddrRange, FlowSpace, Kind, Layout, Mac, PortRange, StreamId, Tag, Template, Values, View};
 
 const TRIAL: u16 = 7;
-/// More rows than the hardware prefetches by itself.
+/// More rows than the hardware prefetches.
 const SUBSCRIBERS: u32 = 5_000;
 const PLANNED: u64 = 100_000;
 const OUTSIDE: u32 = 0xc613_0001;
@@ -48,7 +46,7 @@ fn subscribers() -> Vec<Subscriber6> {
 
 const REMOTES: [u128; 2] = [0x2001_0002_0000_0064 << 64 | 0xc613_0002, 0x2001_0002_0000_0064 << 64 | 0xc613_0003];
 
-/// Views with an IPv6 link on the left, to many subscribers.
+/// An IPv6 link on the left, to many subscribers.
 fn edges() -> [(&'static str, View); 4] {
     let bed = bed(SUBSCRIBERS);
     let subscribers = &subscribers();
@@ -71,7 +69,6 @@ fn values(view: &View, index: u32) -> Values {
     Values::of(view.flows.flow(view.order.get(index))).learned(OUTSIDE, (index as u16).wrapping_add(2000))
 }
 
-/// Frames as a right device delivers them at one side.
 fn row(view: &View, at_left: bool, sequences: std::ops::Range<u64>) -> Vec<Vec<u8>> {
     let expect = if at_left { &view.expect_left } else { &view.expect_right };
     let frame = UdpFrame { to: Mac::default(), from: Mac::default(), size: 128, ttl: 9, fields: *expect.fields() };
@@ -107,7 +104,6 @@ fn judged(view: &View, at_left: bool, store: Option<&StateTable>, bursts: &[Vec<
     judge.findings
 }
 
-/// Gives an arriving frame another destination address and adjusts its checksum.
 fn redirect(frame: &mut [u8], layout: &Layout, address: u128) {
     let at = layout.tag_at() - 2;
     if matches!(layout, Layout::Ipv6(_)) {
@@ -132,7 +128,7 @@ fn right_frames_are_right_in_bursts_of_any_size() {
     }
 }
 
-/// One frame among 32,000 goes to another subscriber by its outer header; its inner packet is right.
+/// One of 32,000, by its outer header.
 #[test]
 fn a_frame_for_another_subscriber_is_a_wrong_address() {
     for (name, view) in edges() {
@@ -218,7 +214,6 @@ fn a_sender_sends_what_the_template_makes_of_each_flow() {
     }
 }
 
-/// Lanes send, receive and judge frames in both directions.
 #[test]
 fn a_cable_brings_every_frame_of_every_layout() {
     for (name, view) in edges() {

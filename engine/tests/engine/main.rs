@@ -1,4 +1,4 @@
-//! Tests of the engine: its parts with simulated times, complete phases and trials, and the calibration.
+//! The engine: parts with simulated times, phases, trials, and the calibration.
 
 mod calibrate;
 mod common;

@@ -1,4 +1,4 @@
-//! Native frames beside those that the DUT translates: which frames they are, and which kind a lost or wrong frame was of.
+//! Native frames beside those that the DUT translates.
 
 use crate::common::{bed, cabled, stateless, trial_spec};
 use method::{Fault, NativeFrames, Rate, TrialOutcome, TrialSpec, Trials};
@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex};
 use wire::header::{TYPE_IPV6, be16};
 use wire::{Background, Foreground, OuterRange, PortRange, View};
 
-/// Which frames have passed a port so far: whether each was native.
+/// Whether each frame that passed was native.
 type Passed = Arc<Mutex<Vec<bool>>>;
 
-/// A port that notes which frames it transmits, and changes some of them.
+/// Notes which frames it transmits, and changes some.
 struct Spoils {
     inner: LinkPort,
     passed: Passed,
-    /// Every how many native frames one is lost.
+    /// Loses one of so many native frames.
     loses_native: usize,
-    /// Every how many other frames one is lost.
+    /// Loses one of so many other frames.
     loses_other: usize,
-    /// The number of the native frame that has another source address.
+    /// The native frame with another source address.
     corrupts: Option<usize>,
 }
 
@@ -68,7 +68,6 @@ impl Port for Spoils {
     }
 }
 
-/// This view with so many parts per million of its frames, and native frames beside these.
 fn beside(view: View, ppm: u32) -> View {
     let subscribers = [Subscriber6 { address: 0x2001_0002 << 96 | 2 }];
     let remotes = [0x2001_0002_0000_8000 << 64 | 2];
@@ -116,7 +115,6 @@ fn a_wrong_native_frame_is_a_fault_and_lost_as_native() {
     assert_eq!(outcome.forward.lost_by_kind(), Some([0, 1]));
 }
 
-/// Phase 1 has connections alone; phase 2 has all of them although native frames take their turn.
 #[test]
 fn native_frames_are_no_connections() {
     let outer = OuterRange { addrs: bed(64).flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
@@ -132,7 +130,6 @@ fn native_frames_are_no_connections() {
     assert_eq!(passed[4_000..].iter().filter(|native| **native).count(), 1_000);
 }
 
-/// With several lanes each counts its own frames, and receives some of the others.
 #[test]
 fn kinds_are_counted_once_over_several_lanes() {
     let left = |inner| Spoils { loses_native: 100, loses_other: 250, ..Spoils::none(inner) };

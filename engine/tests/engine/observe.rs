@@ -1,4 +1,4 @@
-//! Delays and losses that a phase observes on a cable of known delay and known losses.
+//! Delays and losses on a cable where they are known.
 
 use crate::common::{bed, phase};
 use engine::Lane;
@@ -17,12 +17,11 @@ use wire::Tag;
 
 const DELAY: Nanos = Nanos(5_000_000);
 
-/// A port whose frames arrive later than they do, and which loses those with these numbers.
+/// Delays frames, and loses those with these numbers.
 struct Late {
     inner: LinkPort,
     received: u64,
     lost: Range<u64>,
-    /// Where it notes the tags of the frames, and where they are in a frame.
     seen: Arc<Mutex<Vec<Tag>>>,
     tag_at: usize,
 }
@@ -56,12 +55,11 @@ impl Port for Late {
     }
 }
 
-/// A stage on a cable with `n` lanes, which ignores lateness, because test machines are busy.
+/// Ignores lateness, because test machines are busy.
 fn stage(n: usize, lost: &Range<u64>) -> Stage {
     watched(n, lost).0
 }
 
-/// The same, with the tags of all frames that arrive.
 fn watched(n: usize, lost: &Range<u64>) -> (Stage, Arc<Mutex<Vec<Tag>>>) {
     let tags: Arc<Mutex<Vec<Tag>>> = Arc::default();
     let view = forwarding(&bed(64));
@@ -107,7 +105,7 @@ fn every_frame_has_its_delay() {
 fn tagged_frames_are_spread_over_the_rest_of_the_trial() {
     let some = Stamps::Some { frames: 500, from: Nanos::from_millis(1) };
     let extra = Extra { stamps: Some((some, Nanos::from_secs(9))), ..Extra::default() };
-    // Frames 1,000, 1,008, …, 4,992; those from 3,000 on are lost, a half.
+    // Frames 1,000, 1,008, …, 4,992, the half from 3,000 on lost.
     let out = stage(1, &(3_000..5_000)).run_with(&phase(5_000, Direction::Forward), &extra).unwrap();
     let delays = out.observed.delays.forward.unwrap();
     assert_eq!((delays.frames, delays.lost, delays.differences), (500, 250, None));

@@ -1,4 +1,4 @@
-//! Tests of complete phases: the results of several lanes and senders add up to those of one.
+//! Results of several lanes and senders add up to those of one.
 
 use crate::common::{Hub, Queue, bed, phase};
 use engine::Lane;
@@ -18,17 +18,14 @@ fn stage(view: View, lanes: Vec<Lane>) -> Stage {
     let clock = Clock::system();
     let store = view.stateful.then(|| StateTable::new(view.connections()).unwrap());
     let mut stage = Stage::new(clock, lanes, Arc::new(view), store, Nanos(0), 3, Arc::new(AtomicBool::new(false)));
-    // Test machines are busy, so these tests ignore lateness.
     stage.never_give_up();
     stage
 }
 
-/// Lanes with both ends of one link that steers frames by their ports.
 fn lanes(n: usize) -> Vec<Lane> {
     steered(n, || Steer::Hash(vec![(34, 4)]))
 }
 
-/// Lanes whose link has this steering at both ends.
 fn steered(n: usize, steer: impl Fn() -> Steer) -> Vec<Lane> {
     let (left, right) = link("cable", Clock::system(), 8192, (n, steer()), (n, steer()));
     let pools = Pool::for_workers(PoolConfig::compact(n, 8192, 128)).unwrap();
@@ -56,7 +53,7 @@ fn complete(out: &PhaseOutcome, forward: u64, reverse: u64) {
 fn several_senders_share_a_phase_without_rest() {
     for n in 1..=3 {
         let mut stage = stage(forwarding(&bed(64)), lanes(n));
-        // Not multiples of two or three, so that shares of frames and of the rate differ.
+        // Shares of frames and of the rate differ.
         let odd = Phase { rate: Rate(1_000_003), ..phase(7001, Direction::Both) };
         complete(&stage.run(&odd).unwrap(), 7001, 7001);
         complete(&stage.run(&phase(501, Direction::Forward)).unwrap(), 501, 0);
@@ -64,7 +61,7 @@ fn several_senders_share_a_phase_without_rest() {
     }
 }
 
-/// Each lane receives exactly its own frames: as many as its share, and in order.
+/// As many as its share, and in order.
 #[test]
 fn what_a_lane_has_sent_comes_back_to_it() {
     let view = forwarding(&bed(64));
@@ -80,7 +77,7 @@ fn what_a_lane_has_sent_comes_back_to_it() {
     assert_eq!((out.forward.arrived, out.reverse.arrived), (vec![2000; 3], vec![2000; 3]));
 }
 
-/// More senders than frames per second, and than frames in total: no sender waits for a frame that is never due.
+/// More senders than frames per second, and than frames.
 #[test]
 fn a_rate_below_the_number_of_senders_ends() {
     let mut stage = stage(forwarding(&bed(64)), lanes(3));
@@ -89,7 +86,7 @@ fn a_rate_below_the_number_of_senders_ends() {
     let (rate, out) = (Rate(100), |out: PhaseOutcome| out.forward.send_time);
     let four = stage.run(&Phase { rate, ..phase(4, Direction::Forward) }).unwrap();
     complete(&four, 4, 0);
-    // Four frames at 100 per second: the last is due 30 ms after the start.
+    // The last of four frames at 100 per second is due after 30 ms.
     assert!(out(four) >= Nanos::from_millis(30));
 }
 
@@ -115,7 +112,7 @@ fn all_lanes_together_learn_every_connection_once() {
     }
 }
 
-/// A frame that two receivers got counts as one right frame and one duplicate.
+/// One right frame and one duplicate.
 #[test]
 fn a_frame_at_two_receivers_counts_once() {
     let rights: Vec<Queue> = vec![Queue::default(), Queue::default()];
@@ -136,7 +133,7 @@ fn a_frame_at_two_receivers_counts_once() {
     assert_eq!(out.forward.arrived, [1001, 1001]);
 }
 
-/// An unknown queue depth is not 0, and does not affect the known ones.
+/// An unknown queue depth is not 0.
 #[test]
 fn the_shortest_known_queue_counts() {
     let queues = |left: [usize; 2], right: [usize; 2]| {
@@ -160,7 +157,6 @@ fn the_shortest_known_queue_counts() {
     assert_eq!(queues([0, 0], [0, 0]), (None, None));
 }
 
-/// Each of two lanes has its own queue, with half of the rate.
 #[test]
 fn the_queues_of_several_lanes_absorb_longer_stalls() {
     let host = |n| stage(forwarding(&bed(64)), lanes(n)).run(&phase(100, Direction::Both)).unwrap().host;
@@ -169,7 +165,6 @@ fn the_queues_of_several_lanes_absorb_longer_stalls() {
     assert_eq!((two.queue_lasts, two.dut_queue), (Some(Nanos(16_384_000)), Some(8192)));
 }
 
-/// A port that panics.
 struct Breaks;
 
 impl Port for Breaks {
@@ -187,7 +182,7 @@ impl Port for Breaks {
     }
 }
 
-/// The other lanes have frames to send for an hour.
+/// They have frames to send for an hour.
 #[test]
 #[should_panic(expected = "a lane panicked")]
 fn a_lane_that_panics_ends_the_others() {

@@ -1,4 +1,4 @@
-//! Popularity of connections on the wire: which ports the frames of a trial have, in both directions.
+//! Popularity of connections on the wire, in both directions.
 
 use crate::common::on_a_cable;
 use method::trial::{Exponent, Popularity};
@@ -8,10 +8,8 @@ use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Frames by the port pair of their connection.
 type Tally = Arc<Mutex<HashMap<(u16, u16), u64>>>;
 
-/// A port that counts the connections of the frames that it transmits.
 struct Counts {
     inner: LinkPort,
     tally: Tally,
@@ -40,7 +38,7 @@ impl Port for Counts {
 
 const FRAMES: u64 = 40_000;
 
-/// The frames of each connection in a trial, from Left and from Right, the most popular connection first.
+/// The frames of each connection, from Left and from Right, the most popular first.
 fn tallies(popularity: Popularity) -> [Vec<(u64, (u16, u16))>; 2] {
     let [left, right] = [Tally::default(), Tally::default()];
     let counted = |tally: &Tally| {
@@ -64,7 +62,7 @@ fn tallies(popularity: Popularity) -> [Vec<(u64, (u16, u16))>; 2] {
 fn a_few_connections_have_most_of_the_frames_in_both_directions() {
     let popularity = Popularity::Zipf(Exponent::of_thousandths(1_000).unwrap());
     let [left, right] = tallies(popularity);
-    // Of 10,000 connections the first one has 1 / H(10,000) = 10.2 % of the frames, and the first hundred 53.0 %.
+    // The first of 10,000 connections has 1 / H(10,000) = 10.2 % of the frames, the first hundred 53.0 %.
     for tally in [&left, &right] {
         let first: u64 = tally.iter().take(100).map(|(count, _)| count).sum();
         assert!((3_850..4_350).contains(&tally[0].0), "{:?}", tally[0]);

@@ -1,4 +1,4 @@
-//! Tests of several lanes on kernel ports: any lane may receive any frame, and their findings add up exactly.
+//! Lanes on kernel ports: any may receive any frame, and their findings add up exactly.
 
 use crate::common::{bed, phase};
 use engine::Lane;
@@ -17,10 +17,9 @@ use std::sync::{Arc, Mutex};
 const FRAMES: u64 = 6000;
 const LANES: usize = 2;
 
-/// What a port did to received frames, and how many it delivered then.
+/// What a port did to received frames, and how many it delivered.
 type Truth = Arc<Mutex<(Damage, u64)>>;
 
-/// An impaired port that leaves its truth with the test.
 struct Known(Impair<Box<dyn Port>>, Truth);
 
 impl Port for Known {
@@ -55,7 +54,7 @@ fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
     ports.into_iter().map(|port| Box::new(port) as Box<dyn Port>).collect()
 }
 
-/// Sends through impaired lanes in both directions and compares the figures with what the impairment did.
+/// Compares the figures with what the impairment did.
 fn figures_are_exact(clock: Clock, pools: Vec<Pool>, left: Vec<Box<dyn Port>>, right: Vec<Box<dyn Port>>) {
     let mut truths = [Vec::new(), Vec::new()];
     let mut known = |side: usize, port, lane: usize| -> Option<Box<dyn Port>> {
@@ -124,7 +123,7 @@ fn lanes_of_packet_sockets_add_up() {
 fn lanes_of_xdp_sockets_add_up() {
     for mode in [XdpMode::Generic, XdpMode::Native] {
         let (ns, clock) = (cable(LANES), Clock::calibrated());
-        // Two rings of received frames, and what is on its way, are of each lane's pool.
+        // Two rings of received frames, and those on their way.
         let mut pools = Pool::for_workers(PoolConfig::umem(LANES, 1 << 15)).unwrap();
         let mut open = |name: &str| {
             let config = AfXdpConfig {

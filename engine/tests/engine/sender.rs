@@ -1,4 +1,4 @@
-//! Tests of the sender with simulated times: which frames leave, in which order and when.
+//! The sender with simulated times.
 
 use crate::common::{Hand, bed, outer, pool};
 use engine::StateTable;
@@ -76,8 +76,7 @@ fn a_late_sender_sends_at_most_a_burst_at_a_time_and_gives_up_in_the_end() {
     assert!(leg.timing.finished_late.0 >= 500_000);
 }
 
-/// On the real clock no frame leaves before the first of its burst is due, and all leave in order. Lateness is not
-/// tested, because the machine may be loaded.
+/// No frame leaves before the first of its burst is due; lateness depends on the machine.
 #[test]
 fn no_frame_leaves_early_on_the_real_clock() {
     let (view, clock) = (forwarding(&bed(64)), Clock::system());
@@ -102,7 +101,7 @@ fn no_frame_leaves_early_on_the_real_clock() {
     }
 }
 
-/// Sequence numbers and indices continue over bursts of all sizes, whether the port accepts or refuses frames.
+/// Over bursts of all sizes, whether the port accepts or refuses frames.
 #[test]
 fn every_frame_is_the_one_that_is_next() {
     let view = forwarding(&bed(128));
@@ -110,7 +109,7 @@ fn every_frame_is_the_one_that_is_next() {
     let (mut port, mut pool) = (Hand::default(), pool());
     let mut now = START;
     for k in 0.. {
-        // The port sometimes leaves frames with the caller, but refuses none: all must leave.
+        // The port sometimes leaves frames with the caller.
         port.limits = (k % 3 > 0).then_some((k % 7, 0));
         now += 1000 * (k as u64 % 50);
         if !s.poll(now, &mut port, &mut pool).unwrap() {

@@ -1,4 +1,4 @@
-//! Tests of the service: it gets frames without a tag during trials and between them, and no counter contains what it takes.
+//! The service gets frames without a tag during and between trials, and no counter contains them.
 
 use crate::common::{Hand, Hub, Queue, bed, phase, pool, trial_spec};
 use engine::expected::JudgePlan;
@@ -18,12 +18,11 @@ const REQUEST: u8 = 1;
 const ANSWER: u8 = 2;
 const OTHER: u8 = 3;
 
-/// A frame without a tag.
 fn untagged(kind: u8) -> Vec<u8> {
     vec![kind; 42]
 }
 
-/// Answers requests, by longer frames, and takes answers. Says on which side each frame arrived.
+/// Answers requests by longer frames, takes answers, and notes sides.
 fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
     let sides = Arc::clone(sides);
     Box::new(move |left, frame: &mut Frame| {
@@ -40,7 +39,7 @@ fn service(sides: &Arc<Mutex<Vec<(bool, u8)>>>) -> Service {
     })
 }
 
-/// A burst of right frames and others: only what the service refuses is a fault, and answers leave on the same port.
+/// Answers leave on the same port.
 #[test]
 fn a_judge_counts_only_what_the_service_refuses() {
     let view = forwarding(&bed(64));
@@ -99,7 +98,7 @@ fn a_judge_counts_only_what_the_service_refuses() {
     }
 }
 
-/// A port that does not take an answer at once is asked again, and one that never does keeps no frame.
+/// A port that never takes an answer keeps no frame.
 #[test]
 fn an_answer_waits_for_a_port_but_not_for_ever() {
     let view = forwarding(&bed(64));
@@ -122,7 +121,6 @@ fn an_answer_waits_for_a_port_but_not_for_ever() {
     }
 }
 
-/// A lane on a cable: frames to Right, and frames to Left.
 fn lane(queues: &[Queue; 2], service: Option<Service>) -> Lane {
     let [to_right, to_left] = queues.each_ref().map(Arc::clone);
     let pool = Pool::single(PoolConfig::compact(1, 1024, 128)).unwrap();
@@ -132,7 +130,6 @@ fn lane(queues: &[Queue; 2], service: Option<Service>) -> Lane {
     Lane { core: None, pool, left: Some(Box::new(left)), right: Some(Box::new(right)), companion: None, service }
 }
 
-/// Requests among test frames in both directions: the figures of the trial are as without them.
 #[test]
 fn what_the_service_takes_is_in_no_figure_of_a_trial() {
     let queues: [Queue; 2] = Default::default();
@@ -151,12 +148,12 @@ fn what_the_service_takes_is_in_no_figure_of_a_trial() {
     }
     let mut sides = sides.lock().unwrap().clone();
     sides.sort_unstable();
-    // Each side was asked twice, and got the two answers of the other one.
+    // Each side was asked twice, and got the other's two answers.
     let each = |side| [(side, REQUEST), (side, REQUEST), (side, ANSWER), (side, ANSWER)];
     assert_eq!(sides, [each(false), each(true)].concat());
 }
 
-/// A device whose commands need the tester's answer to a request at Left before they return.
+/// Its commands need the tester's answer at Left.
 struct Asks(Arc<Mutex<u32>>, [Queue; 2]);
 
 impl Asks {
@@ -192,7 +189,7 @@ fn engine(view: View, lane: Lane, device: Box<dyn Device>) -> Engine {
     Engine::new(Clock::system(), vec![lane], Arc::new(view), device, settings, Arc::default()).unwrap()
 }
 
-/// Answers at Left only, so that what arrives at Right stays there.
+/// What arrives at Right stays there.
 fn at_left(frame_at_left: bool, frame: &mut Frame) -> Served {
     if !frame_at_left || frame.bytes()[0] != REQUEST {
         return Served::Foreign;
@@ -207,7 +204,7 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
     let (bed, queues): (_, [Queue; 2]) = (bed(64), Default::default());
     let outer = OuterRange { addrs: bed.flows.inside(), ports: bed.flows.inside_ports() };
     let asked = Arc::<Mutex<u32>>::default();
-    // The device has a cable of its own, so that it can wait for what the tester sends.
+    // Its own cable, on which it can wait for the tester.
     let own: [Queue; 2] = Default::default();
     let mut lane = lane(&queues, Some(Box::new(at_left)));
     let cable = lane.left.take().unwrap();
@@ -223,7 +220,7 @@ fn the_service_answers_while_a_command_of_the_device_runs() {
     assert_eq!(engine.while_serving(|device| device.clear()), Ok(Ok(())));
 }
 
-/// A cable beside which a device is connected: frames without a tag go to that.
+/// A cable that passes frames without a tag to a device.
 struct Beside {
     cable: Box<dyn Port>,
     device: Hub,
@@ -251,7 +248,7 @@ impl Port for Beside {
     }
 }
 
-/// Between trials a lane with a service answers and throws all else away; a lane without one is not touched.
+/// A lane without a service is not touched.
 #[test]
 fn an_idle_lane_answers_and_keeps_nothing() {
     for with_service in [true, false] {
@@ -264,7 +261,7 @@ fn an_idle_lane_answers_and_keeps_nothing() {
         engine.rest(Nanos::from_millis(1)).unwrap();
         let waiting = queues.each_ref().map(|queue| queue.lock().unwrap().len());
         if with_service {
-            // The answer went out at Left. It arrives at Right, where it is no request, in this round or the next.
+            // The answer arrives at Right, where it is no request, in this round or the next.
             assert_eq!(waiting[1], 0);
             engine.rest(Nanos::from_millis(1)).unwrap();
             assert_eq!(queues[0].lock().unwrap().len(), 0);

@@ -1,4 +1,4 @@
-//! Tests of trials of TCP connections, with real segments over an in-process link.
+//! Trials of TCP connections over an in-process link.
 
 use crate::common::{bed, trial_spec};
 use engine::{Engine, Lane, NoDevice, Settings};
@@ -15,7 +15,6 @@ const HELD: u64 = 2_000;
 /// Offset of the flags in an Ethernet/IPv4/TCP frame.
 const FLAGS: usize = 47;
 
-/// What a faulty port does with a frame that it sends.
 #[derive(Clone, Copy)]
 enum Fate {
     Pass,
@@ -24,7 +23,7 @@ enum Fate {
     Damage,
 }
 
-/// A port that lets `fate` decide about each frame by its number and flags.
+/// Lets `fate` decide about each frame by its number and flags.
 struct Faulty<P> {
     inner: P,
     sent: u64,
@@ -66,12 +65,10 @@ impl<P: Port> Port for Faulty<P> {
     }
 }
 
-/// An engine over a cable with this port at its left end.
 fn engine_of<P: Port + 'static>(size: usize, left: impl FnOnce(LinkPort) -> P) -> Engine {
     engine_with(size, Nanos::from_millis(20), left)
 }
 
-/// The same with this drain.
 pub(super) fn engine_with<P: Port + 'static>(size: usize, drain: Nanos, left: impl FnOnce(LinkPort) -> P) -> Engine {
     let bed = bed(size);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
@@ -146,7 +143,7 @@ fn exchanges_take_turns_on_the_connections_that_are_held() {
     assert_eq!(counts(&outcome), [10_000, 10_000, 0, 10_000, 10_000, 0], "{outcome:?}");
 }
 
-/// Of the connections of which a segment is lost, none completes, and every other one does.
+/// Every other one does.
 #[test]
 fn a_connection_of_which_a_segment_is_lost_does_not_complete() {
     let fate =

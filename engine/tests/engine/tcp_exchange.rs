@@ -1,6 +1,5 @@
-//! Exchanges on open TCP connections over a path on which many are in flight. A connection tracking between both sides holds
-//! every segment against the conditions of G. van Rooij, "Real Stateful TCP Packet Filtering in IP Filter" (2001), section 4,
-//! which strict firewalls and NATs apply.
+//! Exchanges on open TCP connections, many in flight. A connection tracking holds every segment against the conditions
+//! of G. van Rooij, "Real Stateful TCP Packet Filtering in IP Filter" (2001), section 4.
 
 use crate::tcp::{counts, engine_with, exchange};
 use method::{Fault, Nanos, Trials};
@@ -11,20 +10,15 @@ use std::sync::{Arc, Mutex};
 use wire::tcp::flag::{FIN, SYN};
 
 const CONNECTIONS: u64 = 10;
-/// Exchanges of each.
 const EACH: u64 = 300;
-/// Frames that are in flight in each direction.
 const IN_FLIGHT: usize = 40;
 /// Calls without a frame after which those in flight arrive.
 const IDLE: u32 = 200;
-/// What one side has sent, as the tracking saw it.
+/// What the tracking saw of one side.
 #[derive(Clone, Copy, Default)]
 struct Window {
-    /// The highest end of its segments.
     end: u32,
-    /// The highest end that the other side allows.
     allowed: u32,
-    /// The largest window that it announced.
     largest: u32,
 }
 
@@ -52,7 +46,6 @@ fn read(frame: &[u8], from_left: bool) -> Read {
     Read { key, seq: word(38), end, ack: word(42), window: half(48), is_syn: flags & SYN != 0, data }
 }
 
-/// Whether `a` does not come after `b`.
 fn in_order(a: u32, b: u32) -> bool {
     b.wrapping_sub(a).cast_signed() >= 0
 }
@@ -116,7 +109,7 @@ impl Tracking {
     }
 }
 
-/// The left end of a path with [`IN_FLIGHT`] frames in each direction. Each `lose`th request is lost before the tracking.
+/// Has [`IN_FLIGHT`] frames in each direction, and loses each `lose`th request before the tracking.
 struct Path {
     inner: LinkPort,
     to_right: VecDeque<Frame>,
@@ -128,7 +121,6 @@ struct Path {
 }
 
 impl Path {
-    /// Frames that arrive at the end of a queue.
     fn due(queue: &VecDeque<Frame>, idle: u32) -> usize {
         if idle > IDLE { queue.len() } else { queue.len().saturating_sub(IN_FLIGHT) }
     }
@@ -188,7 +180,7 @@ impl Port for Path {
     }
 }
 
-/// The outcome of exchanges over a path that loses each `lose`th request: begun, completed and wrong ones, and the tracking.
+/// Exchanges begun, completed and wrong, and the tracking.
 fn over_a_path(lose: u64) -> ([u64; 3], Tracking) {
     let tracking = Arc::new(Mutex::new(Tracking::default()));
     let of_path = Arc::clone(&tracking);
@@ -209,7 +201,7 @@ fn over_a_path(lose: u64) -> ([u64; 3], Tracking) {
     ([begun, completed, faults], std::mem::take(&mut *tracking.lock().unwrap()))
 }
 
-/// A rate above connections / round trip: several requests of each connection are in flight, and all are answered.
+/// A rate above connections / round trip.
 #[test]
 fn requests_do_not_wait_for_answers() {
     let (counted, tracking) = over_a_path(u64::MAX);
@@ -218,7 +210,6 @@ fn requests_do_not_wait_for_answers() {
     assert_eq!((tracking.invalid, tracking.early_acknowledgments), (0, 0));
 }
 
-/// Neither the requests after a lost one nor the answers to them acknowledge what did not arrive.
 #[test]
 fn no_acknowledgment_covers_what_was_lost() {
     let (counted, tracking) = over_a_path(7);

@@ -1,4 +1,4 @@
-//! Tests of complete trials: a preparing phase 1 resends frames that were lost before phase 2.
+//! Complete trials: a preparing phase 1 resends lost frames before phase 2.
 
 use crate::common::{bed, trial_spec};
 use engine::{Away, Device, Engine, Lane, Settings};
@@ -18,7 +18,6 @@ use wire::{OuterRange, PortRange};
 const N: u64 = 10_000;
 const SWALLOWED: usize = 700;
 
-/// A port that drops the first frames.
 struct Swallow<P> {
     inner: P,
     left: usize,
@@ -45,7 +44,7 @@ impl<P: Port> Port for Swallow<P> {
     }
 }
 
-/// A port whose first receive call after a transmission takes this long and returns no frame.
+/// Its first receive call after a transmission takes this long and returns no frame.
 struct Slow<P> {
     inner: P,
     sent: bool,
@@ -73,7 +72,7 @@ impl<P: Port> Port for Slow<P> {
     }
 }
 
-/// A port with this name, whose first transmission takes this long.
+/// Its first transmission takes this long.
 struct Stuck<P> {
     inner: P,
     backend: &'static str,
@@ -97,7 +96,6 @@ impl<P: Port> Port for Stuck<P> {
     }
 }
 
-/// A device that reports this stall.
 struct Stalled(Nanos);
 
 impl Device for Stalled {
@@ -112,18 +110,17 @@ impl Device for Stalled {
     }
 }
 
-/// A NAT that gives a connection another outside port with its first frame after phase 1. The old mapping is gone then.
+/// A NAT that moves a connection to another outside port with its first frame after phase 1.
 struct Remap<P> {
     inner: P,
-    /// Frames of phase 1 that have not passed yet.
     phase1: u64,
-    /// Frames at the front of the next burst that have passed before, and were not accepted.
+    /// Frames at the front that have passed before, and were not accepted.
     passed: usize,
-    /// Connections with a new mapping: inside port and destination port.
+    /// Inside port and destination port of moved connections.
     changed: HashSet<(u16, u16)>,
 }
 
-/// The new outside port is the old one plus this.
+/// Distance of the new outside port.
 const NEW: u16 = 2000;
 /// Places of the UDP ports and checksum behind Ethernet and IPv4.
 const SOURCE: usize = 34;
@@ -134,7 +131,7 @@ fn word(frame: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([frame[at], frame[at + 1]])
 }
 
-/// Replaces a port, and updates the checksum (RFC 1624).
+/// RFC 1624.
 fn set_port(frame: &mut [u8], at: usize, port: u16) {
     let sum = u32::from(!word(frame, CHECKSUM)) + u32::from(!word(frame, at)) + u32::from(port);
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -182,7 +179,7 @@ impl<P: Port> Port for Remap<P> {
     }
 }
 
-/// RFC 9693, section 4.7: the Responder follows a device that changes its mappings only if it updates its state table.
+/// RFC 9693, section 4.7.
 #[test]
 fn a_table_that_is_updated_holds_the_latest_four_tuples() {
     for (responder_table, right) in [(ResponderTable::Update, 2000), (ResponderTable::Keep, 0)] {
@@ -193,7 +190,7 @@ fn a_table_that_is_updated_holds_the_latest_four_tuples() {
         let wrong = outcome.forward.faults.get(Fault::WrongPort);
         assert_eq!((outcome.forward.received, wrong), (right, 2000 - right), "{outcome:?}");
 
-        // Frames to mappings that are gone are lost; one on each connection, so that every entry counts.
+        // One on each connection, so that every entry counts.
         let reverse = TrialSpec {
             direction: Direction::Reverse,
             load: Load::Frames(N),
@@ -209,7 +206,7 @@ fn a_table_that_is_updated_holds_the_latest_four_tuples() {
     }
 }
 
-/// 4,000 connections are held while 6,000 others come, with two frames each, and 100,000 frames in all.
+/// 4,000 held connections, 6,000 others with two frames each, and 100,000 frames in all.
 fn churn() -> TrialSpec {
     let churn = method::Churn { arrivals: Rate(30_000), frames: 2, different: 6_000 };
     let options = method::TrialOptions { churn: Some(churn), ..method::TrialOptions::default() };
@@ -226,11 +223,10 @@ fn new_connections_come_while_others_are_held() {
     // Right to Left the frames are on held connections.
     let both = engine.run(&TrialSpec { direction: Direction::Both, ..churn() }).unwrap();
     assert_eq!((both.forward.received, both.reverse.received, both.reverse.faults.total()), (10_000, 10_000, 0));
-    // Without churn nothing of it is left.
     assert_eq!(engine.run(&spec()).unwrap().forward.received, 2_000);
 }
 
-/// A device that gives held connections another outside port has forgotten them; a new connection may have any.
+/// A device that moves held connections has forgotten them.
 #[test]
 fn a_held_connection_keeps_its_outside_port() {
     let device = |inner| Remap { inner, phase1: 4_000, passed: 0, changed: HashSet::new() };
@@ -240,7 +236,6 @@ fn a_held_connection_keeps_its_outside_port() {
     assert_eq!((outcome.forward.received, wrong), (6_000 - 64, 4_000 + 64), "{outcome:?}");
 }
 
-/// An engine over a cable with this port at its left end, on a device with this stall.
 fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> Engine {
     let bed = bed(64);
     let outer = OuterRange { addrs: bed.flows.inside(), ports: PortRange { first: 1024, last: 65_535 } };
@@ -262,17 +257,15 @@ fn engine<P: Port + 'static>(left: impl FnOnce(LinkPort) -> P, stall: Nanos) -> 
     Engine::new(clock, vec![lane], Arc::new(nat44(&bed, outer)), device, settings, stopped).unwrap()
 }
 
-/// A trial of phase 2 on all flows.
 fn spec() -> TrialSpec {
     trial_spec(N)
 }
 
-/// Runs one trial of phase 2 over a cable that drops the first frames.
 fn trial(stall: Nanos) -> TrialOutcome {
     engine(|inner| Swallow { inner, left: SWALLOWED }, stall).run(&spec()).unwrap()
 }
 
-/// At this rate frames are due in every round, so stalls in rounds with transmissions must count.
+/// Frames are due in every round.
 #[test]
 fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
     let takes = Duration::from_millis(5);
@@ -282,8 +275,7 @@ fn time_lost_outside_the_ports_is_a_stall_also_in_a_busy_round() {
     assert!(outcome.host.tester_stall >= Nanos::from_millis(4), "{:?}", outcome.host.tester_stall);
 }
 
-/// A device may work inside a call of a kernel port. It cannot inside a call of an in-process link, so a long call is
-/// host noise.
+/// A device cannot work inside a call of an in-process link.
 #[test]
 fn time_lost_inside_an_in_process_link_is_a_stall() {
     let takes = Duration::from_millis(300);

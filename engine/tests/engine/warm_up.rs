@@ -1,4 +1,4 @@
-//! A warm-up precedes the trial: its frames pass the device, and none of them counts.
+//! Frames of a warm-up pass the device before the trial, and none counts.
 
 use crate::common::on_a_cable;
 use method::trial::{PerDirection, WarmUp, Warmed};
@@ -6,7 +6,7 @@ use method::{Direction, Load, Nanos, PhaseKind, Rate, TrialOptions, TrialOutcome
 use port::link::LinkPort;
 use port::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 
-/// A device with cold caches: it loses the first frames.
+/// Loses the first frames.
 struct Cold {
     inner: LinkPort,
     loses: usize,
@@ -31,7 +31,7 @@ impl Port for Cold {
     }
 }
 
-/// A trial of 2,000 frames in these directions on a cable that loses the first 100 frames from Left.
+/// 2,000 frames on a cable that loses the first 100 from Left.
 fn trial(warm_up: Option<WarmUp>, direction: Direction) -> TrialOutcome {
     let mut engine = on_a_cable(1, |inner| Cold { inner, loses: 100 }, |right| right);
     let options = TrialOptions { warm_up, ..TrialOptions::default() };
