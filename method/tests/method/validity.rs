@@ -1,4 +1,4 @@
-//! Tests of the verdict on one trial, one test per rule (METHODOLOGY.md, validity).
+//! The verdict on one trial, one test per rule (METHODOLOGY.md, validity).
 
 use method::validity::{
     FailReason, Invalid, LATE_FLOOR, Rule, Spoiler, Stream, check_buffers, late_limit, lost_any, table_changed,
@@ -160,7 +160,7 @@ fn fewer_frames_sent_than_planned_is_invalid() {
 
 #[test]
 fn a_frame_count_that_wraps_at_32_bits_is_invalid_and_not_a_pass() {
-    // Another tester silently sends 2^32 frames fewer, and its own plan hides that.
+    // The tester's own plan hides 2^32 missing frames.
     let spec = TrialSpec { rate: Rate(100_000_000), ..spec() };
     let wrapped = u64::from(spec.frames() as u32);
     assert!(wrapped < spec.frames());
@@ -197,7 +197,6 @@ fn drops_of_the_tester_are_invalid() {
     assert_eq!(invalid(verdict(|o| o.host.tester_drops = 7)), Invalid::TesterDrops { frames: 7 });
 }
 
-/// Rule 1 looks at the tester alone: it does not matter how many frames the device lost.
 #[test]
 fn rule_1_tester_drops_invalidate_whatever_the_device_lost() {
     for lost in [0, 7, 30_000_000] {
@@ -246,8 +245,7 @@ fn duplicates_late_and_foreign_frames_do_not_invalidate() {
     assert_eq!(pass, Verdict::Pass);
 }
 
-/// Bursts are frames that the queue in front of the device holds, or the stall before them was longer than the queue
-/// lasts.
+/// The queue in front of the device holds bursts, or the stall before them was longer.
 #[test]
 fn catch_up_bursts_alone_are_no_noise() {
     let burst = |lost: u64| {
@@ -262,7 +260,6 @@ fn catch_up_bursts_alone_are_no_noise() {
     loss(burst(20));
 }
 
-/// Rule 2 does not know whether frames were lost.
 #[test]
 fn rule_2_host_noise_invalidates_a_pass_as_well_as_a_fail() {
     let noises: [fn(&mut HostNoise); 4] = [
@@ -284,7 +281,7 @@ fn rule_2_host_noise_invalidates_a_pass_as_well_as_a_fail() {
     }
 }
 
-/// 3 ms off the cores of tester and device are 3,000 frames in each direction; 1 % of what was sent is 1.2 million.
+/// 3 ms are 3,000 frames in each direction; 1 % of the frames is 1.2 million.
 #[test]
 fn rule_3_conservative_exception_keeps_a_fail_that_noise_cannot_explain() {
     let lose = |lost: u64, stalled: Nanos| {
@@ -299,14 +296,13 @@ fn rule_3_conservative_exception_keeps_a_fail_that_noise_cannot_explain() {
     assert_eq!(Rule::of(&verdict, &outcome), Some(Rule::ConservativeException));
     loss(verdict);
     assert_eq!(invalid(lose(1_200_000, short).0).spoiler(), Spoiler::Host, "1 % of the frames sent");
-    // In 999 ms, 2 × 1,000,000 frames are due; one in each direction may be due at both ends.
+    // In 999 ms, 2 × 1,000,000 frames are due, one of each direction at both ends.
     let long = Nanos::from_millis(999);
     assert_eq!(invalid(lose(2_000_002, long).0).spoiler(), Spoiler::Host);
     loss(lose(2_000_003, long).0);
 }
 
-/// After a stall of 10 ms, the frames that became due in it, and those that become due meanwhile, leave as fast as the tester
-/// can send: more than a device may be able to take.
+/// Frames that became due in a stall, and those due meanwhile, leave as fast as possible.
 #[test]
 fn rule_3_counts_the_frames_of_catch_up_bursts_as_touched() {
     let lose = |lost: u64, crowded: u64| {
@@ -348,11 +344,11 @@ fn a_sender_that_a_short_stall_made_late_is_the_hosts_for_any_queue() {
     assert_eq!(stalled.to_string(), "a tester thread stalled for 300 µs, which made a sender late");
     assert!(matches!(late(300_000, 0, 300_000), Invalid::HostRunDelay { of_dut: false, .. }));
     assert!(matches!(late(300_001, 300_000, 300_000), Invalid::SenderLate { .. }));
-    // Every round takes some time: a stall shorter than the allowed lateness explains no late sender.
+    // A stall shorter than the allowed lateness explains no late sender.
     assert!(matches!(late(1, LATE_FLOOR.0, LATE_FLOOR.0), Invalid::SenderLate { .. }));
 }
 
-/// In a closed loop, kernel threads do the device's work on the sender's core in short slices.
+/// Kernel threads do the device's work on the sender's core in short slices.
 #[test]
 fn in_a_closed_loop_a_stall_that_the_queues_absorb_excuses_no_late_sender() {
     let late = |stall: Nanos| {
@@ -376,7 +372,7 @@ fn a_fail_with_a_stall_that_the_queue_absorbs_stands() {
     }));
 }
 
-/// In a closed loop the tester waits for the DUT, whose threads may share its core.
+/// The tester waits for the DUT, whose threads may share its core.
 #[test]
 fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
     let fail = verdict(|o| {
@@ -393,7 +389,7 @@ fn in_a_closed_loop_the_testers_run_delay_is_no_noise() {
     assert_eq!(invalid(dut).spoiler(), Spoiler::Host);
 }
 
-/// Only the sender's own thread does the work: a run delay of 5 ms, even inside a call, is host noise.
+/// A run delay of 5 ms of the sender's own thread is host noise.
 #[test]
 fn where_the_sender_itself_does_the_devices_work_its_run_delay_is_noise() {
     let inline = |delay: Nanos, lost: u64| {
@@ -452,7 +448,7 @@ fn lateness_that_a_stall_explains_is_the_hosts() {
     assert_eq!(reason.spoiler(), Spoiler::Host);
 }
 
-/// A closed loop that is late by half a second, with this tester time in each direction.
+/// Late by half a second, with this tester time in each direction.
 fn closed(own: Nanos) -> Verdict {
     verdict(|o| {
         o.dut_loop = Loop::Closed;
@@ -476,7 +472,7 @@ fn rule_4_closed_loop_fails_if_the_tester_alone_would_have_been_in_time() {
 
 #[test]
 fn a_late_closed_loop_is_the_testers_when_its_own_share_is_too_large() {
-    // 31 s for each of two directions on one core do not fit into 60 s.
+    // 31 s for each of two directions do not fit into 60 s.
     assert_eq!(invalid(closed(Nanos::from_secs(31))).spoiler(), Spoiler::Tester);
 }
 
@@ -496,8 +492,7 @@ fn a_closed_loop_that_gave_up_is_judged_at_its_own_pace() {
     assert!(matches!(gave_up(31), Verdict::Invalid(_)));
 }
 
-/// A port that takes no frames says nothing about the device, in a closed loop neither: it got stuck before the first of
-/// 8,000 frames, or after 2,048 of 10,000.
+/// Stuck before the first of 8,000 frames, or after 2,048 of 10,000.
 #[test]
 fn a_port_that_does_not_send_what_was_planned_never_fails_the_device() {
     let spec = |frames| TrialSpec { rate: Rate(10_000), load: Load::Frames(frames), ..spec() };
@@ -512,11 +507,10 @@ fn a_port_that_does_not_send_what_was_planned_never_fails_the_device() {
             let mut outcome = few(planned, sent, dut_loop);
             let reason = invalid(judge(&spec(planned), &outcome, &Criteria::default()));
             assert_eq!(reason, Invalid::SentTooFew { stream: Stream::Forward, planned, sent });
-            // A busy host and the loss of all frames that were sent change nothing.
             outcome.host.dut_stall = Nanos::from_millis(2);
             assert_eq!(reason, invalid(judge(&spec(planned), &outcome, &Criteria::default())));
         }
-        // It gave up before its first frame: nothing shows that the device was slow.
+        // It gave up before its first frame.
         let mut none = few(8_000, 0, dut_loop);
         none.forward.timing.gave_up = true;
         let reason = invalid(judge(&spec(8_000), &none, &Criteria::default()));
@@ -524,8 +518,6 @@ fn a_port_that_does_not_send_what_was_planned_never_fails_the_device() {
     }
 }
 
-/// A thread that did not run sent less than planned: the trial is repeated as one that host noise disturbed, whatever it
-/// lost.
 #[test]
 fn too_few_frames_of_a_thread_that_did_not_run_are_the_hosts() {
     for (gave_up, sent) in [(false, 0), (false, FRAMES / 2), (true, FRAMES / 2)] {
@@ -614,7 +606,8 @@ fn phase_2_on_an_incomplete_phase_1_is_invalid() {
     assert_eq!(reason.spoiler(), Spoiler::Phase1);
 }
 
-/// Half of all connections are missing, but one stall of 2 ms affected 21 frames at most; up to 1 % of the frames, the stall explains the loss.
+/// Half of all connections are missing, but a stall of 2 ms affected 21 frames; up to 1 % of the frames, it explains
+/// the loss.
 #[test]
 fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
     let spec =
@@ -629,7 +622,6 @@ fn a_stall_that_does_not_explain_what_phase_1_lost_is_no_excuse() {
     let judged = |outcome: &TrialOutcome| invalid(judge(&spec, outcome, &Criteria::default()));
     assert_eq!(judged(&with(5_000)).spoiler(), Spoiler::Phase1);
     assert_eq!(judged(&with(9_900)).spoiler(), Spoiler::Host);
-    // One frame that the tester dropped does not explain it either.
     let mut dropped = with(5_000);
     dropped.host = HostNoise { tester_drops: 1, ..HostNoise::default() };
     assert_eq!(judged(&dropped).spoiler(), Spoiler::Phase1);
@@ -655,7 +647,7 @@ fn a_buffer_bound_phase_1_is_refused() {
     assert!(check_buffers(1, 0).is_ok());
 }
 
-/// By the letter of RFC 2544, host noise excuses nothing; but a trial that the tester did not carry out shows nothing.
+/// RFC 2544 excuses nothing, but a trial that was not carried out shows nothing.
 #[test]
 fn strictly_a_lost_frame_is_a_loss_and_a_pass_a_pass() {
     let strictly = |change: fn(&mut TrialOutcome)| {
