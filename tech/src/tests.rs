@@ -1,5 +1,4 @@
-//! Each key sets the field that it names, and no other. Without keys a configuration is the default of `plane`, and the
-//! reference page states the same defaults.
+//! Each key sets its field, and no other; defaults are those of `plane`, also on the reference page.
 
 mod chains;
 
@@ -139,7 +138,7 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
         self.part(|c| c, rows)
     }
 
-    /// The configuration with these lines in place of lines of the base with the same keys.
+    /// Lines replace those of the base with the same keys.
     fn with(&self, lines: &str) -> C {
         let given = |key: &str| lines.lines().any(|line| key_of(line) == key);
         let base: Vec<&str> = self.base.lines().filter(|line| !given(key_of(line))).chain([lines]).collect();
@@ -166,7 +165,6 @@ impl<'a, C: Clone + Debug + PartialEq + 'static> Proof<'a, C> {
     }
 }
 
-/// Keys with the defaults that the reference page states as a value, in the form of a file.
 fn stated_defaults(book: &Book) -> Vec<(String, String)> {
     let page = book.page(2, |_| true);
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
@@ -178,7 +176,7 @@ fn stated_defaults(book: &Book) -> Vec<(String, String)> {
     stated.collect()
 }
 
-/// The value at the begin of the words of a default, if there is one: `"15 s"` in code marks, 1,024, or 4 MiB.
+/// The value at the begin of a default's words: `"15 s"` in code marks, 1,024, or 4 MiB.
 fn value_of(words: &str) -> Option<String> {
     if let Some(code) = words.strip_prefix('`') {
         return Some(code.split('`').next()?.to_owned());
@@ -189,7 +187,6 @@ fn value_of(words: &str) -> Option<String> {
     Some((number * unit).to_string())
 }
 
-/// Reads a text that consists of one table, which must have all keys of the text.
 fn read<T: Table>(text: &str) -> T {
     let (tree, faults) = key::read("test.toml", text);
     assert!(faults.is_empty(), "{text}");
@@ -201,7 +198,6 @@ fn read<T: Table>(text: &str) -> T {
     table.unwrap()
 }
 
-/// Builds the functions of a gateway from the keys in `text`. Panics if the technology lacks one of the keys.
 fn build(entry: &Entry, plays: Plays, text: &str) -> Functions {
     let (tree, faults) = key::read("test.toml", text);
     assert!(faults.is_empty(), "{text}");
@@ -233,7 +229,6 @@ fn inside() -> Vec<Prefix4> {
     all.map(|(addr, len)| Prefix4 { addr: addr.into(), len }).to_vec()
 }
 
-/// A NAT44 with the table of the tests.
 fn usual_nat(of: &NatConfig) -> NatConfig {
     NatConfig { sessions: 4096, ..of.clone() }
 }
@@ -348,8 +343,7 @@ fn keys_of_a_nat66_arrive() {
     proof.part(|c| &mut c.nat, of_the_nat).part(|c| &mut c.nat.icmp_errors_per_second, ERRORS).prove();
 }
 
-/// The NAT64 does not expose its configuration: the test proves what each of its tables writes, not the order of the
-/// writes.
+/// The NAT64 does not expose its configuration, so each of its tables is tested.
 #[test]
 fn keys_of_a_nat64_arrive() {
     const BASE: &str = "pool = \"198.19.0.1\"\ntable = 4096\n";
@@ -420,7 +414,7 @@ fn every_shared_key_has_a_row() {
     }
 }
 
-/// The proofs above compare these defaults with those of `plane`; other defaults are words without a value.
+/// Compared with those of `plane`; others are words.
 #[test]
 fn the_defaults_that_are_compared_are_these() {
     let stated = |entry: &Entry| stated_defaults(&Book { chapters: (entry.chapters)("x"), ..Book::default() });

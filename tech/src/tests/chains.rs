@@ -1,5 +1,4 @@
-//! The same for functions that are a NAT44 before a translator or a tunnel: the NAT46, and the customer edges of lw4o6, MAP-E
-//! and MAP-T. Each half has its own rows.
+//! The same for a NAT44 before a translator or a tunnel, each half with its own rows.
 
 use super::{
     BORDER, ERRORS, FRAGMENT_OCTETS, FRAGMENTS, HELD, INSIDE, PORTS, Proof, REASSEMBLY, Row, STATE, TABLE, TRANSLATOR,
@@ -31,7 +30,7 @@ fn assert_complete(entry: &Entry, proved: &[Keys], others: &[&str]) {
 
 const NAT46: &str = "pref64 = \"2001:2:0:1000::/96\"\npool = \"2001:2:0:200::/120\"\ntable = 4096\n";
 
-/// A NAT46 has no hairpinning, whatever the key says: no IPv4 address represents an outside address.
+/// No IPv4 address represents an outside address, so a NAT46 has no hairpinning.
 #[test]
 fn keys_of_a_nat46_arrive() {
     let entry = &crate::nat46::ENTRY;
@@ -57,7 +56,7 @@ fn keys_of_a_nat46_arrive() {
     assert_complete(entry, &[nat, translator], &["eam", "pref64", "hairpinning"]);
 }
 
-/// The IPv6 addresses that the NAT46 of these lines has for two remote hosts, and for its first outside address.
+/// IPv6 addresses of two remote hosts, and of the first outside address.
 fn addresses_of_a_nat46(lines: &str) -> [Option<Ipv6Addr>; 3] {
     let Functions::Nat46(functions) = build(&crate::nat46::ENTRY, Plays::Pe, lines) else { panic!("another function") };
     let (nat, translator) = (functions[0].customer.config(), functions[0].internet.addressing());
@@ -69,7 +68,7 @@ fn addresses_of_a_nat46(lines: &str) -> [Option<Ipv6Addr>; 3] {
     [mapped, other, of(End::Customer, nat.pool[0].first)]
 }
 
-/// The NAT46 does not expose its configuration of remote hosts, but the addresses that follow from it.
+/// Only addresses show its configuration.
 #[test]
 fn remote_hosts_and_pool_of_a_nat46_arrive() {
     const POOL: &str = "pool = \"2001:2:0:200::/120\"\n";
@@ -97,7 +96,6 @@ struct Ce<'a, B> {
     behind: &'a dyn Fn(&str) -> B,
 }
 
-/// Proves all keys of the NAT44 half of a CE, and those of `own`.
 fn prove_nat<B>(
     ce: &Ce<'_, B>,
     usual: fn(&Edge, Vec<Prefix4>, AddrRange, PortSet) -> NatConfig,
@@ -108,17 +106,16 @@ fn prove_nat<B>(
     proof.rows(own).rows(INSIDE).rows(STATE).rows(TABLE).rows(HELD).prove()
 }
 
-/// The customer of a CE: an address of 203.0.113.0/24, and the port set with these PSID offset, length and value.
+/// An address of 203.0.113.0/24, and a port set.
 fn own(host: u8, offset: u8, len: u8, psid: u16) -> (AddrRange, PortSet) {
     (AddrRange::one([203, 0, 113, host].into()), PortSet { offset, len, psid })
 }
 
-/// Changes a NAT44's configuration to that of another customer.
 fn become_customer(c: &mut NatConfig, (addresses, ports): (AddrRange, PortSet)) {
     (c.internet.address, c.pool, c.port_set) = (addresses.first, vec![addresses], ports);
 }
 
-/// Rows about the mapping rule of [`map_rule`], whose first customer is the CE.
+/// Rows about the mapping rule of [`map_rule`].
 const RULE: &[Row<NatConfig>] = &[
     ("ce = 21", |c| become_customer(c, own(1, 6, 4, 5))),
     ("ipv4-prefix = \"203.0.113.128/25\"\nea-bits = 11", |c| become_customer(c, own(128, 6, 4, 0))),

@@ -1,4 +1,4 @@
-//! What is built of a technology's table: that workers are told apart, and that edges are steered by what they keep state under.
+//! What is built of a technology's table.
 
 use plane::nat44::Nat44;
 use plane::{Boxed, Packet, Side, Side4, Side6, Spare, Steering, Verdict, affinity};
@@ -34,7 +34,6 @@ fn technology(plays: &str, table: &str) -> (Box<dyn Technology>, Plays) {
     (technology, plays)
 }
 
-/// A scenario with a part of this technology, and these keys of `[traffic]`.
 pub(crate) fn scenario(plays: &str, table: &str, traffic: &str) -> Scenario {
     let with_state: &[&str] = match plays {
         "ce" => &["map-", "lw4o6"],
@@ -61,7 +60,6 @@ fn links() -> Links {
     Links { left4: v4, left6: v6, right4: v4, right6: v6 }
 }
 
-/// What leaves of a packet that is cut.
 struct Pieces(Vec<Vec<u8>>);
 
 impl Spare<Frame> for Pieces {
@@ -76,7 +74,7 @@ impl Spare<Frame> for Pieces {
     }
 }
 
-/// Sends a large packet from the left through each worker; gives the IPv6 identifications of what leaves.
+/// IPv6 identifications of what leaves of a large packet, from each worker.
 fn cut(functions: Vec<Boxed<Frame>>) -> Vec<[u8; 4]> {
     let packet = udp4((CUSTOMER, 0), (SERVER, 0), 1372, false);
     let cut = |mut f: Boxed<Frame>| {
@@ -88,7 +86,7 @@ fn cut(functions: Vec<Boxed<Frame>>) -> Vec<[u8; 4]> {
     functions.into_iter().map(cut).collect()
 }
 
-/// RFC 8200, section 4.5: tunnel packets of one B4 have different identifications, whichever worker cuts them.
+/// RFC 8200, section 4.5: different identifications, whichever worker fragments.
 #[test]
 fn workers_of_a_b4_are_told_apart() {
     let table = "[technology.ds-lite]\nb4 = \"2001:2:0:4000::1\"\naftr = \"2001:2:0:100::2\"\npool = \"198.19.0.1\"\n";
@@ -97,7 +95,6 @@ fn workers_of_a_b4_are_told_apart() {
     assert_ne!(ids[0], ids[1]);
 }
 
-/// Both directions of a customer's edge are spread by what its NAT has them under: its outside ports.
 #[test]
 fn edges_with_state_are_steered_by_their_ports() {
     let table = |name: &str, relay: &str| {
@@ -116,7 +113,6 @@ fn edges_with_state_are_steered_by_their_ports() {
     }
 }
 
-/// Where all customers of a /64 are counted together links bring them to one worker.
 #[test]
 fn customers_who_are_counted_by_prefix_are_steered_by_it() {
     let by_prefix = affinity::steering(64);
@@ -139,10 +135,9 @@ fn customers_who_are_counted_by_prefix_are_steered_by_it() {
     }
 }
 
-/// What is done with a gateway of one worker: frames go in, and give what leaves, with the side.
+/// Frames go into a gateway of one worker, and give what leaves, with the side.
 type Play<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Side, &[u8]) -> Vec<(Side, Vec<u8>)>);
 
-/// What a gateway makes of its own.
 #[derive(Default)]
 pub(crate) struct Made(Vec<(Side, Vec<u8>)>);
 
@@ -176,13 +171,11 @@ fn play(plays: &str, table: &str, play: Play) {
 const CUSTOMER: [u8; 4] = [198, 18, 0, 2];
 const SERVER: [u8; 4] = [198, 19, 0, 2];
 
-/// A frame as it arrives at the gateway.
 fn arriving(mut frame: Vec<u8>) -> Vec<u8> {
     frame[..6].copy_from_slice(&OURS.0);
     frame
 }
 
-/// A UDP frame over IPv4 with so many octets behind the UDP header.
 fn udp4(from: ([u8; 4], u16), to: ([u8; 4], u16), payload: usize, df: bool) -> Vec<u8> {
     let mut f = arriving(udp_with(from, to, 64, &vec![0; payload]));
     if df {
@@ -191,18 +184,17 @@ fn udp4(from: ([u8; 4], u16), to: ([u8; 4], u16), payload: usize, df: bool) -> V
     f
 }
 
-/// An ICMPv6 error of a router about a frame that left over IPv6, to its sender.
+/// An ICMPv6 error of a router about a frame that left over IPv6.
 fn error6((kind, code, rest): (u8, u8, u32), about: &[u8]) -> Vec<u8> {
     let sender = <[u8; 16]>::try_from(&about[22..38]).unwrap();
     arriving(icmp(ip("2001:2:0:eeee::1"), IpAddr::from(sender), kind, code, rest.to_be_bytes(), &about[14..]))
 }
 
-/// Addresses of an IPv6 frame.
 fn ends6(f: &[u8]) -> [String; 2] {
     [22, 38].map(|at| std::net::Ipv6Addr::from(<[u8; 16]>::try_from(&f[at..at + 16]).unwrap()).to_string())
 }
 
-/// Type and code of the one ICMP error that comes out, if it is the customer's: from this address, and about this frame.
+/// Type and code of the one ICMP error from this address about this frame.
 fn told(out: &[(Side, Vec<u8>)], from: [u8; 4], about: &[u8]) -> (u8, u8) {
     let [(Side::Customer, f)] = out else { panic!("{out:?}") };
     assert!(Sum::default().bytes(&f[34..]).is_valid() && Sum::default().bytes(&f[14..34]).is_valid());
@@ -226,8 +218,7 @@ fn map_t() -> String {
     format!("[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\n{MAP_RULE}")
 }
 
-/// RFC 5508, REQ-4: an error from any router on the way reaches the customer, also one that the half behind the NAT44 makes: of a
-/// shared address and of a whole one. A B4 has no NAT44, and answers from the address of its link.
+/// RFC 5508, REQ-4, for a shared and a whole address; a B4 has no NAT44, and answers from its link's address.
 #[test]
 fn errors_from_behind_the_nat44_reach_the_customer() {
     let inner = [192, 0, 0, 2];
@@ -246,7 +237,7 @@ fn errors_from_behind_the_nat44_reach_the_customer() {
             let small = udp4((CUSTOMER, 5000), (SERVER, 80), 30, false);
             let out = send(Side::Customer, &small);
             let [(Side::Internet, sent)] = out.as_slice() else { panic!("{table} {out:?}") };
-            // No route; and packet too big, though it does not fit the link's 1280 octets any longer.
+            // No route; and packet too big, beyond the link's 1280 octets.
             let no_route = send(Side::Internet, &error6((1, 0, 0), sent));
             assert_eq!(told(&no_route, from, &small), (3, 1), "{table}");
             let large = udp4((CUSTOMER, 5000), (SERVER, 80), 1250, true);
@@ -259,8 +250,7 @@ fn errors_from_behind_the_nat44_reach_the_customer() {
     }
 }
 
-/// RFC 7597, section 5: customers of forwarding rules are sent to directly, whatever the CE's own rule; unassigned ports are not
-/// sent to, and the customer hears of it.
+/// RFC 7597, section 5, whatever the CE's own rule; unassigned ports are not sent to, and the customer hears of it.
 #[test]
 fn forwarding_rules_make_a_mesh() {
     let rules = "[[technology.map-X.rule]]\nipv6-prefix = \"2001:db8:1::/50\"\nipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\n\
@@ -301,7 +291,7 @@ fn forwarding_rules_make_a_mesh() {
     }
 }
 
-/// RFC 2473, section 6, and RFC 6040: what is written of tunnels stands in the outer header.
+/// RFC 2473, section 6, and RFC 6040.
 #[test]
 fn settings_of_tunnels_arrive_in_the_outer_header() {
     let keys = "tunnel-hop-limit = 17\ntunnel-dscp = 46\ntunnel-flow-label = 0x12345\ntunnel-ecn = \"compatibility\"\n";
@@ -321,8 +311,7 @@ fn settings_of_tunnels_arrive_in_the_outer_header() {
     }
 }
 
-/// RFC 2473, section 7.2, and RFC 7597, section 8.3: packets that are too large are cut outside, inside, or outside although DF
-/// forbids it; at both ends of a tunnel.
+/// RFC 2473, section 7.2, and RFC 7597, section 8.3: outside, inside, or outside although DF forbids it, at both ends.
 #[test]
 fn packets_too_large_for_a_tunnel_are_cut_as_is_written() {
     let inner = |f: &[u8]| f[20] == 4;
@@ -345,8 +334,7 @@ fn packets_too_large_for_a_tunnel_are_cut_as_is_written() {
     }
 }
 
-/// A BR hairpins packets between two customers (RFC 7596, section 6.2). It sends ICMP errors about unmapped and spoofed
-/// packets. Settings turn both off and limit the rate of ICMP errors.
+/// RFC 7596, section 6.2: hairpinning, and ICMP errors about unmapped and spoofed packets.
 #[test]
 fn a_border_relay_does_what_is_written() {
     let frame = |src: u16, to: ([u8; 4], u16)| {
@@ -375,7 +363,6 @@ fn a_border_relay_does_what_is_written() {
     });
 }
 
-/// An echo request from the server to this address and identifier.
 fn echo((to, id): ([u8; 4], u16)) -> Vec<u8> {
     arriving(ping(SERVER, to, id))
 }
@@ -399,7 +386,7 @@ fn explicit_maps_in_the_table_are_those_of_a_file() {
     });
 }
 
-/// RFC 7757, section 4: between explicitly mapped hosts by the translator itself, by a router behind it, or not at all.
+/// RFC 7757, section 4: by the translator itself, by a router behind it, or not at all.
 #[test]
 fn hairpinning_of_siit_is_as_written() {
     let table = "[technology.siit]\neam = [\"198.18.0.0/24 2001:2::/120\", \"198.19.0.0/24 2001:2:0:9::/120\"]\npref64 = \"2001:2:0:1000::/96\"\n";
@@ -419,12 +406,11 @@ fn hairpinning_of_siit_is_as_written() {
     }
 }
 
-/// An IPv4 frame in a tunnel from a B4.
 fn from_b4(b4: &str, aftr: &str, inside: &[u8]) -> Vec<u8> {
     arriving(raw(ip(b4), ip(aftr), 64, 4, &inside[14..]))
 }
 
-/// RFC 6333, section 5.7: the B4 itself has 192.0.0.2, and may speak without a word in the table; the AFTR's own address may not.
+/// RFC 6333, section 5.7: 192.0.0.2 needs no word in the table.
 #[test]
 fn a_b4_itself_may_speak() {
     play("pe", DS_LITE, &mut |send| {
@@ -436,7 +422,7 @@ fn a_b4_itself_may_speak() {
     });
 }
 
-/// RFC 7597, section 5: a rule may be for all of IPv4.
+/// RFC 7597, section 5.
 #[test]
 fn a_rule_for_all_of_ipv4() {
     let ce = 0xcb00_7105_u64 << 4 | 3;
@@ -451,7 +437,7 @@ fn a_rule_for_all_of_ipv4() {
     });
 }
 
-/// A softwire with an address of the gateway would be dead, or a loop (RFC 7596, section 6.2).
+/// It would be dead, or a loop (RFC 7596, section 6.2).
 #[test]
 fn no_softwire_with_an_address_of_the_gateway() {
     let refused = |table: String| {

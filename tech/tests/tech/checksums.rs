@@ -1,5 +1,4 @@
-//! A device that copies the checksum of UDP, whatever it does with the addresses, is found with the default addresses: frames of
-//! the tester pass through every technology's own function, and its checksum is replaced by the sent one.
+//! A device that copies the checksum of UDP is found with the default addresses of every technology.
 
 use crate::built::{Made, OURS, build, open, scenario};
 use plane::{Boxed, Hop, Packet, Side, Verdict};
@@ -23,7 +22,7 @@ const MAP_E: &str = "[technology.map-e]\nbr = \"2001:2:0:100::2\"\nipv6-prefix =
 const MAP_T: &str = "[technology.map-t]\ndmr = \"2001:2:0:1000::/96\"\nipv6-prefix = \"2001:db8:1::/50\"\n\
                      ipv4-prefix = \"203.0.113.0/24\"\nea-bits = 12\npsid-offset = 4\n";
 
-/// Every part of every technology that translates addresses. Its addresses are those that documents and `natmeter new` write.
+/// Every part of every technology that translates addresses, with the addresses of documents and `natmeter new`.
 const TRANSLATE: &[(&str, &[&str])] = &[
     (NAT44, &["dual"]),
     (SIIT, &["pe"]),
@@ -41,14 +40,12 @@ const TRANSLATE: &[(&str, &[&str])] = &[
 const KEEP: &[(&str, &[&str])] =
     &[("[technology.ipv6-forwarding]\n", &["dual"]), (DS_LITE, &["ce"]), (LW4O6, &["pe"]), (MAP_E, &["pe"])];
 
-/// A prefix whose sum is 0 for both ends: by design, the translation changes no checksum (RFC 6052, section 4.1), and no frame
-/// shows what a device does with it.
+/// The sum of the prefix is 0, so the translation changes no checksum (RFC 6052, section 4.1).
 const NEUTRAL_BY_DESIGN: &str = "[technology.siit]\npref64 = \"64:ff9b::/96\"\nprivate-behind-well-known = true\n";
 
-/// The checksum is the last field of the UDP header, and the tag follows.
+/// The tag follows the checksum.
 const CHECKSUM_BEFORE_TAG: usize = 2;
 
-/// A part of a technology: what the tester sends and expects, and its function.
 struct Part {
     view: View,
     function: Boxed<Frame>,
@@ -66,8 +63,7 @@ fn part(plays: &str, table: &str, traffic: &str) -> Part {
 }
 
 impl Part {
-    /// Sends the first frame of a connection from the left. Returns what Right says of it, and what it says of the same frame
-    /// with the checksum that Left sent.
+    /// Sends the first frame of a connection; what Right says of it, and of the same frame with the sent checksum.
     fn send(&mut self, index: u32) -> [Result<(), Mismatch>; 2] {
         let View { left, expect_right, .. } = &self.view;
         let values = Values::of(self.view.flow(index));

@@ -1,4 +1,4 @@
-//! Technologies as their callers see them: the ones that ship, and one that does not.
+//! Technologies as their callers see them, and one that does not ship.
 
 mod built;
 mod checksums;

@@ -1,5 +1,4 @@
-//! A technology that does not ship: what natmeter knows of a technology stands in one implementation of the trait and one
-//! entry, whichever list a caller passes.
+//! A technology that does not ship: one implementation of the trait and one entry suffice.
 
 use key::kind::addresses;
 use key::{Chapter, Table, needed};
@@ -107,7 +106,6 @@ fn the_tester_has_a_view_of_it() {
     assert_eq!((view.connections, view.stateful), (100_000, true));
 }
 
-/// Its keys are in the schema and on the page, without a word elsewhere.
 #[test]
 fn schema_and_page_have_its_keys() {
     let book = scenario::book(&TOYS);

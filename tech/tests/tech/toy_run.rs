@@ -1,4 +1,4 @@
-//! A run of a technology that does not ship, as a folder and as reports: both find it in the list that the caller passes.
+//! A run of a technology that does not ship, as a folder and as reports.
 
 use crate::toy::{SCENARIO, TOYS};
 use method::simulated::{SimulatedDut, Truth};
@@ -15,7 +15,7 @@ use scenario::{Options, Scenario, parse};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Writes each trial of a device of known truth to the run folder, as a run does.
+/// Writes each trial of a device of known truth, as a run does.
 struct Recorded<'a> {
     device: SimulatedDut,
     folder: &'a mut RunFolder,
@@ -40,7 +40,6 @@ impl Trials for Recorded<'_> {
     }
 }
 
-/// A tester with the same ceiling at each point of the plan.
 fn calibration(header: &Header) -> Calibration {
     let ceiling = |connections| Ceiling {
         connections,
@@ -64,7 +63,6 @@ fn header(scenario: Scenario) -> Header {
     Header::new("2026-01-12T10:15:30Z".into(), scenario, Options::default(), plan)
 }
 
-/// Writes a whole run of the toy into a new folder.
 fn record_run(parent: &Path) -> PathBuf {
     let loaded = parse("toy.toml", SCENARIO, &Options::default(), &TOYS).unwrap_or_else(|e| panic!("{e}"));
     let header = header(loaded.scenario);
