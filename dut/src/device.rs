@@ -1,5 +1,4 @@
-//! A device under test in this machine's kernel: prepares it, opens its ports, clears and counts its table, and tears
-//! it down.
+//! A device under test in this machine's kernel: prepares it, opens its ports, counts its table, and tears it down.
 
 use crate::DutError;
 use crate::bed::{BedConfig, Ports};
@@ -168,8 +167,7 @@ impl Device {
         if !std::mem::take(&mut self.standing) {
             return Undone::default();
         }
-        // The kernel would free the entries of a deleted namespace in the background, for seconds, on the cores of the
-        // next measurement.
+        // The kernel would free the entries for seconds, on the cores of the next measurement.
         let _ = self.clear();
         self.changes.undo_all()
     }

@@ -1,5 +1,4 @@
-//! Facts that a result depends on and no scenario sets: kernel, processor, mitigations, offloads, table sizes,
-//! versions.
+//! Facts that a result depends on and no scenario sets: kernel, processor, mitigations, offloads, versions.
 
 use crate::changes::Changes;
 use crate::readings::{self, Readings};

@@ -1,6 +1,5 @@
 //! One measurement at a time per machine, of any device and user. Ordinary users lock an abstract socket, whose name
-//! all users see. As any process can bind it, it does not stop root, whose runs exclude each other with a file
-//! ([`crate::lock`]).
+//! all users see. Any process can bind it, so root's runs exclude each other with a file ([`crate::lock`]).
 
 use crate::lock::{Lock, RunDir, What};
 use crate::{DutError, Holder};

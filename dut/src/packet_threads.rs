@@ -44,8 +44,7 @@ impl PacketThreads {
         PacketThreads { accounts: accounts.collect() }
     }
 
-    /// Returns the longest run delay of a thread since the last call, in nanoseconds without wake-ups, if a thread is
-    /// visible.
+    /// Returns the longest run delay of a visible thread since the last call, in nanoseconds without wake-ups.
     pub fn run_delay(&mut self) -> Option<u64> {
         let since = |(path, last): &mut (PathBuf, Account)| {
             let now = settled(path)?;

@@ -1,5 +1,4 @@
-//! What the kernel's files say about a machine, this one or one that a host reaches: processor, mitigations, load,
-//! settings.
+//! What the kernel's files say about this machine or one that a host reaches.
 
 use crate::host::Host;
 use crate::step::{Action, Target};

@@ -230,8 +230,7 @@ impl Setting {
         }
     }
 
-    /// Whether `real`, a path without links, is the kernel's file: paths of interfaces lead to the `net` folder of the
-    /// device.
+    /// Whether `real`, a path without links, is the kernel's file; an interface's leads to its device.
     pub(crate) fn is_at(&self, real: &Path) -> bool {
         match self {
             Setting::SysfsAttribute { interface, attribute } => {

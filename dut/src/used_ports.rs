@@ -1,5 +1,4 @@
-//! Source ports of connections that a box may still hold, and when each was last used, in a file that outlives a killed
-//! run.
+//! Source ports of connections that a box may still hold, in a file that outlives a killed run.
 
 use crate::lock::RunDir;
 use crate::{DutError, private_file};

@@ -1,6 +1,6 @@
 //! Writes a folder as the archive of a kernel's first file system: format "newc" of
-//! Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times 0, so that equal folders make
-//! equal archives.
+//! Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times 0: equal folders make equal
+//! archives.
 
 use std::fs;
 use std::io::{self, Write};

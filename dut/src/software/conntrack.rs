@@ -1,5 +1,4 @@
-//! The kernel's connection tracking table, which every NAT44 of Linux uses: its size (machine-wide), timeouts (per
-//! namespace), entries.
+//! The kernel's connection tracking table, which every NAT44 of Linux uses: its size, timeouts and entries.
 
 use super::Config;
 use crate::DutError;

@@ -1,5 +1,4 @@
-//! NAT44 by the Linux kernel with one iptables rule, in the kernel's iptables tables (iptables-legacy) or nftables
-//! (iptables-nft).
+//! NAT44 by the Linux kernel with one iptables rule, loaded by iptables-legacy or iptables-nft.
 
 use super::{Config, Software, forward};
 use crate::side::RIGHT;

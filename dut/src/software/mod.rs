@@ -142,8 +142,7 @@ impl Config {
 }
 
 impl Config {
-    /// The translated protocols, UDP first, each with its own rule, so that UDP passes the same rule with and without
-    /// TCP.
+    /// The translated protocols, each with its own rule, so that UDP passes the same rule with and without TCP.
     fn protocols(&self) -> &'static [&'static str] {
         if self.tcp { &["udp", "tcp"] } else { &["udp"] }
     }
