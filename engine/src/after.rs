@@ -59,8 +59,7 @@ impl Engine {
         Ok(Emptied { entries, full: took, empty, how, clock: clock.name().to_owned() })
     }
 
-    /// Reads the memory with the connections (those of phase 1 if the device counts none), and once the device has
-    /// freed it.
+    /// Reads the memory with the connections, and once the device has freed it.
     fn memory(&mut self, connections: Count) -> Result<Option<TableMemory>, TrialError> {
         let before = self.entries()?;
         let Some(filled) = self.memory_now()? else { return Ok(None) };

@@ -259,8 +259,7 @@ impl Engine {
         })
     }
 
-    /// Sends the uncounted traffic before the trial, in a phase with its own number, whose frames are late in the
-    /// trial.
+    /// Sends the uncounted traffic before the trial, in a phase of its own.
     fn warm_up(&mut self, spec: &TrialSpec) -> Result<PerDirection<Warmed>, TrialError> {
         let Some(phase) = self.warm_up_phase(spec) else { return Ok(PerDirection::default()) };
         let p = self.phase_with(&phase, &Extra { popularity: spec.options.popularity, ..Extra::default() })?;

@@ -1,5 +1,4 @@
-//! Compares received frames with those expected in a phase, in batches or one by one, and learns outside addresses and
-//! ports.
+//! Compares received frames with those expected in a phase, and learns outside addresses and ports.
 
 use crate::findings::{Findings, fault_of};
 use crate::observe::Row;

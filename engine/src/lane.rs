@@ -67,8 +67,7 @@ impl Lane {
         Ok(Begun { start, in_process, queued })
     }
 
-    /// Lets the service handle frames that arrived while no phase runs, and discards others; without a service they
-    /// stay queued.
+    /// Lets the service handle frames that arrived while no phase runs, and discards others.
     pub(crate) fn serve(&mut self) -> Result<(), PortError> {
         let Lane { left, right, pool, service: Some(service), .. } = self else { return Ok(()) };
         let (mut burst, mut answers) = (port::burst(), port::burst());
@@ -89,8 +88,7 @@ impl Lane {
     }
 }
 
-/// Returns the steering that gives each lane the frames that it sent: equal shares, consecutive frames, and the sender
-/// frees them.
+/// Returns the steering that gives each lane its own frames: equal shares, and the sender frees them.
 pub fn back_to_sender(expect: &Expect) -> Steer {
     Steer::Byte { at: expect.tag_at() + Tag::SENDER_AT }
 }
@@ -99,8 +97,7 @@ pub fn back_to_sender(expect: &Expect) -> Steer {
 pub struct Shared {
     /// Number of lanes that do not run on their cores yet.
     pub starting: AtomicUsize,
-    /// Start of the phase in ticks, 0 until the last lane runs on its core, or the phase could begin with a catch-up
-    /// burst.
+    /// Start of the phase in ticks, 0 until the last lane runs on its core.
     pub start: Arc<AtomicU64>,
     /// Delay from then to the start.
     pub start_delay: Ticks,
@@ -136,8 +133,7 @@ impl Shared {
             if start != 0 || self.stop.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed) {
                 return start;
             }
-            // Spinning with real-time priority would block a lane that still has to move, or the thread that starts
-            // lanes.
+            // Spinning with real-time priority would block a lane that still has to move to its core.
             std::thread::sleep(WAIT_FOR_OTHERS);
         }
     }

@@ -1,5 +1,4 @@
-//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3); the sequence number says which kind a
-//! frame is.
+//! Native frames among those of a sender and a receiver (RFC 8219, section 5.3), told by sequence number.
 
 use crate::expected::{JudgePlan, Work};
 use crate::findings::Findings;

@@ -1,5 +1,4 @@
-//! What a phase observes beside its counters: time stamps, in arrays allocated before, delays, and due times of lost
-//! frames.
+//! What a phase observes beside its counters: time stamps, delays, and due times of lost frames.
 
 use crate::schedule::Departures;
 use crate::seen::Seen;

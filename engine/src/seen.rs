@@ -79,8 +79,7 @@ impl Seen {
         new
     }
 
-    /// Marks `count` ≤ [`port::BATCH`] planned frames from `first`; false, marking none, if one is a duplicate or
-    /// reordered.
+    /// Marks `count` ≤ [`port::BATCH`] planned frames from `first`, or none and false if one is not in order.
     #[inline(always)]
     pub(crate) fn arrive_in_a_row(&mut self, first: u64, count: usize) -> bool {
         let last = first + count as u64 - 1;
