@@ -23,7 +23,6 @@ pub fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
     (few, rate.min(Rate(few)))
 }
 
-/// Maximum trials of one probe.
 const PROBES: u32 = 5;
 /// Valid trials without an answer after which the DUT is dead. During the first, a router may still resolve the
 /// tester's address (RFC 4861, section 10, RETRANS_TIMER).
@@ -31,15 +30,13 @@ const DEAD_PROBES: u32 = 2;
 
 // How often an invalid trial is repeated: constants, because they define a result.
 
-/// Trials at one rate that the tester invalidates before the rate is tester-limited: a tester that is too slow fails
-/// every time.
+/// Trials at one rate that the tester invalidates before the rate is tester-limited.
 pub const TESTER_TRIALS: u32 = 3;
 /// Repetitions of a trial that host noise invalidated: at 80 % invalid trials, one rate in 10,000 remains undecided.
 pub const HOST_REPEATS: u32 = 40;
 /// Trials with an incomplete phase 1 before its rate is lowered.
 pub const PHASE1_TRIALS: u32 = 3;
-/// How often the rate of phase 1 is lowered by 10 % before the measurement fails: ten times reach 35 % of the rate
-/// measured as safe.
+/// How often the rate of phase 1 is lowered by 10 %, down to 35 %, before the measurement fails.
 pub const PHASE1_LOWERINGS: u32 = 10;
 
 /// One trial of a decision.
@@ -75,7 +72,7 @@ impl Decision {
     }
 }
 
-/// A decision with all its trials, the deciding one last.
+/// A decision with all its trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The decision.
@@ -122,9 +119,7 @@ pub enum Life {
 pub struct Judged<T> {
     trials: T,
     criteria: Criteria,
-    /// The rate to which phase 1 was lowered.
     phase1_cap: Option<Rate>,
-    /// Limit on the total time of invalid trials, if any.
     invalid_at_most: Option<Nanos>,
     invalid_time: Nanos,
 }
@@ -223,7 +218,6 @@ impl<T: Trials> Judged<T> {
         }
     }
 
-    /// Probes with a few connections, of which every working DUT sets up some.
     fn probe_set_up(&mut self, spec: &TrialSpec) -> Result<(), TrialError> {
         let (connections, rate) = probe_connections(spec.connections, spec.phase1_rate.unwrap_or(spec.rate));
         let probe = TrialSpec {

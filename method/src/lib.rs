@@ -3,8 +3,8 @@
 //! A procedure requests one [`TrialOutcome`] after the other from a [`Trials`]: the engine, a replay of a run folder,
 //! or a simulated device. This crate handles no packets, reads no clock or file, and prints nothing.
 //!
-//! Layers: [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses
-//! the rates, [`stats`] and [`scaling`] summarise results, and [`model`] fits laws to series of them.
+//! [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses the
+//! rates, [`stats`], [`scaling`] and [`model`] work on results.
 
 #![forbid(unsafe_code)]
 

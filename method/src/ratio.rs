@@ -1,5 +1,5 @@
 //! A share between 0 and 1 as an exact fraction. In floating point, ceil(0.999 × n) can be wrong by one frame, which
-//! decides between pass and fail (RFC 2544, section 26.1, has no rounding).
+//! decides between pass and fail.
 
 use crate::units::{Count, Rate};
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,12 @@
-//! Relative scale-up over an axis of a scenario, by Lencse and Bazsó, "Benchmarking methodology for IPv4aaS
-//! technologies: comparison of the scalability of the Jool implementation of 464XLAT and MAP-T" (2024), and
-//! draft-lencse-v6ops-transition-scalability; RFC 9693, section 5, defines no metric.
+//! Relative scale-up by Lencse and Bazsó, "Benchmarking methodology for IPv4aaS technologies: comparison of the
+//! scalability of the Jool implementation of 464XLAT and MAP-T" (2024), and draft-lencse-v6ops-transition-scalability.
 
-/// `S_C(n, n0) = P(n) / P(n0)`, with the smallest number n0 (equation 2 of Lencse and Bazsó). `None` if the divisor is
-/// 0.
+/// `S_C(n, n0) = P(n) / P(n0)`, with the smallest n0 (their equation 2); `None` if the divisor is 0.
 pub fn connections(performance: f64, smallest: f64) -> Option<f64> {
     divided(performance, smallest)
 }
 
-/// `S_CPU(n) = P(n) / (n × P(1))`; 1 is perfect scaling. Equation 1 of Lencse and Bazsó omits P(1), by which their
-/// tables divide.
+/// `S_CPU(n) = P(n) / (n × P(1))`; their equation 1 omits P(1), by which their tables divide.
 pub fn cores(n: u32, performance: f64, one_core: f64) -> Option<f64> {
     divided(performance, f64::from(n) * one_core)
 }

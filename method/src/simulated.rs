@@ -30,7 +30,6 @@ pub enum WhenFull {
 }
 
 impl WhenFull {
-    /// Connections in a table of this size after `opened` have passed.
     fn left(self, size: Count, opened: Count) -> Count {
         match self {
             WhenFull::Collect(at_once) if opened > size => {
@@ -85,7 +84,7 @@ pub struct Truth {
     pub slow_start: (u32, Ratio),
     /// How long each trial, warm-up included, runs on cold caches, with which share of the capacities.
     pub cold: (Nanos, Ratio),
-    /// Popular connections in its cache, and its share of the capacities with others, if they differ.
+    /// Popular connections in its cache, and its share of the capacities with others.
     pub cache: Option<(Count, Ratio)>,
     /// From this trial, counted from 1, it forwards nothing.
     pub dies_at: Option<u64>,
@@ -138,7 +137,6 @@ impl Truth {
         }
     }
 
-    /// The capacity with a trial's connections: frames that miss the cache take the share of [`Self::cache`].
     fn cached(&self, capacity: Rate, popularity: Popularity, connections: Count) -> Rate {
         let Some((holds, share)) = self.cache else { return capacity };
         let hits = popularity.part_of(holds, connections);
@@ -159,7 +157,7 @@ pub struct SimulatedDut {
     pub truth: Truth,
     trials: u64,
     seed: u64,
-    /// The series and the trial's number in it, if noise must not depend on earlier trials.
+    /// The series and the trial's number in it, for noise of its own.
     series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
@@ -235,7 +233,6 @@ impl SimulatedDut {
         leg
     }
 
-    /// Frames that a device of this capacity carries of `frames`.
     fn carried(&self, pace: Pace, frames: Count, capacity: Rate, send_time: Nanos) -> Count {
         let Truth { stall, queue, .. } = self.truth;
         let in_stall = pace.frames_in(stall).min(frames).saturating_sub(queue);
@@ -299,7 +296,6 @@ impl SimulatedDut {
         (forward, reverse)
     }
 
-    /// One stream of flows that begin one after the other, with the capacity for those that have begun.
     fn ramped(&mut self, spec: &TrialSpec, ramp: Ramp, uncached: Rate, is_forward: bool) -> Leg {
         let of = |begun| spec.direction.frames(is_forward, ramp.frames_before(begun, spec.rate));
         let before = of(ramp.flows.saturating_sub(1));
@@ -316,7 +312,6 @@ impl SimulatedDut {
         leg
     }
 
-    /// Loses the frames beyond cold caches and queue.
     fn lose_while_cold(&self, spec: &TrialSpec, leg: &mut Leg, capacity: Rate, is_forward: bool) {
         let (cold, share) = self.truth.cold;
         let warmed = spec.options.warm_up.map_or(0, |warm_up| warm_up.duration.0);
@@ -326,7 +321,6 @@ impl SimulatedDut {
         leg.received = leg.received.saturating_sub(lost);
     }
 
-    /// Loses the frames of new connections beyond the set-up rate.
     fn refuse(&mut self, leg: &mut Leg, churn: &crate::trial::Churn, condition: &Condition) {
         let frames = |rate: Rate| rate.frames_in(leg.send_time).saturating_mul(churn.frames);
         let (arrived, set_up) = (frames(churn.arrivals), frames(condition.of(self.truth.setup_rate)));

@@ -1,5 +1,4 @@
-//! Statistics over the repetitions of a measurement, in floating point except the indices of percentiles (invariant
-//! 12).
+//! Statistics over repetitions, in floating point except indices of percentiles (invariant 12).
 
 pub mod change;
 pub mod shift;
@@ -124,25 +123,23 @@ pub struct Interval {
 impl Interval {
     /// The coverage of a median's interval, if there are enough values.
     pub const NOMINAL: f64 = 0.93;
-    /// With fewer values, an interval is a range, unfit for comparisons: 5 values cover a median with 94 %, 4 with 88
-    /// %.
+    /// With fewer values, an interval is a range: 5 values cover a median with 94 %, 4 with 88 %.
     pub const LEAST_VALUES: usize = 5;
 
-    /// Returns the interval of the median of sorted values: the narrowest symmetric one of order statistics that covers
-    /// [`Interval::NOMINAL`], else minimum to maximum.
+    /// Returns the narrowest symmetric interval of the median of sorted values that covers [`Interval::NOMINAL`], else
+    /// minimum to maximum.
     pub fn of(sorted: &[f64]) -> Option<Interval> {
         let (first, coverage) = Interval::first_rank(sorted.len())?;
         Some(Interval { low: sorted[first], high: sorted[sorted.len() - 1 - first], coverage })
     }
 
-    /// Returns, for n values, the index of the interval's lower end, the same from the last value as its upper end, and
-    /// its coverage.
+    /// Returns the index of the interval's lower end among n values, and its coverage.
     pub fn first_rank(n: usize) -> Option<(usize, f64)> {
         if n == 0 {
             return None;
         }
-        // The interval misses the median if at most k values are on one side of it: twice the lower tail of the
-        // binomial distribution with probability 1/2, in logarithms, because 2^-n is 0 for large n.
+        // The median is missed if at most k values are on one side of it: twice the lower tail of the binomial
+        // distribution, in logarithms, because 2^-n is 0 for large n.
         let missed = |tail: f64| (1.0 - 2.0 * tail).max(0.0);
         let mut term = -(n as f64) * std::f64::consts::LN_2;
         let mut tail = term.exp();
@@ -158,8 +155,7 @@ impl Interval {
         Some(best)
     }
 
-    /// Returns the interval of the ratio to another value, which misses with at most the sum of both probabilities
-    /// (Bonferroni). `None` if the other one reaches 0.
+    /// Returns the interval of the ratio to another value (Bonferroni); `None` if that reaches 0.
     pub fn over(self, other: Interval) -> Option<Interval> {
         let coverage = (self.coverage + other.coverage - 1.0).max(0.0);
         (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low, coverage })

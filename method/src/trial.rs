@@ -1,5 +1,4 @@
-//! One trial as data: specification ([`TrialSpec`]), outcome ([`TrialOutcome`]), and the trait that carries it out
-//! ([`Trials`]).
+//! One trial: specification ([`TrialSpec`]), outcome ([`TrialOutcome`]), and what carries it out ([`Trials`]).
 
 mod delays;
 mod device;
@@ -470,7 +469,7 @@ pub enum TrialError {
     /// Ctrl-C or a stop request: the run can be resumed.
     #[error("interrupted")]
     Interrupted,
-    /// The DUT's probe failed.
+    /// No frame was received, or the DUT's probe failed.
     #[error("the device under test does not answer: {0}")]
     DutDead(String),
     /// The tester itself failed (a port, memory, a clock).
@@ -507,8 +506,7 @@ pub trait Trials {
     /// Without an outcome; a failed or invalid trial is `Ok`.
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError>;
 
-    /// Announces that the next trials belong to this series, of which this many were run, for reproducible random
-    /// values.
+    /// Announces the series of the next trials, and its trials so far, for reproducible random values.
     fn begin(&mut self, _series: &str, _before: u64) {}
 }
 

@@ -119,8 +119,7 @@ pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialErr
     Ok(())
 }
 
-/// Whether the DUT's table changed during a phase 2 trial, which it must not (RFC 9693 section 4.4): a flag, not a
-/// verdict.
+/// Whether the DUT's table changed during phase 2, which it must not (RFC 9693 section 4.4).
 pub fn table_changed(outcome: &TrialOutcome) -> bool {
     outcome.store.as_ref().is_some_and(|store| match (store.dut_entries, store.dut_entries_after) {
         (Some(before), Some(after)) => before != after,
@@ -128,9 +127,8 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// Whether a trial lost frames under the strict rule of RFC 2544, valid or not: `true` if a stream missed its
-/// acceptance, `false` if every frame was on time and arrived. `None` if the tester did not carry out the trial as
-/// specified.
+/// Whether a trial lost frames under the strict rule of RFC 2544: `true` if a stream missed its acceptance, `false` if
+/// every frame was on time and arrived, else `None`.
 pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
     match judge(spec, outcome, criteria) {
         Verdict::Pass => return Some(false),
@@ -293,8 +291,7 @@ fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     by_host.or((!was_too_slow).then_some(Invalid::SentTooFew { stream, planned, sent }))
 }
 
-/// A late sender, because of the host that descheduled the tester for as long, of the DUT in a closed loop in which the
-/// tester alone would have been on time, or of the tester.
+/// A late sender: the cause is the host that descheduled the tester, the DUT in a closed loop, or the tester.
 fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(reason) = kept_from_sending(part, outcome) {
         return Verdict::Invalid(reason);
@@ -372,14 +369,12 @@ fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
     (off.time > absorbed(outcome)).then_some(off.reason)
 }
 
-/// Total time for which the tester's threads were descheduled.
 fn tester_off(outcome: &TrialOutcome) -> Nanos {
     let host = &outcome.host;
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
 }
 
-/// Rule 3: whether more frames were lost than the noise can have touched (due in stalls, in catch-up bursts, or dropped
-/// by the tester), and more than 1 % of those sent.
+/// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent.
 fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());

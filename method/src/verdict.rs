@@ -325,7 +325,6 @@ fn who(of_dut: bool) -> &'static str {
     if of_dut { "DUT" } else { "tester" }
 }
 
-/// The effect of a stall: longer than the queues absorb, or a late sender in spite of them.
 fn queues(away: Nanos, last: Option<Nanos>) -> String {
     match last {
         None => ", no queue is known".to_owned(),

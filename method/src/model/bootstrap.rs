@@ -1,5 +1,4 @@
-//! Intervals of fitted parameters by the bootstrap (Efron 1979): the middle 95 % of each parameter over resampled rates
-//! (percentile method).
+//! Intervals of fitted parameters by the bootstrap (Efron 1979): the middle 95 % over resampled rates.
 
 use super::{Estimate, Series};
 use crate::random::SplitMix;
@@ -44,7 +43,6 @@ impl Bootstrap {
         Bootstrap { seed: Bootstrap::SEED, resamples: Bootstrap::RESAMPLES, coverage: Bootstrap::COVERAGE, basis }
     }
 
-    /// The rates of each resample, from the `fitted` ones and the number of `parameters`.
     pub(super) fn resample(self, series: &Series, fitted: &[f64], parameters: usize) -> Vec<Vec<f64>> {
         let mut rng = SplitMix(self.seed);
         match self.basis {
@@ -77,8 +75,7 @@ fn of_repetitions(series: &Series, rng: &mut SplitMix) -> Vec<f64> {
     series.points.iter().map(|point| median(&point.values)).collect()
 }
 
-/// The deviations of the medians from the fit, as shares, centred on 0, and scaled by √(n / (n − p)) to those from the
-/// true law.
+/// Relative deviations of the medians from the fit, centred on 0 and scaled by √(n / (n − p)).
 fn residuals(series: &Series, fitted: &[f64], parameters: usize) -> Vec<f64> {
     let n = fitted.len();
     let larger = (n as f64 / n.saturating_sub(parameters).max(1) as f64).sqrt();

@@ -2,8 +2,7 @@
 //! Computational Scalability Based on Rational Functions", 2008).
 //!
 //! P(n) = λ n / (1 + σ (n − 1) + κ n (n − 1)), with the rate λ of one core, the contention σ and the coherency κ.
-//! Amdahl's law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ: linear least squares, weighted by relative
-//! deviation.
+//! Amdahl's law has κ = 0. n / P(n) is linear in 1/λ, σ/λ and κ/λ, so the fit is linear least squares.
 
 use super::least_squares::solve;
 use super::{Bootstrap, Doubt, Estimate, LARGEST_RESIDUAL, Parameter, Series};
@@ -123,7 +122,6 @@ impl Parameters {
         }
     }
 
-    /// The highest rate, or its limit.
     fn peak_rate(self) -> f64 {
         let cores = self.peak_cores();
         if cores.is_finite() { self.rate(cores) } else { self.limit() }
@@ -204,7 +202,6 @@ fn residual(points: &[(f64, f64)], found: Parameters) -> Residual {
     all.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs())).expect("a series has points")
 }
 
-/// The parameters whose whole intervals would be out of bounds without bounds.
 fn out_of_bounds(law: Law, points: &[(f64, f64)], resamples: &[Vec<(f64, f64)>], bootstrap: Bootstrap) -> Vec<Doubt> {
     let free = |points: &[(f64, f64)]| linear(points, law == Law::Usl, Sigma::Free);
     let Some(found) = free(points) else { return Vec::new() };

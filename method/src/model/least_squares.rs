@@ -1,10 +1,8 @@
 //! Linear least squares with few unknowns.
 
-/// The x that minimises ‖A x − b‖, from the normal equations by elimination with pivots; `None` if the columns of A are
-/// linearly dependent.
+/// The x that minimises ‖A x − b‖; `None` if the columns of A are linearly dependent.
 pub(super) fn solve(rows: &[Vec<f64>], b: &[f64]) -> Option<Vec<f64>> {
     let n = rows.first()?.len();
-    // The normal equations Aᵀ A x = Aᵀ b, with the right side last.
     let mut m = vec![vec![0.0; n + 1]; n];
     for (row, value) in rows.iter().zip(b) {
         for i in 0..n {

@@ -2,22 +2,20 @@
 //! logarithm of the connections, with a step where the table outgrows a cache level; the alternative is a constant
 //! ratio with each doubling.
 //!
-//! A further level must reduce χ² by [`gain`]. The scatter is estimated, so quantiles are those of Student's t and of
-//! F.
+//! A further level must reduce χ² by [`gain`].
 
 use super::{Doubt, Estimate, Refusal, Series, bootstrap::Basis};
 use crate::stats::{median_of, student};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The smallest scatter of a point, as a share of its rate, so that small differences are no steps even if repetitions
-/// are equal.
+/// The smallest relative scatter of a point, so that small differences are no steps.
 pub const LEAST_SCATTER: f64 = 0.005;
 
 /// Standard deviations above which a point contradicts the model.
 const LARGEST_DEVIATION: f64 = 4.0;
 
-/// Repetitions that each point needs in a series with fewer than [`MANY_POINTS`] points.
+/// Repetitions of each point, with fewer than [`MANY_POINTS`] points.
 pub const LEAST_REPETITIONS: usize = 3;
 
 /// Points that give a scatter without repetitions.
@@ -271,7 +269,6 @@ impl Data {
         model
     }
 
-    /// The model without levels and trend, and the point that contradicts it most.
     fn model(&self, shape: Shape, fitted: &[f64]) -> SessionModel {
         let deviation = |i: usize| (self.y[i] - fitted[i]) / self.scatter[i];
         let worst = (0..fitted.len()).max_by(|&a, &b| deviation(a).abs().total_cmp(&deviation(b).abs()));
@@ -299,7 +296,7 @@ impl Data {
         (from..to).map(|i| self.weight(i)).sum::<f64>().powf(-0.5)
     }
 
-    /// The step before level `at`, with all positions that increase χ² by at most the 95 % quantile of F as interval.
+    /// The step before level `at`; positions up to the 95 % quantile of F are its interval.
     fn step(&self, starts: &[usize], at: usize) -> StepChange {
         let (from, split) = (starts[at - 1], starts[at]);
         let to = starts.get(at + 1).copied().unwrap_or(self.y.len());
@@ -326,8 +323,8 @@ fn variance(values: &[f64]) -> Option<f64> {
     (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
 }
 
-/// The scatter of points without repetitions: the median absolute deviation of the differences between neighbours,
-/// which a few steps or a trend do not change. 0.6745 is the median of the absolute value of a standard normal number.
+/// The scatter of points without repetitions: the median absolute deviation of differences between neighbours. 0.6745
+/// is the median of the absolute value of a standard normal number.
 fn between_neighbours(y: &[f64]) -> f64 {
     let median = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);

@@ -107,8 +107,7 @@ impl Bracket {
         Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None, gallop: None }
     }
 
-    /// The middle of the bracket; after an undecided rate, below it, because queues absorb longer stalls at lower
-    /// rates.
+    /// The middle of the bracket, below an undecided rate, because queues absorb longer stalls at lower rates.
     fn next(&mut self) -> Rate {
         match (&mut self.gallop, self.undecided, &self.bound) {
             (Some(gallop), None, None) => gallop.up(self.passed, self.hi),

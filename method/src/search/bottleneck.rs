@@ -1,5 +1,4 @@
-//! What limits the throughput: rules over the limit of the rate, idle times of cores, and waits for locks; the first
-//! match decides.
+//! What limits the throughput: the first match of rules over rate, idle times and waits for locks.
 
 use crate::stats::median;
 use crate::trial::{CoreSamples, CpuIdle, Profile};
@@ -181,8 +180,7 @@ impl CoreLoads {
         CoreLoads { of: cpu.of, cores: cores.collect() }
     }
 
-    /// The part of the time without a sample of the device; none if other programs worked on its cores, or without a
-    /// duration.
+    /// The part of the time without a sample of the device, if no other program worked on its cores.
     pub fn of_profile(profile: &Profile) -> Option<CoreLoads> {
         let whole = u128::from(profile.frequency) * u128::from(profile.time.0);
         let outside = u128::from(profile.tester) + u128::from(profile.others);

@@ -1,5 +1,5 @@
-//! Keep-table mode: the trials of a search share one phase 1, a departure from RFC 9693. Its proof: frames in reverse
-//! on a sample of the connections, and the DUT's count, before the first trial and after the last.
+//! Keep-table mode: the trials of a search share one phase 1, a departure from RFC 9693. Its proof: reverse frames on a
+//! sample of connections, and the DUT's count, before and after the trials.
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;

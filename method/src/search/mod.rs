@@ -1,5 +1,4 @@
-//! Searches for a rate ([`binary`], [`mlr`]), and what all procedures share: settings, results, and the probe for a
-//! dead DUT.
+//! Searches for a rate ([`binary`], [`mlr`]), with their settings, results, and the probe for a dead DUT.
 
 pub mod binary;
 pub mod bottleneck;
@@ -35,7 +34,7 @@ pub struct Phase2 {
     pub phase1_rate: Rate,
 }
 
-/// Returns the trial of a stateless device, or in phase 2, with the duration and directions of the settings and rate 0.
+/// Returns the trial of a stateless device or of phase 2, with rate 0.
 ///
 /// # Errors
 /// [`TrialError::Refused`] for a phase 2 without connections or without a rate.

@@ -1,4 +1,4 @@
-//! The strict result of a search (RFC 2544: a lost frame is a fail whatever the host did), from the same trials.
+//! The strict result of a search (RFC 2544: a lost frame is a fail), from the same trials.
 
 use super::Precision;
 use crate::judged::Judgement;
@@ -56,14 +56,12 @@ impl Literal {
         self.passed.iter().copied().filter(|&rate| self.below.is_none_or(|below| rate < below)).max()
     }
 
-    /// The bounds of the strict search, below the upper end of the valid one.
     pub(super) fn bounds(&self, bound: Rate) -> (Rate, Rate) {
         let lo = self.rate().unwrap_or(self.lo);
         (lo, self.below.unwrap_or(self.hi).min(self.hi).min(bound).max(lo))
     }
 
-    /// The rate between `least` and `bound` at which one more trial helps the strict result; `None` if it is close
-    /// enough.
+    /// The rate between `least` and `bound` whose trial helps the strict result, if any.
     pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
         let (lo, hi) = self.bounds(bound);
         let middle = lo.halfway(hi).max(least);

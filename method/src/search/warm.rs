@@ -1,4 +1,4 @@
-//! Warm starts: a search begins at the bounds of an earlier one, and proves both of its final bounds by its own trials.
+//! Warm starts: a search begins at the bounds of an earlier one, and proves its own.
 
 use crate::units::Rate;
 use schemars::JsonSchema;

@@ -1,5 +1,4 @@
-//! A simulated clock: how long trials of a simulated device would take, with a tester's waits, at no cost for single
-//! frames.
+//! A simulated clock: how long trials of a simulated device would take.
 
 use super::SimulatedDut;
 use crate::trial::{Load, PhaseKind, Stamps, Tcp, TrialError, TrialOutcome, TrialSpec, Trials};

@@ -9,7 +9,6 @@ use crate::units::{Count, Nanos};
 const DRAIN: Nanos = Nanos::from_secs(2);
 
 impl SimulatedDut {
-    /// Observations of both directions.
     pub(super) fn observe(&mut self, spec: &TrialSpec, [forward, reverse]: [&Leg; 2]) -> Observed {
         let mut observed = Observed::default();
         for (leg, is_forward) in [(forward, true), (reverse, false)] {
@@ -84,7 +83,6 @@ fn delays(
     Sample { delays: &mut delays, room: is_all.then_some(&mut room), penalty, timeout, source: "simulation" }.observe()
 }
 
-/// Losses to the end of the overload, and in the recovery time.
 fn losses(truth: &Truth, spec: &TrialSpec, leg: &Leg, (step, before, rate): (RateStep, Count, crate::Rate)) -> Losses {
     let frames = leg.lost();
     if frames == 0 {

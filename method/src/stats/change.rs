@@ -1,6 +1,5 @@
 //! Change points of a series: the largest CUSUM of means (Page 1955; Hinkley 1970), tested against permutations, by
-//! binary segmentation (as in E-divisive, Matteson and James, JASA 2014). It assumes independent values, but no
-//! distribution.
+//! binary segmentation (as in E-divisive, Matteson and James, JASA 2014). Values must be independent.
 
 use crate::random::SplitMix;
 

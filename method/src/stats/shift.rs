@@ -52,8 +52,8 @@ fn pairs(reference: &[Known], other: &[Known], ratio: impl Fn(&Known, &Known) ->
     (!all.is_empty()).then_some(all)
 }
 
-/// Returns, for samples of n and m values, the index of the interval's lower end among the sorted pairs, and the
-/// coverage: the narrowest of at least [`COVERAGE`].
+/// Returns the index of the narrowest interval's lower end among the sorted pairs, and its coverage, at least
+/// [`COVERAGE`].
 pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
     if n == 0 || m == 0 {
         return None;

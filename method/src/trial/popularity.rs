@@ -1,5 +1,4 @@
-//! How often a trial uses each connection: all alike (RFC 4814), the worst case for a cache, or by Zipf's law, like
-//! real traffic.
+//! How often a trial uses each connection: all alike (RFC 4814), or by Zipf's law, like real traffic.
 
 use crate::units::Count;
 use schemars::JsonSchema;
@@ -39,8 +38,8 @@ impl Exponent {
         f64::from(self.0) / 1000.0
     }
 
-    /// Returns the sum of 1 / k^exponent over these ranks from 1; above 4,096 the midpoint rule, with a relative error
-    /// below 10^-6.
+    /// Returns the sum of 1 / k^exponent over these ranks from 1; above 4,096 by the midpoint rule (relative error
+    /// below 10^-6).
     pub fn weight(self, ranks: Range<Count>) -> f64 {
         let exponent = self.as_f64();
         let single = ranks.start..ranks.end.min(SINGLE + 1);

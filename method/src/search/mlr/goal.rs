@@ -105,8 +105,7 @@ impl Goal {
         }
     }
 
-    /// The conditional throughput: the forwarding rate of the worst trial within the goal; time without a trial counts
-    /// as lost.
+    /// The conditional throughput: the worst trial within the goal; time without a trial counts as lost.
     pub fn conditional_throughput(&self, load: Rate, trials: &[Seen]) -> Rate {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
@@ -125,7 +124,6 @@ impl Goal {
         if left > 0 { Rate(0) } else { forwarded }
     }
 
-    /// The same goal with wider bounds and less time, for the beginning.
     fn coarser(&self, wider: u64, shorter: u64) -> Goal {
         let width = match self.width {
             Precision::Absolute(width) => Precision::Absolute(Rate(width.0.saturating_mul(wider))),

@@ -1,5 +1,4 @@
-//! MLRsearch (RFC 9971): several goals on common trials, short ones first, tolerating the share of bad trials that a
-//! goal allows. The controller is natmeter's own.
+//! MLRsearch (RFC 9971): several goals on common trials, short ones first, with natmeter's own controller.
 
 mod goal;
 
@@ -84,7 +83,6 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         Bounds { lower, upper: failed.into_iter().chain(blocked.copied()).min() }
     }
 
-    /// Narrows the bounds of a target to its width, those of the coarser target first.
     fn reach(&mut self, target: &Goal, coarser: Option<&Goal>) -> Result<(), TrialError> {
         match coarser {
             Some(coarser) => {
@@ -141,7 +139,6 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         }
     }
 
-    /// Runs trials until the target classifies the load, or none is valid.
     fn decide(&mut self, load: Rate, target: &Goal) -> Result<(), TrialError> {
         while self.stopped.is_none()
             && !self.blocked.contains_key(&load)
