@@ -1,5 +1,4 @@
-//! The functions of a gateway, one per worker: an enum, because only the caller of `boxed` knows the type of the
-//! packets.
+//! The functions of a gateway, one per worker: an enum, because only callers of `boxed` know the packets.
 
 /// For each technology a module, its entry in `ALL`, and the types of its functions.
 macro_rules! technologies {

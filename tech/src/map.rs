@@ -1,5 +1,4 @@
-//! A MAP domain (RFC 7597, RFC 7599): its rules, in the technology's table or in tables of their own, and the CE's
-//! customer.
+//! A MAP domain (RFC 7597, RFC 7599): its rules, and the CE's customer.
 
 use crate::address_sharing::{listed, seen, sharing, used_ports};
 use crate::axis::Fit;
