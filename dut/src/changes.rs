@@ -202,7 +202,7 @@ impl Drop for Changes {
     }
 }
 
-/// Whether only the kernel's rounding, which the journal knows, makes the values differ.
+/// Whether the kernel may have rounded the size of a machine-wide table up; the journal has the rounded value.
 fn rounded(step: &Step, now: &str, value: &str) -> bool {
     step.is_machine_wide() && matches!((now.parse::<u64>(), value.parse::<u64>()), (Ok(now), Ok(value)) if now >= value)
 }

@@ -311,7 +311,7 @@ impl Stage {
         self.own_side()
     }
 
-    /// The same, and whether a link was lost since the last call.
+    /// Frames that the tester's ports have dropped so far, and whether a link was lost since the last call.
     pub(crate) fn own_side(&mut self) -> (Count, bool) {
         let counters = self
             .lanes

@@ -130,7 +130,7 @@ impl TrialSpec {
         Some((step, self.rate.frames_in(step.at).min(self.frames()), step.to.of(self.rate).max(Rate(1))))
     }
 
-    /// Returns the parts with different rates or flows, if there are several.
+    /// Returns the parts with different rates or flows; none if the trial has one rate and all flows.
     pub fn pieces(&self) -> Vec<Piece> {
         if let Some((step, before, rate)) = self.step() {
             let first = Piece { from: Nanos(0), before: 0, rate: self.rate, seconds: 1, flows: None };

@@ -176,7 +176,7 @@ fn stated_defaults(book: &Book) -> Vec<(String, String)> {
     stated.collect()
 }
 
-/// The value at the begin of a default's words: `"15 s"` in code marks, 1,024, or 4 MiB.
+/// The value at the start of a default's words: `"15 s"` in code marks, 1,024, or 4 MiB.
 fn value_of(words: &str) -> Option<String> {
     if let Some(code) = words.strip_prefix('`') {
         return Some(code.split('`').next()?.to_owned());

@@ -29,7 +29,7 @@ pub use way::first_host;
 /// Environment variable of a file that ssh reads instead of `~/.ssh/config` (`ssh -F`).
 pub const CONFIG_VARIABLE: &str = "NATMETER_SSH_CONFIG";
 
-/// Options for every ssh: a lost connection is noticed within 15 s.
+/// Options for every ssh, which asks for no password: a lost connection is noticed within 15 s.
 const OPTIONS: &[&str] = &[
     "BatchMode=yes",
     "ConnectTimeout=10",

@@ -49,7 +49,7 @@ impl Direction {
         Pace { rate, part, of }
     }
 
-    /// Returns the frames of one direction, where the faster one has this many.
+    /// Returns the frames of one direction, 0 if it is not active, where the faster one has this many.
     pub fn frames(self, forward: bool, frames: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(frames, ratio.part(forward), ratio.faster()),
