@@ -16,7 +16,7 @@ pub use saved::refused;
 pub use text::{text, total};
 
 use method::{Nanos, Rate};
-use procedure::metric::is_throughput;
+use procedure::metric::{Gives, gives};
 use record::plan::{Measurement, Plan};
 use scenario::{Point, Scenario, Sequence};
 use searches::{LONGEST, Searches};
@@ -54,7 +54,7 @@ fn in_order(scenario: &Scenario, order: Sequence) -> Predicted {
                 plan.tester_memory.max(memory::of_tester(scenario, &m.point, searches.largest(&m.point)));
             plan.dut_memory = plan.dut_memory.max(memory::of_device(scenario, &m.point));
         }
-        if is_throughput(&m.metric) && !costs.contains(&m.point) {
+        if gives(&m.metric, Gives::Throughput) && !costs.contains(&m.point) {
             around += set_up::cost(here, &m.point);
             costs.push(m.point.clone());
         }

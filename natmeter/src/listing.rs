@@ -137,12 +137,12 @@ fn software() -> Vec<Row> {
 }
 
 fn procedures() -> Vec<Row> {
-    let known = procedure::PROCEDURES.iter();
+    let known = procedure::ALL.iter();
     known.map(|p| Row { name: p.key.to_owned(), about: format!("{} ({})", p.summary, p.reference) }).collect()
 }
 
 fn metrics() -> Vec<Row> {
-    let known = procedure::metric::METRICS.iter();
+    let known = procedure::metrics(procedure::ALL);
     known.map(|m| Row { name: m.key.to_owned(), about: format!("{} ({})", m.title, m.reference) }).collect()
 }
 

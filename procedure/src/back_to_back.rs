@@ -1,26 +1,78 @@
 //! Back-to-back frames (RFC 9004): the longest burst at the highest rate that is forwarded without loss. It shows the size of the
 //! buffer in front of the bottleneck, so the DUT's throughput must be below that rate.
 
-use crate::Procedure;
+use crate::known::{self, CAPACITY, of_search};
+use crate::metric::{Metric, Origin, Unit};
+use crate::{Context, Known, Procedure, Table, Watch};
+use key::kind::{duration, maybe, rate};
+use key::quantity::WrittenRate;
+use key::{computed, or};
 use method::judged::Patience;
 use method::search::{
     Decider, Phase2, Precision, Progress, ResultKind, SearchResult, SearchSettings, binary, data_trial, probe,
 };
+use method::simulated::Truth;
 use method::trial::{Load, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "back-to-back",
-    title: "Back-to-back frames",
-    reference: "RFC 9004",
-    metrics: &["back_to_back_frames"],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
+    title: BACK_TO_BACK_FRAMES.title,
+    reference: BACK_TO_BACK_FRAMES.reference,
     summary: "binary search for the longest burst at the highest rate that is forwarded without loss",
+    metrics: &[
+        BACK_TO_BACK_FRAMES,
+        BACK_TO_BACK_FRAMES.part(
+            "buffer_time_implied",
+            "Implied buffer time",
+            Unit::Nanoseconds,
+            "The time of the longest burst at its rate.",
+        ),
+        BACK_TO_BACK_FRAMES.part(
+            "buffer_time_corrected",
+            "Corrected buffer time",
+            Unit::Nanoseconds,
+            "The implied buffer time without the frames that left while the burst arrived.",
+        ),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<BackToBack>("back-to-back")],
+    rate: |keys| keys.get::<BackToBack>().rate,
+    longest: |keys, _, _| keys.get::<BackToBack>().longest,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The longest burst without loss.
+pub const BACK_TO_BACK_FRAMES: Metric = Metric {
+    key: "back_to_back_frames",
+    title: "Back-to-back frames",
+    unit: Unit::Frames,
+    reference: "RFC 9004",
+    // Section 5.4: the number of repetitions is reported, and no longer fixed.
+    origin: Origin::Measured { repetitions: 1 },
+    definition: "The longest burst per direction at the highest rate that is forwarded without loss.",
+    ..Metric::USUAL
+};
+
+key::table! {
+    /// The search for the longest burst (RFC 9004). Bursts have the rate of the upper end of all searches (`max-rate`).
+    pub struct BackToBack {
+        /// The longest burst, as time at its rate; a burst of this length that passes is a lower bound only.
+        longest: Nanos = "longest", duration(Nanos::from_millis(1)..=Nanos::from_secs(30)), or("30 s");
+        /// The rate at which the device forwards without loss, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let longest = context.keys.get::<BackToBack>().longest;
+    let bursts = Bursts { throughput: context.throughput()?, longest };
+    measure(trials, context.settings, context.phase2()?, bursts, watch)
+}
 
 /// Parameters of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,3 +144,16 @@ fn parts(frames: Count, throughput: Rate, line: Rate) -> BTreeMap<String, i64> {
         ("buffer_time_corrected".to_owned(), time(u64::try_from(corrected).unwrap_or(u64::MAX))),
     ])
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: BACK_TO_BACK_FRAMES.key,
+    device: "holds 4,000 frames in its buffer",
+    truth: Some(10_000),
+    unit: "frames",
+    error: of_search(10_000),
+    measure: || {
+        let bursts = Bursts { throughput: CAPACITY, longest: Nanos::from_secs(30) };
+        let mut device = known::device(Truth { queue: 4_000, ..known::simulated() });
+        measure(&mut device, &known::settings(), None, bursts, &mut |_| ())
+    },
+}];

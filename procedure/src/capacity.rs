@@ -3,26 +3,129 @@
 //! searches for the validated establishment rate at every number of connections, and the table counts as full where
 //! this rate breaks down.
 
-use crate::Procedure;
+use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
+use crate::known::{self, EXACT};
+use crate::metric::{Gives, Metric, Unit};
+use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use key::kind::{maybe, number, share};
+use key::quantity::show_grouped;
+use key::{Fault, computed, or};
 use method::judged::{Decision, Patience, probe_connections};
 use method::ratio::Ratio;
 use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
+use method::simulated::{Truth, WhenFull};
 use method::trial::{TrialError, Trials};
 use method::units::{Count, Rate};
 use method::validity::{Invalid, Spoiler};
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "capacity",
-    title: "Connection tracking table capacity",
-    reference: "RFC 9693 section 4.9",
-    metrics: &["conn_table_capacity"],
-    phase1: true,
-    stateful: true,
-    at_throughput: false,
+    title: CONN_TABLE_CAPACITY.title,
+    reference: CONN_TABLE_CAPACITY.reference,
     summary: "exponential, then binary search for the most connections that can be set up and validated at a rate that does not break down",
+    metrics: &[CONN_TABLE_CAPACITY],
+    sends: Sends::NewConnections,
+    stateful: true,
+    tables: &[Table::after::<Capacity>("alpha")],
+    check,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The size of the connection tracking table, as observed from outside.
+pub const CONN_TABLE_CAPACITY: Metric = Metric {
+    key: "conn_table_capacity",
+    title: "Connection tracking table capacity",
+    unit: Unit::Connections,
+    reference: "RFC 9693 section 4.9",
+    definition: "The most connections that can be set up and validated at a rate that does not break down against that \
+                 of fewer connections.",
+    gives: Some(Gives::TableSize),
+    validated: true,
+    ..Metric::USUAL
+};
+
+key::table! {
+    /// How the capacity of a table is searched.
+    pub struct Capacity {
+        /// Connections that the table surely holds, where the search for its capacity begins (C0 of RFC 9693).
+        from: Option<Count> = "capacity-from", maybe(number(1..=1 << 32)), computed("a sixteenth of the connections");
+        /// Width of the interval at which the search for the capacity stops, in connections (E of RFC 9693).
+        error: Count = "capacity-error", number(1..=1 << 32), or("1");
+        /// The exponential search for the capacity ends below this share of the last safe rate (RFC 9693, section 4.9).
+        beta_ppm: u32 = "beta", share(), or("20 %");
+        /// In the binary search for the capacity, connections fail below this share of the last safe rate.
+        gamma_ppm: u32 = "gamma", share(), or("40 %");
+        /// What a full table does with a new connection, if that is known: then one trial of all connections shows the capacity.
+        policy: Option<Policy> = "policy", maybe(Policies), computed("not known: the capacity is searched");
+    }
+}
+
+/// The search begins, by default, at this part of the connections.
+const FROM_PART: Count = 16;
+
+impl Capacity {
+    /// The limits of a search up to `most` connections.
+    pub fn limits(&self, most: Count) -> Limits {
+        Limits {
+            from: self.from.unwrap_or((most / FROM_PART).max(1)),
+            most,
+            beta: Ratio::from_ppm(self.beta_ppm.into()),
+            gamma: Ratio::from_ppm(self.gamma_ppm.into()),
+            error: self.error,
+            buffered: 0,
+            validate_at_most: None,
+        }
+    }
+}
+
+fn check(asked: &mut Asked<'_>) {
+    let Capacity { from, policy, .. } = *asked.keys.get();
+    let Some(at) = asked.metric_at(&CONN_TABLE_CAPACITY) else {
+        if from.is_some() {
+            let fault = Fault::new("no capacity is measured").at(asked.at("capacity-from"), "not used");
+            asked.refuse(fault.instead("add \"conn_table_capacity\" to the metrics, or remove capacity-from"));
+        }
+        if policy.is_some() {
+            let fault = Fault::new("`policy` has no effect").at(asked.at("policy"), "no capacity is measured");
+            asked.refuse(fault.instead("add \"conn_table_capacity\" to the metrics, or remove policy"));
+        }
+        return;
+    };
+    if asked.is_stateful && !asked.has_alpha {
+        let fault = Fault::new("the capacity needs alpha").at(at, "connections count if they are validated");
+        let fault = fault.needs(asked.at("alpha"));
+        asked.refuse(fault.instead("write alpha = \"50 %\" in [measure] (RFC 9693, section 4.9)"));
+    }
+    let fewest = asked.connections.iter().copied().min().unwrap_or(0);
+    if let Some(from) = from.filter(|from| *from > fewest) {
+        let fault = Fault::new("the search for the capacity begins above its upper end");
+        let fault = fault.at(asked.at("capacity-from"), format!("{} connections", show_grouped(from)));
+        let fault = fault.at("sweep.connections", "the most connections of the search");
+        asked.refuse(fault.instead("write fewer, or remove capacity-from"));
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let keys = context.keys.get::<Capacity>();
+    let (settings, limits) = (context.settings, keys.limits(context.connections));
+    // The table surely holds these, so that they can be validated.
+    let limit = context.limit_of_validation(limits.from, trials, watch)?;
+    let Some(policy) = keys.policy else {
+        let limits = Limits { buffered: context.buffered, validate_at_most: limit.at_most, ..limits };
+        let result = measure(trials, settings, limits, watch)?;
+        let safe = result.capacity.map_or(Rate(0), |rates| rates.safe);
+        return Ok(context.limited(limit, safe, result));
+    };
+    let (connections, rate) = (context.connections, context.phase1_rate()?);
+    let known =
+        capacity_known::Known { connections, policy, rate, error: limits.error, validate_at_most: limit.at_most };
+    let result = capacity_known::measure(trials, settings, known, watch)?;
+    Ok(context.limited(limit, rate, result))
+}
 
 /// Width of a search for a rate, relative to the rate that passed: 2.5 %, as in published runs.
 const RATE_ERROR: Ratio = Ratio::from_ppm(25_000);
@@ -65,13 +168,13 @@ pub fn measure(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     settings.check()?;
-    check(settings, &limits)?;
+    suffice(settings, &limits)?;
     let decider = Decider::new(trials, settings);
     let search = Search { decider, settings, limits, watch, result: SearchResult::empty() };
     search.run()
 }
 
-fn check(settings: &SearchSettings, limits: &Limits) -> Result<(), TrialError> {
+fn suffice(settings: &SearchSettings, limits: &Limits) -> Result<(), TrialError> {
     let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
     if settings.alpha.is_none() {
         return refuse("the capacity needs alpha: only validated connections are in the table (RFC 9693, section 4.9)");
@@ -226,3 +329,21 @@ impl Search<'_, '_> {
         }
     }
 }
+
+fn of_known(when_full: WhenFull) -> Result<SearchResult, TrialError> {
+    let keys = Capacity { from: Some(10_000), error: 1, beta_ppm: 200_000, gamma_ppm: 400_000, policy: None };
+    let settings = SearchSettings { alpha: Some(Ratio::from_ppm(500_000)), ..known::forward() };
+    let mut device = known::device(Truth { table_size: 123_457, when_full, ..known::simulated() });
+    measure(&mut device, &settings, keys.limits(1_000_000), &mut |_| ())
+}
+
+/// What becomes of new connections must not matter.
+const fn known(device: &'static str, measure: fn() -> Result<SearchResult, TrialError>) -> Known {
+    Known { metric: CONN_TABLE_CAPACITY.key, device, truth: Some(123_457), unit: "connections", error: EXACT, measure }
+}
+
+const KNOWN: &[Known] = &[
+    known("refuses new connections", || of_known(WhenFull::KeepOld)),
+    known("replaces the oldest connection", || of_known(WhenFull::ReplaceOldest)),
+    known("collects 64 connections", || of_known(WhenFull::Collect(64))),
+];

@@ -3,11 +3,15 @@
 //! for a full table.
 
 use crate::establishment::trial;
+use key::kind::{Kind, Shape, words_of};
+use key::quantity::count;
+use key::{Value, Wrong};
 use method::judged::{Decision, Patience, probe_connections};
 use method::search::{CapacityRates, Decider, Progress, ResultKind, SearchResult, SearchSettings};
 use method::trial::{TrialError, TrialOutcome, Trials};
 use method::units::{Count, Rate};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// What a full table does with a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +23,38 @@ pub enum Policy {
     DropOldest,
     /// It drops this many connections at once: the number that answers is below the capacity by less than this.
     Collect(Count),
+}
+
+/// The kind of a policy: `refuse-new`, `drop-oldest`, or `collect-` and a number.
+pub(crate) struct Policies;
+
+impl Kind for Policies {
+    type Out = Policy;
+
+    fn parse(&self, value: &Value) -> Result<Policy, Wrong> {
+        let text = words_of(value)?.trim();
+        let wrong = || {
+            let instead =
+                "write \"refuse-new\", \"drop-oldest\", or \"collect-8\" for a table that drops 8 connections at once";
+            Wrong::new(format!("unknown policy `{text}`"), instead)
+        };
+        match text {
+            "refuse-new" => Ok(Policy::RefuseNew),
+            "drop-oldest" => Ok(Policy::DropOldest),
+            other => {
+                let at_once = other.strip_prefix("collect-").ok_or_else(wrong)?;
+                count(at_once).ok().filter(|&n| n > 0).map(Policy::Collect).ok_or_else(wrong)
+            }
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        let words = "`\"refuse-new\"`, `\"drop-oldest\"`, or `\"collect-8\"`".to_owned();
+        Shape::one(
+            words,
+            json!({ "type": "string", "pattern": "^(refuse-new|drop-oldest|collect-[0-9][0-9_]*[kKMG]?)$" }),
+        )
+    }
 }
 
 /// Parameters of the measurement.

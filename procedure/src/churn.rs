@@ -3,24 +3,127 @@
 //! Right, in which each held connection has a frame before it times out. The frames Right to Left are only on held
 //! connections.
 
-use crate::Procedure;
-use crate::metric::{CHURN_ENTRIES, CHURN_OCCUPANCY};
+use crate::known::{self, CONNECTIONS, HELD, of_search};
+use crate::metric::{Metric, Unit};
+use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use key::kind::{maybe, number, rate, seconds_from, share};
+use key::quantity::WrittenRate;
+use key::{Fault, computed, or};
 use method::judged::Patience;
 use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial, probe};
-use method::trial::{Churn, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{self, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "churn",
-    title: "Churn rate",
-    reference: "RFC 4787 section 4.3",
-    metrics: &["churn_rate"],
-    phase1: false,
-    stateful: true,
-    at_throughput: false,
+    title: CHURN_RATE.title,
+    reference: CHURN_RATE.reference,
     summary: "binary search for the highest rate of new connections beside those that are held, without loss",
+    metrics: &[CHURN_RATE, OCCUPANCY, ENTRIES],
+    sends: Sends::FramesInTurn,
+    stateful: true,
+    tables: &[TABLE],
+    check,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The table that says which connections are held.
+pub(crate) const TABLE: Table = Table::of::<Churn>("churn");
+
+/// New connections while others are held.
+pub const CHURN_RATE: Metric = Metric {
+    key: "churn_rate",
+    title: "Churn rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 4787 section 4.3",
+    definition: "The highest rate at which new connections arrive, have their frames and are abandoned, while no frame is lost, \
+                 neither of these connections nor of those that are held and used all the time.",
+    ..Metric::USUAL
+};
+
+/// The number of connections that the table must hold in the trials.
+const OCCUPANCY: Metric = Metric {
+    higher_is_better: true,
+    ..CHURN_RATE.part(
+        "churn_occupancy",
+        "Connections that have not timed out",
+        Unit::Connections,
+        "The connections that are held, and the new ones of one time-out, or of the whole trial if that is shorter.",
+    )
+};
+
+/// The number of connections that the device reports.
+const ENTRIES: Metric = Metric {
+    higher_is_better: true,
+    ..CHURN_RATE.part(
+        "churn_entries",
+        "Entries of the DUT after the trial",
+        Unit::Connections,
+        "The entries of the connection tracking table after the trial at the churn rate, if the DUT counts them.",
+    )
+};
+
+key::table! {
+    /// New connections that come and are abandoned while others are held.
+    pub struct Churn {
+        /// Share of the connections of the point that phase 1 sets up and that are held; all others are new ones.
+        held_ppm: u32 = "held", share(), or("25 %");
+        /// Frames of each new connection, Left to Right.
+        frames: u64 = "frames", number(1..=1_000), or("1");
+        /// The device forgets a connection without frames after this time. Each held connection has three frames in it.
+        timeout: Option<Nanos> = "timeout", maybe(seconds_from(1)), computed("`udp-timeout` of the device");
+        /// Frames on all held connections together, Left to Right, at least.
+        held_rate: Option<WrittenRate> = "held-rate", maybe(rate()), computed("three on each in a time-out");
+    }
+}
+
+impl Churn {
+    /// Returns how many of so many connections are held.
+    pub fn held(&self, connections: Count) -> Count {
+        (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count
+    }
+
+    /// Returns the connections that are held at a point with so many, and the parameters of the trials, on a device that forgets
+    /// a connection after this time, with frames of this size.
+    pub fn limits(&self, connections: Count, forgets_after: Nanos, frame: usize) -> (Count, Limits) {
+        let held = self.held(connections);
+        let limits = Limits {
+            different: connections - held,
+            frames: self.frames,
+            timeout: self.timeout.unwrap_or(forgets_after),
+            held_rate: self.held_rate.map_or(Rate(0), |rate| Rate(rate.frames_per_second(frame))),
+        };
+        (held, limits)
+    }
+}
+
+/// The connections that are held at the point of a measurement, and the parameters of its trials.
+pub(crate) fn limits(context: &Context<'_>) -> (Count, Limits) {
+    let keys = context.keys.get::<Churn>();
+    keys.limits(context.connections, context.device.forgets_after(), context.frame[1])
+}
+
+/// Some connections are held, some are new, and the Initiator sends.
+fn check(asked: &mut Asked<'_>) {
+    let Some(at) = asked.metric_at(&CHURN_RATE) else { return };
+    let keys = asked.keys.get::<Churn>();
+    let what = ("connections", "churn.held");
+    asked.needs_held_and_new(what, &at, |all| keys.held(all), "write a share between, such as held = \"25 %\"");
+    if let Some(direction) = (asked.reverse_at)(CHURN_RATE.key) {
+        let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
+        let fault = fault.at(at, "the Initiator opens connections");
+        asked.refuse(fault.instead("write \"forward\" or \"both\" in place of \"reverse\""));
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let (held, limits) = limits(context);
+    let all = context.connected("without connections there is no churn")?;
+    measure(trials, context.settings, Phase2 { connections: held, ..all }, limits, watch)
+}
 
 /// Minimum number of frames of each held connection in one time-out of the DUT.
 pub const REFRESHES: u64 = 3;
@@ -86,14 +189,14 @@ pub fn measure(
             limits.different
         )));
     }
-    let trial = data_trial(settings, Some(phase2))?;
+    let data = data_trial(settings, Some(phase2))?;
     let mut decider = Decider::new(trials, settings);
     let mut entries = None;
     let decide = |arrivals: Rate, patience: Patience| {
-        let churn = Churn { arrivals, frames, different: limits.different };
-        let options = TrialOptions { churn: Some(churn), ..trial.options.clone() };
+        let churn = trial::Churn { arrivals, frames, different: limits.different };
+        let options = TrialOptions { churn: Some(churn), ..data.options.clone() };
         let forward = Rate(churn.frame_rate().0 + held_frames.0);
-        let spec = TrialSpec { rate: settings.direction.fastest_with(true, forward), options, ..trial.clone() };
+        let spec = TrialSpec { rate: settings.direction.fastest_with(true, forward), options, ..data.clone() };
         let judgement = decider.decide(&spec, &probe(&spec), patience)?;
         if judgement.decision.passed() {
             let store = judgement.last().outcome.store.as_ref();
@@ -106,10 +209,23 @@ pub fn measure(
     if result.rate.0 > 0 {
         let mut part =
             |key: &str, value: Count| result.parts.insert(key.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
-        part(CHURN_OCCUPANCY.key, limits.occupancy(held, result.rate, settings.duration));
+        part(OCCUPANCY.key, limits.occupancy(held, result.rate, settings.duration));
         if let Some((_, entries)) = entries.filter(|(arrivals, _)| *arrivals == result.rate) {
-            part(CHURN_ENTRIES.key, entries);
+            part(ENTRIES.key, entries);
         }
     }
     Ok(result)
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: CHURN_RATE.key,
+    device: "sets up 300,000 connections/s beside 30,000",
+    truth: Some(300_000),
+    unit: CONNECTIONS,
+    error: of_search(300_000),
+    measure: || {
+        let (timeout, held_rate) = (Nanos::from_secs(9), Rate(0));
+        let limits = Limits { different: 100_000_000, frames: 1, timeout, held_rate };
+        measure(&mut known::device(known::simulated()), &known::forward(), HELD, limits, &mut |_| ())
+    },
+}];

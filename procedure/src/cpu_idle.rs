@@ -1,26 +1,85 @@
 //! CPU idle time per core: the throughput trial once more, while the cores of one device are sampled. It shows what
 //! limits the throughput. Sampling takes CPU time, so that the frames of this trial give no result.
 
-use crate::Procedure;
-use crate::metric::CPU_IDLE;
+use crate::keys::LENGTHS;
+use crate::known::{self, CAPACITY, EXACT, HELD};
+use crate::metric::{Metric, Origin, Unit};
+use crate::{Context, Known, Procedure, Table, Watch};
+use key::kind::{duration, maybe, rate};
+use key::quantity::WrittenRate;
+use key::{computed, or};
 use method::judged::{Decision, Patience};
+use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, Seen};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::simulated::ControlTruth;
 use method::trial::{Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "cpu-idle",
     title: CPU_IDLE.title,
     reference: CPU_IDLE.reference,
-    metrics: &[CPU_IDLE.key],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
     summary: "idle time of each core of the device in a trial at the throughput, and what limits it",
+    metrics: &[
+        CPU_IDLE,
+        share(
+            "cpu_idle_left",
+            "CPU idle time of the busiest core, left device",
+            "Of two devices, that of the left one.",
+        ),
+        share(
+            "cpu_idle_right",
+            "CPU idle time of the busiest core, right device",
+            "Of two devices, that of the right one.",
+        ),
+        share("cpu_idle_mean", "CPU idle time, mean of all cores", "The mean of the medians of all cores."),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<CpuIdle>("cpu-idle")],
+    rate: |keys| keys.get::<CpuIdle>().rate,
+    longest: |keys, _, _| keys.get::<CpuIdle>().duration,
+    interval: |keys| Some(keys.get::<CpuIdle>().interval),
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The idle time of the busiest core.
+pub const CPU_IDLE: Metric = Metric {
+    key: "cpu_idle",
+    title: "CPU idle time of the busiest core",
+    unit: Unit::PartsPerMillion,
+    reference: "METHODOLOGY.md, CPU idle time",
+    origin: Origin::Measured { repetitions: 1 },
+    definition: "The median of the idle shares of the device's busiest core, sampled in a trial at the throughput.",
+    ..Metric::USUAL
+};
+
+const fn share(key: &'static str, title: &'static str, definition: &'static str) -> Metric {
+    CPU_IDLE.part(key, title, Unit::PartsPerMillion, definition)
+}
+
+key::table! {
+    /// The trial beside which the CPU times of the device are sampled.
+    pub struct CpuIdle {
+        /// Length of the trial; with several boxes, one for each.
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s");
+        /// Time between two samples.
+        interval: Nanos = "interval", duration(Nanos::from_millis(10)..=Nanos::from_secs(3600)), or("1 s");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let CpuIdle { duration, interval, .. } = *context.keys.get();
+    let (rate, boxes) = (context.throughput()?, context.device.boxes());
+    let sampling = Sampling { rate, limit: context.limit, duration, interval, boxes };
+    measure(trials, context.settings, context.phase2()?, sampling, watch)
+}
 
 /// Parameters of the trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,3 +150,18 @@ fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
     }
     parts
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: CPU_IDLE.key,
+    device: "has cores that are idle for 60, 2 and 30 %",
+    truth: Some(20_000),
+    unit: "ppm",
+    error: EXACT,
+    measure: || {
+        let idle = [600_000, 20_000, 300_000].map(Ratio::from_ppm).to_vec();
+        let (duration, interval) = (Nanos::from_secs(10), Nanos::SECOND);
+        let sampling = Sampling { rate: CAPACITY, limit: Limit::Device, duration, interval, boxes: 1 };
+        let mut device = known::controlled(ControlTruth { idle, ..ControlTruth::default() });
+        measure(&mut device, &known::settings(), Some(HELD), sampling, &mut |_| ())
+    },
+}];

@@ -3,49 +3,223 @@
 //! stamps, and in the values that are computed from the delays. Loss does not invalidate a trial: a lost frame counts
 //! with a delay, too (METHODOLOGY.md).
 
-use crate::Procedure;
 use crate::frame_loss::loss_ppm;
+use crate::keys::LENGTHS;
+use crate::known::{self, EXACT};
+use crate::metric::{Metric, Origin, Unit};
+use crate::{Context, Known, Procedure, Table, Watch};
+use key::kind::{duration, maybe, number, rate};
+use key::quantity::WrittenRate;
+use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::simulated::Truth;
 use method::trial::{Delays, Load, Observed, Stamps, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Nanos, Rate};
+use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry of latency in the list of procedures.
-pub const LATENCY: Procedure = Procedure {
+pub static LATENCY_PROCEDURE: Procedure = Procedure {
+    key: "latency",
+    title: LATENCY.title,
+    reference: LATENCY.reference,
+    summary: "median and 99.9th percentile of the delays of tagged frames at the throughput",
+    metrics: &[
+        LATENCY,
+        LATENCY.part("latency_typical_forward", "Typical latency, left to right", NS, TYPICAL),
+        LATENCY.part("latency_typical_reverse", "Typical latency, right to left", NS, TYPICAL),
+        LATENCY.part("latency_worst_case_forward", "Worst-case latency, left to right", NS, WORST),
+        LATENCY.part("latency_worst_case_reverse", "Worst-case latency, right to left", NS, WORST),
+        LATENCY.part("latency_lost_tags_forward", "Lost tags, left to right", Unit::Frames, LOST_TAGS),
+        LATENCY.part("latency_lost_tags_reverse", "Lost tags, right to left", Unit::Frames, LOST_TAGS),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<Latency>("latency")],
+    rate: |keys| keys.get::<Latency>().rate,
+    longest: |keys, _, _| keys.get::<Latency>().duration,
+    search: |context, trials, watch| {
+        let Latency { duration, from, tags, .. } = *context.keys.get();
+        search(context, Values::Latency, duration, Stamps::Some { frames: tags, from }, trials, watch)
+    },
+    known: &[
+        Known {
+            metric: "latency_typical_forward",
+            device: "delays each frame by 12,345 ns",
+            truth: Some(12_345),
+            unit: "ns",
+            error: EXACT,
+            measure: || of_known(Values::Latency, TAGS, Truth { delay: Nanos(12_345), ..known::simulated() }),
+        },
+        Known {
+            metric: "latency_worst_case_forward",
+            device: UNEVEN,
+            truth: Some(19_990),
+            unit: "ns",
+            error: (5, 5),
+            measure: || of_known(Values::Latency, TAGS, uneven()),
+        },
+    ],
+    ..Procedure::USUAL
+};
+
+const NS: Unit = Unit::Nanoseconds;
+
+/// Latency at the throughput.
+pub const LATENCY: Metric = Metric {
     key: "latency",
     title: "Latency",
     reference: "RFC 8219 section 7.2",
-    metrics: &["latency"],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
-    summary: "median and 99.9th percentile of the delays of tagged frames at the throughput",
+    origin: Origin::Measured { repetitions: 20 },
+    higher_is_better: false,
+    definition: "The time from sending a tagged frame to receiving it, at the throughput, in each direction.",
+    ..Metric::USUAL
 };
 
+const TYPICAL: &str = "The median of the delays of tagged frames; a lost tag counts with the rest of the trial.";
+const WORST: &str =
+    "The 99.9th percentile of the delays of tagged frames; a lost tag counts with the rest of the trial.";
+const LOST_TAGS: &str = "Tagged frames that were not received right.";
+
+key::table! {
+    /// The trial that measures latency (RFC 8219, section 7.2).
+    pub struct Latency {
+        /// Length of the trial.
+        duration: Nanos = "duration", duration(LENGTHS), or("120 s").conforms();
+        /// Time from the start to the first tagged frame.
+        from: Nanos = "from", duration(Nanos(0)..=Nanos::from_secs(86_400)), or("60 s").conforms();
+        /// Tagged frames in each direction, evenly from the first to the end of the trial.
+        tags: Count = "tags", number(1..=1_000_000_000), or("50000").conforms();
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
 /// Entry of the packet delay variation.
-pub const PDV: Procedure = Procedure {
+pub static PDV_PROCEDURE: Procedure = Procedure {
+    key: "pdv",
+    title: PDV.title,
+    reference: PDV.reference,
+    summary: "99.9th percentile minus minimum of the delays of all frames at the throughput",
+    metrics: &[
+        PDV,
+        PDV.part("pdv_forward", "Packet delay variation, left to right", NS, OF_PDV),
+        PDV.part("pdv_reverse", "Packet delay variation, right to left", NS, OF_PDV),
+        PDV.part("pdv_late_forward", "Lost or late frames, left to right", Unit::PartsPerMillion, LATE),
+        PDV.part("pdv_late_reverse", "Lost or late frames, right to left", Unit::PartsPerMillion, LATE),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<Pdv>("pdv")],
+    rate: |keys| keys.get::<Pdv>().rate,
+    longest: |keys, _, _| keys.get::<Pdv>().duration,
+    search: |context, trials, watch| {
+        let Pdv { duration, timeout, .. } = *context.keys.get();
+        search(context, Values::Pdv, duration, Stamps::All { timeout }, trials, watch)
+    },
+    known: &[Known {
+        metric: "pdv_forward",
+        device: UNEVEN,
+        truth: Some(9_990),
+        unit: "ns",
+        error: (5, 5),
+        measure: || of_known(Values::Pdv, EVERY, uneven()),
+    }],
+    ..Procedure::USUAL
+};
+
+/// Packet delay variation at the throughput.
+pub const PDV: Metric = Metric {
     key: "pdv",
     title: "Packet delay variation",
     reference: "RFC 8219 section 7.3.1",
-    metrics: &["pdv"],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
-    summary: "99.9th percentile minus minimum of the delays of all frames at the throughput",
+    definition: "The 99.9th percentile minus the minimum of the delays of all frames, at the throughput, in each direction.",
+    ..LATENCY
 };
 
+const OF_PDV: &str = "The 99.9th percentile minus the minimum of the delays of all frames.";
+const LATE: &str = "The share of the frames that were lost or later than the time-out.";
+
+key::table! {
+    /// The trial that measures the packet delay variation (RFC 8219, section 7.3.1). Every frame has a time stamp.
+    pub struct Pdv {
+        /// Length of the trial.
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s").conforms();
+        /// Later frames count as lost: the share of lost and late frames is reported, too.
+        timeout: Option<Nanos> = "timeout", maybe(duration(Nanos(1)..=Nanos::from_secs(3600))), computed("no frame is late");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
 /// Entry of the inter packet delay variation.
-pub const IPDV: Procedure = Procedure {
+pub static IPDV_PROCEDURE: Procedure = Procedure {
+    key: "ipdv",
+    title: IPDV.title,
+    reference: IPDV.reference,
+    summary: "minimum, median and maximum difference of the delays of successive frames at the throughput",
+    metrics: &[
+        IPDV,
+        IPDV.part("ipdv_min_forward", "Smallest IPDV, left to right", NS, SMALLEST),
+        IPDV.part("ipdv_min_reverse", "Smallest IPDV, right to left", NS, SMALLEST),
+        IPDV.part("ipdv_median_forward", "Median IPDV, left to right", NS, MEDIAN),
+        IPDV.part("ipdv_median_reverse", "Median IPDV, right to left", NS, MEDIAN),
+        IPDV.part("ipdv_max_forward", "Largest IPDV, left to right", NS, LARGEST),
+        IPDV.part("ipdv_max_reverse", "Largest IPDV, right to left", NS, LARGEST),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<Ipdv>("ipdv")],
+    rate: |keys| keys.get::<Ipdv>().rate,
+    longest: |keys, _, _| keys.get::<Ipdv>().duration,
+    search: |context, trials, watch| {
+        search(context, Values::Ipdv, context.keys.get::<Ipdv>().duration, EVERY, trials, watch)
+    },
+    known: &[Known {
+        metric: "ipdv_max_forward",
+        device: UNEVEN,
+        truth: Some(10_000),
+        unit: "ns",
+        error: (100, 0),
+        measure: || of_known(Values::Ipdv, EVERY, uneven()),
+    }],
+    ..Procedure::USUAL
+};
+
+/// Inter packet delay variation at the throughput.
+pub const IPDV: Metric = Metric {
     key: "ipdv",
     title: "Inter packet delay variation",
     reference: "RFC 8219 section 7.3.2",
-    metrics: &["ipdv"],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
-    summary: "minimum, median and maximum difference of the delays of successive frames at the throughput",
+    definition: "Minimum, median and maximum of the differences between the delays of successive frames, at the throughput.",
+    ..LATENCY
 };
+
+const SMALLEST: &str = "The smallest difference between the delays of a frame and of the one before it.";
+const MEDIAN: &str = "The median of the differences between the delays of a frame and of the one before it.";
+const LARGEST: &str = "The largest difference between the delays of a frame and of the one before it.";
+
+key::table! {
+    /// The trial that measures the inter packet delay variation (RFC 8219, section 7.3.2). Every frame has a time stamp.
+    pub struct Ipdv {
+        /// Length of the trial.
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s").conforms();
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+/// A stamp on every frame.
+const EVERY: Stamps = Stamps::All { timeout: None };
+
+fn search(
+    context: &Context<'_>,
+    values: Values,
+    duration: Nanos,
+    stamps: Stamps,
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
+) -> Result<SearchResult, TrialError> {
+    let timed = Timed { values, rate: context.throughput()?, duration, stamps };
+    measure(trials, context.settings, context.phase2()?, &timed, watch)
+}
 
 /// Which values are taken from the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,4 +340,18 @@ fn parts(values: Values, stamps: Stamps, observed: &Observed) -> BTreeMap<String
 /// Frames that were lost or late, in parts per million of those sent.
 fn late_ppm(delays: &Delays) -> i64 {
     loss_ppm(delays.lost + delays.late, delays.frames).cast_signed()
+}
+
+/// Delays are drawn evenly: the largest of N lies within about 10 µs / N of the end.
+const UNEVEN: &str = "delays frames by 10 to 20 µs";
+
+fn uneven() -> Truth {
+    Truth { delay: Nanos(10_000), delay_spread: Nanos(10_000), ..known::simulated() }
+}
+
+const TAGS: Stamps = Stamps::Some { frames: 50_000, from: Nanos::SECOND };
+
+fn of_known(values: Values, stamps: Stamps, truth: Truth) -> Result<SearchResult, TrialError> {
+    let timed = Timed { values, rate: Rate(100_000), duration: Nanos::from_secs(2), stamps };
+    measure(&mut known::device(truth), &known::settings(), None, &timed, &mut |_| ())
 }

@@ -2,42 +2,210 @@
 //! Frames are sent at a rate that the DUT forwards without loss; the disruption begins in mid-trial. If the DUT is
 //! stateful, one frame on each connection afterwards shows which connections survived.
 
-use crate::Procedure;
-use crate::churn::Limits;
+use crate::churn::{Churn, Limits};
 use crate::frame_loss::loss_ppm;
-use crate::metric::{FAILOVER as FAILOVER_METRIC, RESET as RESET_METRIC};
+use crate::keys::LENGTHS;
+use crate::known::{self, EXACT, HELD};
+use crate::metric::{Metric, STILL_LOST, Unit};
+use crate::{Asked, Known, Procedure, Table, churn};
+use key::kind::{duration, maybe, rate};
+use key::quantity::WrittenRate;
+use key::{Fault, computed, or};
 use method::judged::{Decision, Patience};
+use method::ratio::Ratio;
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::simulated::ControlTruth;
 use method::trial::{
-    Acted, Action, Churn, Disruption, Load, Losses, Observed, ResponderTable, TrialError, TrialOptions, TrialSpec,
+    self, Acted, Action, Disruption, Load, Losses, Observed, ResponderTable, TrialError, TrialOptions, TrialSpec,
     Trials,
 };
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry of the reset in the list of procedures.
-pub const RESET: Procedure = Procedure {
+pub static RESET_PROCEDURE: Procedure = Procedure {
     key: "reset",
-    title: RESET_METRIC.title,
-    reference: RESET_METRIC.reference,
-    metrics: &[RESET_METRIC.key],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
+    title: RESET.title,
+    reference: RESET.reference,
     summary: "frames lost because of a reset in mid-trial, divided by their rate",
+    metrics: &[
+        RESET,
+        RESET.part("reset_forward", "Reset time, left to right", NS, BY_LOSS),
+        RESET.part("reset_reverse", "Reset time, right to left", NS, BY_LOSS),
+        RESET.part("reset_gap_forward", "Longest gap, left to right", NS, BY_GAP),
+        RESET.part("reset_gap_reverse", "Longest gap, right to left", NS, BY_GAP),
+        counted(RESET, "reset_survived", "Connections that survive the reset", SURVIVED),
+        counted(RESET, "reset_moved", "Connections on another port after the reset", MOVED),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<Reset>("reset")],
+    rate: |keys| keys.get::<Reset>().rate,
+    longest: |keys, _, _| keys.get::<Reset>().duration,
+    check: |asked| {
+        let Reset { at, duration, .. } = *asked.keys.get();
+        begins_in_time(asked, &RESET, at, duration);
+    },
+    search: |context, trials, watch| {
+        let Reset { duration, at, off, .. } = *context.keys.get();
+        let (action, rate) = (Action { what: Disruption::Reset, at }, context.throughput()?);
+        measure(trials, context.settings, context.phase2()?, Outage { action, rate, duration, off, churn: None }, watch)
+    },
+    known: &[Known {
+        metric: "reset_gap_forward",
+        device: "is dark for 1.7 s after a reset",
+        truth: Some(1_700_000_000),
+        unit: "ns",
+        error: FRAME_DISTANCE,
+        measure: || {
+            let control = ControlTruth { reset: Nanos::from_millis(1_700), ..ControlTruth::default() };
+            of_known(Disruption::Reset, control)
+        },
+    }],
+    ..Procedure::USUAL
 };
 
+const NS: Unit = Unit::Nanoseconds;
+
+/// How long a reset interrupts forwarding.
+pub const RESET: Metric = Metric {
+    key: "reset",
+    title: "Reset time",
+    unit: NS,
+    reference: "RFC 6201 section 4",
+    higher_is_better: false,
+    definition: "The frames that are lost because of a reset, divided by their rate; of the slower direction.",
+    bounded_by: Some(STILL_LOST),
+    ..Metric::USUAL
+};
+
+const BY_LOSS: &str = "The frames lost divided by their rate (RFC 6201, frame loss method).";
+const BY_GAP: &str = "The longest time between two frames received, by their due times (RFC 6201, time stamp method).";
+const SURVIVED: &str =
+    "Connections that carry frames Left to Right afterwards, from the outside address and port of before.";
+const MOVED: &str = "Connections that carry frames Left to Right afterwards, from another outside address or port.";
+
+/// A share of the connections, which is counted even where the time is a bound.
+const fn counted(of: Metric, key: &'static str, title: &'static str, definition: &'static str) -> Metric {
+    Metric { observed: true, ..of.part(key, title, Unit::PartsPerMillion, definition) }
+}
+
+key::table! {
+    /// The trial in which the hook `reset` of the device runs (RFC 6201).
+    pub struct Reset {
+        /// Length of the trial; the device must be back before its end.
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s").conforms();
+        /// Time from the first frame to the reset.
+        at: Nanos = "at", duration(LENGTHS), or("15 s").conforms();
+        /// Time for which the hook switches the power off; it is no part of the result (RFC 6201, section 4.3).
+        off: Nanos = "off", duration(Nanos(0)..=Nanos::from_secs(3600)), or("0 s");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
 /// Entry of the failover.
-pub const FAILOVER: Procedure = Procedure {
+pub static FAILOVER_PROCEDURE: Procedure = Procedure {
     key: "failover",
-    title: FAILOVER_METRIC.title,
-    reference: FAILOVER_METRIC.reference,
-    metrics: &[FAILOVER_METRIC.key],
-    phase1: false,
+    title: FAILOVER.title,
+    reference: FAILOVER.reference,
+    summary: "longest time without frames while a standby takes over, and the connections that survive",
+    metrics: &[
+        FAILOVER,
+        FAILOVER.part("failover_forward", "Dark time, left to right", NS, DARK),
+        FAILOVER.part("failover_reverse", "Dark time, right to left", NS, DARK),
+        counted(FAILOVER, "failover_survived", "Connections that survive the failover", SURVIVED),
+        counted(FAILOVER, "failover_moved", "Connections on another port after the failover", MOVED),
+    ],
     stateful: true,
     at_throughput: true,
-    summary: "longest time without frames while a standby takes over, and the connections that survive",
+    tables: &[Table::of::<Failover>("failover"), churn::TABLE],
+    rate: |keys| keys.get::<Failover>().rate,
+    longest: |keys, _, _| keys.get::<Failover>().duration,
+    check: |asked| {
+        let Failover { at, duration, churn, .. } = *asked.keys.get();
+        begins_in_time(asked, &FAILOVER, at, duration);
+        if churn.is_some() {
+            under_churn(asked);
+        }
+    },
+    search: |context, trials, watch| {
+        let Failover { duration, at, churn, .. } = *context.keys.get();
+        let (held, limits) = churn::limits(context);
+        let churn = churn.map(|rate| (context.rate(rate), limits));
+        let (action, rate) = (Action { what: Disruption::Failover, at }, context.throughput()?);
+        let connections = if churn.is_some() { held } else { context.connections };
+        let phase2 = context.phase2()?.map(|all| Phase2 { connections, ..all });
+        measure(trials, context.settings, phase2, Outage { action, rate, duration, off: Nanos(0), churn }, watch)
+    },
+    known: &[
+        Known {
+            metric: "failover_reverse",
+            device: "is dark for 400 ms in reverse after a failover",
+            truth: Some(400_000_000),
+            unit: "ns",
+            error: FRAME_DISTANCE,
+            measure: || of_known(Disruption::Failover, taken_over()),
+        },
+        Known {
+            metric: "failover_survived",
+            device: "keeps 90 % of the connections in a failover",
+            truth: Some(900_000),
+            unit: "ppm",
+            error: EXACT,
+            measure: || of_known(Disruption::Failover, taken_over()),
+        },
+    ],
+    ..Procedure::USUAL
 };
+
+/// How long a failover interrupts forwarding.
+pub const FAILOVER: Metric = Metric {
+    key: "failover",
+    title: "Dark time of a failover",
+    reference: "METHODOLOGY.md, failover",
+    definition: "The longest time without a right frame around the switch-over; of the slower direction.",
+    ..RESET
+};
+
+const DARK: &str = "The longest time between two frames received, by their due times.";
+
+key::table! {
+    /// The trial in which the hook `failover` of the device runs.
+    pub struct Failover {
+        /// Length of the trial; the device must be back before its end.
+        duration: Nanos = "duration", duration(LENGTHS), or("60 s");
+        /// Time from the first frame to the failover.
+        at: Nanos = "at", duration(LENGTHS), or("15 s");
+        /// New connections per second beside the others, as in `[measure.churn]`, which says how many are held.
+        churn: Option<WrittenRate> = "churn", maybe(rate()), computed("no new connections");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+/// A disruption begins before the trial ends.
+fn begins_in_time(asked: &mut Asked<'_>, metric: &Metric, at: Nanos, duration: Nanos) {
+    if asked.metric_at(metric).is_none() || at < duration {
+        return;
+    }
+    let key = |name: &str| asked.at(&format!("{}.{name}", metric.key));
+    let fault = Fault::new(format!("the {} begins after the end of its trial", metric.key));
+    let fault = fault.at(key("at"), "the beginning").at(key("duration"), "the whole trial");
+    asked.refuse(fault.instead("write a smaller `at`, or a longer duration"));
+}
+
+/// New connections come Left to Right, beside others that are held.
+fn under_churn(asked: &mut Asked<'_>) {
+    let Some(metric) = asked.metric_at(&FAILOVER) else { return };
+    let (keys, at) = (asked.keys.get::<Churn>(), asked.at("failover.churn"));
+    let way_out = "write a share between in [measure.churn], such as held = \"25 %\"";
+    asked.needs_held_and_new(("connections", "churn.held"), &at, |all| keys.held(all), way_out);
+    if let Some(direction) = (asked.reverse_at)(FAILOVER.key) {
+        let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
+        let fault = fault.at(metric, "the Initiator opens connections").at(at, "new connections");
+        asked.refuse(fault.instead("write \"forward\" or \"both\" in place of \"reverse\", or remove `churn`"));
+    }
+}
 
 /// Frames that were due within this time before the disruption may have been inside the DUT.
 const ON_THE_WAY: Nanos = Nanos::from_millis(100);
@@ -73,7 +241,7 @@ pub fn measure(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     let rate = outage.rate;
-    let spec = trial(settings, phase2, &outage)?;
+    let spec = around(settings, phase2, &outage)?;
     watch(&Progress { lo: rate, hi: rate, rate, steps_left: 1 });
     // The times of lost frames are the result.
     let settings = SearchSettings { verify: None, ..settings.clone() };
@@ -92,7 +260,7 @@ pub fn measure(
 }
 
 /// The trial around the disruption.
-fn trial(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> Result<TrialSpec, TrialError> {
+fn around(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> Result<TrialSpec, TrialError> {
     let Outage { action, rate, duration, churn, .. } = *outage;
     if action.at >= duration {
         return Err(TrialError::Refused(format!(
@@ -112,8 +280,8 @@ fn trial(settings: &SearchSettings, phase2: Option<Phase2>, outage: &Outage) -> 
 
 /// New connections in addition to those of phase 1: none is repeated, and their frames leave some of the rate for the
 /// others.
-fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<Churn, TrialError> {
-    let churn = Churn { arrivals, frames: limits.frames.max(1), different: limits.different };
+fn new_connections(arrivals: Rate, limits: &Limits, outage: &Outage) -> Result<trial::Churn, TrialError> {
+    let churn = trial::Churn { arrivals, frames: limits.frames.max(1), different: limits.different };
     let most = limits.most_arrivals(outage.duration);
     if arrivals > most {
         return Err(TrialError::Refused(format!(
@@ -193,4 +361,22 @@ fn gap(losses: &Losses) -> Nanos {
 
 fn without(time: Nanos, off: Nanos) -> u64 {
     time.0.saturating_sub(off.0)
+}
+
+/// Frames are so far apart.
+const FRAME_DISTANCE: (i64, i64) = (10_000, 10_000);
+
+fn taken_over() -> ControlTruth {
+    ControlTruth {
+        failover: [Nanos::from_millis(150), Nanos::from_millis(400)],
+        survive: Ratio::from_ppm(900_000),
+        ..ControlTruth::default()
+    }
+}
+
+fn of_known(what: Disruption, control: ControlTruth) -> Result<SearchResult, TrialError> {
+    let action = Action { what, at: Nanos::from_secs(2) };
+    let (rate, duration, off) = (Rate(100_000), Nanos::from_secs(10), Nanos(0));
+    let outage = Outage { action, rate, duration, off, churn: None };
+    measure(&mut known::controlled(control), &known::settings(), Some(HELD), outage, &mut |_| ())
 }

@@ -1,35 +1,149 @@
 //! DNS64 resolution performance (RFC 8219 section 9) and DNS load: the highest rate of queries at which all are
 //! answered correctly and in time. Both use the binary search of the throughput; a frame is a query, Left to Right.
 
-use crate::Procedure;
+use crate::known::{self, of_search};
+use crate::metric::{Metric, Origin, Unit};
+use crate::{Context, Known, Procedure, Sends, Table, Watch};
+use key::kind::{duration, maybe, number, share_or_none};
+use key::{computed, or};
 use method::judged::{Decision, Patience};
+use method::ratio::Ratio;
 use method::search::{Decider, Progress, SearchResult, SearchSettings, binary, data_trial, probe};
+use method::simulated::Truth;
 use method::trial::{Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::Rate;
+use method::units::{Count, Nanos, Rate};
 
 /// Entry of DNS64 in the list of procedures.
-pub const DNS64: Procedure = Procedure {
+pub static DNS64_PROCEDURE: Procedure = Procedure {
     key: "dns64",
-    title: "DNS64 resolution performance",
-    reference: "RFC 8219 section 9",
-    metrics: &["dns64_resolution_rate"],
-    phase1: false,
-    stateful: false,
-    at_throughput: false,
+    title: DNS64_RESOLUTION_RATE.title,
+    reference: DNS64_RESOLUTION_RATE.reference,
     summary: "search for the highest rate of AAAA queries that a DNS64 server answers right and in time",
+    metrics: &[DNS64_RESOLUTION_RATE],
+    sends: Sends::Queries,
+    tables: &[TABLE],
+    search: |context, trials, watch| search(context, context.keys.get::<Dns>().cached_ppm, trials, watch),
+    known: &[Known {
+        metric: DNS64_RESOLUTION_RATE.key,
+        device: "answers 12,345 queries/s",
+        truth: Some(12_345),
+        unit: "queries/s",
+        error: of_search(12_345),
+        measure: || of_known(Rate(12_345)),
+    }],
+    ..Procedure::USUAL
+};
+
+/// Resolution performance of a DNS64 server.
+pub const DNS64_RESOLUTION_RATE: Metric = Metric {
+    key: "dns64_resolution_rate",
+    title: "DNS64 resolution performance",
+    unit: Unit::QueriesPerSecond,
+    reference: "RFC 8219 section 9",
+    origin: Origin::Measured { repetitions: 20 },
+    definition: "The highest rate of AAAA queries at which the DNS64 server answers every query right within the time-out of \
+                 its own query.",
+    ..Metric::USUAL
 };
 
 /// Entry of DNS load in the list of procedures.
-pub const LOAD: Procedure = Procedure {
+pub static LOAD_PROCEDURE: Procedure = Procedure {
     key: "dns-load",
     title: "DNS load",
     reference: "draft-lencse-v6ops-transition-scalability-05 section 5",
-    metrics: &["dns_queries_resolved"],
-    phase1: false,
-    stateful: false,
-    at_throughput: false,
     summary: "search for the highest rate of DNS queries through a device that are answered right and in time",
+    metrics: &[DNS_QUERIES_RESOLVED],
+    sends: Sends::Queries,
+    tables: &[TABLE],
+    // An authoritative server has no cache.
+    search: |context, trials, watch| search(context, 0, trials, watch),
+    known: &[Known {
+        metric: DNS_QUERIES_RESOLVED.key,
+        device: "lets 54,321 queries/s pass",
+        truth: Some(54_321),
+        unit: "queries/s",
+        error: of_search(54_321),
+        measure: || of_known(Rate(54_321)),
+    }],
+    ..Procedure::USUAL
 };
+
+/// DNS queries through a device.
+pub const DNS_QUERIES_RESOLVED: Metric = Metric {
+    key: "dns_queries_resolved",
+    title: "DNS load: queries resolved",
+    unit: Unit::QueriesPerSecond,
+    reference: "draft-lencse-v6ops-transition-scalability-05, section 5",
+    definition: "The highest rate of AAAA queries through the device to an authoritative server at which every query has a right \
+                 answer within its time-out. It mixes establishment rate and throughput: it is no throughput of RFC 8219.",
+    ..Metric::USUAL
+};
+
+/// The table of both.
+const TABLE: Table = Table::of::<Dns>("dns");
+
+/// Source ports of each thread, where neither the file nor the number of connections gives them: those of published measurements.
+const PORTS: u32 = 100;
+/// Names that are resolved before a trial with cached queries, at most.
+pub const WARM_NAMES: u32 = 1_000;
+/// The most source ports of all threads together.
+pub const MOST_QUERY_PORTS: u32 = 50_000;
+/// The most names of a zone.
+pub const MOST_NAMES: u32 = (1 << 24) - 1;
+
+key::table! {
+    /// DNS queries in place of test frames: for the DNS64 resolution performance (RFC 8219, section 9) and for DNS load. The metrics of
+    /// other tables are measured in another scenario.
+    pub struct Dns {
+        /// Thread pairs of the client; one of a pair sends, the other receives.
+        threads: u32 = "threads", number(1..=256), or("1");
+        /// Source ports of each thread pair.
+        ports: Option<u32> = "ports", maybe(number(1..=50_000)), computed("`connections` / `threads` of a device that keeps connections, otherwise 100");
+        /// An answer counts if it arrives this long after its own query, or earlier; RFC 8219 allows at most 1 s.
+        timeout: Nanos = "timeout", duration(Nanos::from_millis(1)..=Nanos::from_secs(10)), or("1 s").conforms();
+        /// Names of the zone. Each is asked for once in a trial of a DNS64 server, so they limit its rate.
+        names: u32 = "names", number(2..=16_777_215), or("1M");
+        /// Share of the queries for names that the DNS64 server has in its cache (RFC 8219, section 9.2.3).
+        cached_ppm: u32 = "cached", share_or_none(), or("0").conforms();
+        /// Share of the names that have an AAAA record of their own, so that the DNS64 server need not synthesise one (RFC 8219,
+        /// section 9.2.3).
+        existing_ppm: u32 = "existing-aaaa", share_or_none(), or("0").conforms();
+    }
+}
+
+impl Dns {
+    /// Returns the source ports of each thread pair at a point with so many connections; 0 for a device that keeps none.
+    pub fn ports(&self, connections: Count) -> u32 {
+        let of_connections = || (connections / u64::from(self.threads)) as u32;
+        self.ports.unwrap_or_else(|| if connections == 0 { PORTS } else { of_connections() })
+    }
+
+    /// Returns the share of the names with an AAAA record, in parts per million: all of them, unless a DNS64 server synthesises the
+    /// others.
+    pub fn existing_ppm(&self, is_dns64: bool) -> u32 {
+        if is_dns64 { self.existing_ppm } else { 1_000_000 }
+    }
+
+    /// Queries of a trial for which a zone has enough names.
+    pub fn queries_at_most(&self) -> Count {
+        let warm = if self.cached_ppm == 0 { 0 } else { WARM_NAMES.min(self.names / 2) };
+        let fresh = u64::from(self.names - warm);
+        match 1_000_000 - self.cached_ppm {
+            0 => Count::MAX,
+            ppm => fresh.saturating_mul(1_000_000) / u64::from(ppm),
+        }
+    }
+}
+
+fn search(
+    context: &Context<'_>,
+    cached_ppm: u32,
+    trials: &mut dyn Trials,
+    watch: Watch<'_>,
+) -> Result<SearchResult, TrialError> {
+    let (timeout, cached) = (context.keys.get::<Dns>().timeout, Ratio::from_ppm(cached_ppm.into()));
+    measure(trials, context.settings, Queries { timeout, cached }, watch)
+}
 
 /// Measures the highest rate of queries, in queries per second. The observations of the result are the answers at the
 /// lowest rate that failed, which show what limits the device; if none failed, those at the rate of the result.
@@ -73,4 +187,9 @@ pub fn measure(
     let ends = (settings.lo, settings.hi);
     let result = binary::search_from(settings.warm, ends, (least, least), by, decide, watch)?;
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
+}
+
+fn of_known(rate: Rate) -> Result<SearchResult, TrialError> {
+    let queries = Queries { timeout: Nanos::SECOND, cached: Ratio::from_ppm(0) };
+    measure(&mut known::device(Truth::new(rate, Rate(1))), &known::settings(), queries, &mut |_| ())
 }

@@ -2,25 +2,74 @@
 //! fixed number of frames, one per connection, instead of a duration, and each starts from an empty connection tracking
 //! table.
 
-use crate::Procedure;
+use crate::known::{self, CONNECTIONS, of_search};
+use crate::metric::{Gives, Metric, Unit};
+use crate::{Asked, Context, Known, Procedure, Sends, Watch};
+use key::Fault;
 use method::judged::{Patience, probe_connections};
 use method::ratio::Ratio;
 use method::search::{Decider, Progress, SearchResult, SearchSettings, binary};
+use method::simulated::Truth;
 use method::trial::{Direction, Load, Order, PhaseKind, TrialError, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 use method::validity::check_buffers;
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "establishment",
     title: "Maximum connection establishment rate",
     reference: "RFC 9693 sections 4.5 and 4.6",
-    metrics: &["max_conn_est_rate", "max_conn_est_rate_validated"],
-    phase1: true,
-    stateful: true,
-    at_throughput: false,
     summary: "binary search for the highest rate at which each of N new connections is set up, from an empty table",
+    metrics: &[MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED],
+    sends: Sends::NewConnections,
+    stateful: true,
+    check,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// From phase 1 only.
+pub const MAX_CONN_EST_RATE: Metric = Metric {
+    key: "max_conn_est_rate",
+    title: "Maximum connection establishment rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 9693 section 4.5",
+    definition: "The highest rate at which the first frame of each of N new connections passes, starting from an empty \
+                 connection tracking table.",
+    gives: Some(Gives::SetUpRate),
+    ..Metric::USUAL
+};
+
+/// From phase 1 and validation.
+pub const MAX_CONN_EST_RATE_VALIDATED: Metric = Metric {
+    key: "max_conn_est_rate_validated",
+    title: "Maximum connection establishment rate, validated",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 9693 section 4.6",
+    definition: "The highest rate at which N new connections are set up and one frame on each of them, sent back at \
+                 alpha times that rate, arrives too.",
+    gives: Some(Gives::SetUpRate),
+    validated: true,
+    ..Metric::USUAL
+};
+
+fn check(asked: &mut Asked<'_>) {
+    asked.needs_whole_phase1(&MAX_CONN_EST_RATE_VALIDATED);
+    if let Some(at) = asked.metric_at(&MAX_CONN_EST_RATE_VALIDATED).filter(|_| asked.is_stateful && !asked.has_alpha) {
+        let fault = Fault::new("validation needs alpha").at(at, "validated at alpha times the rate");
+        let fault = fault.needs(asked.at("alpha"));
+        asked.refuse(fault.instead("write alpha = \"50 %\" in [measure] (RFC 9693, section 4.6)"));
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let limit = context.limit_of_validation(context.connections, trials, watch)?;
+    let (connections, buffered) = (context.connections, context.buffered);
+    let phase1 = Phase1 { connections, buffered, validate_at_most: limit.at_most };
+    let result = measure(trials, context.settings, phase1, watch)?;
+    Ok(context.limited(limit, result.rate, result))
+}
 
 /// Parameters of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,3 +142,30 @@ pub(crate) fn trial(rate: Rate, connections: Count, alpha: Option<Ratio>, valida
         options: method::trial::TrialOptions::default(),
     }
 }
+
+fn of_known(truth: Truth, alpha: Option<Ratio>) -> Result<SearchResult, TrialError> {
+    let phase1 = Phase1 { connections: 1_000_000, buffered: 0, validate_at_most: None };
+    measure(&mut known::device(truth), &SearchSettings { alpha, ..known::forward() }, phase1, &mut |_| ())
+}
+
+const KNOWN: &[Known] = &[
+    Known {
+        metric: MAX_CONN_EST_RATE.key,
+        device: "sets up 300,000 connections/s",
+        truth: Some(300_000),
+        unit: CONNECTIONS,
+        error: of_search(300_000),
+        measure: || of_known(known::simulated(), None),
+    },
+    Known {
+        metric: MAX_CONN_EST_RATE_VALIDATED.key,
+        device: "forwards 100,000 frames/s in reverse, alpha = 50 %",
+        truth: Some(200_000),
+        unit: CONNECTIONS,
+        error: of_search(200_000),
+        measure: || {
+            let slow = Truth { reverse_capacity: Rate(100_000), ..known::simulated() };
+            of_known(slow, Some(Ratio::from_ppm(500_000)))
+        },
+    },
+];

@@ -1,18 +1,24 @@
 //! Procedures: one file and one entry for each. A procedure says what it measures, which keys it has, what it needs of a
-//! device, what RFCs require of it, how it searches, and how its results are reported.
+//! device, how it searches, and of which known devices it must find the truth. No other file needs to know which
+//! procedures exist: callers pass a list, and ask its entries.
 
 #![forbid(unsafe_code)]
 
+mod asked;
 pub mod back_to_back;
+mod capabilities;
 pub mod capacity;
 pub mod capacity_known;
 pub mod churn;
+mod context;
 pub mod cpu_idle;
 pub mod delay;
 pub mod disruption;
 pub mod dns;
 pub mod establishment;
 pub mod frame_loss;
+mod keys;
+mod known;
 pub mod metric;
 pub mod overload;
 pub mod profiling;
@@ -22,57 +28,171 @@ pub mod tear_down;
 pub mod throughput;
 pub mod validation;
 
-/// Description of a procedure.
+pub use asked::Asked;
+pub use capabilities::Capabilities;
+pub use context::{Cap, Context, Validation};
+pub use keys::{Keys, Table, metrics, of, tables};
+pub use known::Known;
+pub use metric::Metric;
+
+use key::quantity::WrittenRate;
+use method::search::{Progress, SearchResult};
+use method::{Count, Nanos, TrialError, Trials};
+use std::fmt;
+
+/// What the trials of a procedure send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// The test frames of the scenario, on connections that are drawn by its popularity.
+    Frames,
+    /// Test frames on held connections, which have their turns, and on new ones, which come and go.
+    FramesInTurn,
+    /// First frames of connections: phase 1 only, with or without validation.
+    NewConnections,
+    /// Frames in reverse on a sample of the connections.
+    Samples,
+    /// TCP segments.
+    Segments,
+    /// DNS queries.
+    Queries,
+}
+
+impl Sends {
+    /// Whether trials are the test frames of the scenario, with its warm-up.
+    pub fn is_data(self) -> bool {
+        matches!(self, Sends::Frames | Sends::FramesInTurn)
+    }
+}
+
+/// Receives the progress of a search before each decision.
+pub type Watch<'a> = &'a mut dyn FnMut(&Progress);
+
+/// A procedure: everything that natmeter knows about it.
 pub struct Procedure {
-    /// Name in scenario files.
+    /// Its name.
     pub key: &'static str,
     /// Title in reports.
     pub title: &'static str,
     /// The defining document and section.
     pub reference: &'static str,
-    /// Keys of the metrics that it can measure.
-    pub metrics: &'static [&'static str],
-    /// Whether its trials consist of phase 1 only, with or without validation.
-    pub phase1: bool,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// The metrics that it can measure, each followed by its parts.
+    pub metrics: &'static [Metric],
+    /// What its trials send.
+    pub sends: Sends,
     /// Whether only devices that keep connections have it.
     pub stateful: bool,
     /// Whether its trials run at the throughput of the point, unless the scenario gives their rate.
     pub at_throughput: bool,
-    /// What it does, in one sentence.
-    pub summary: &'static str,
+    /// Whether `profile = true` adds its metric, of which one repetition is enough.
+    pub profiles: bool,
+    /// The tables of keys that it reads.
+    pub tables: &'static [Table],
+    /// The rate that its keys give in place of the throughput of the point.
+    pub rate: fn(&Keys) -> Option<WrittenRate>,
+    /// The length of its longest trial, where other trials have this length and there are so many connections.
+    pub longest: fn(&Keys, Nanos, Count) -> Nanos,
+    /// How often the CPU times of the device are sampled, in trials of other procedures, too.
+    pub interval: fn(&Keys) -> Option<Nanos>,
+    /// Refuses what its keys and the scenario ask for together.
+    pub check: fn(&mut Asked<'_>),
+    /// Measures once.
+    pub search: fn(&Context<'_>, &mut dyn Trials, Watch<'_>) -> Result<SearchResult, TrialError>,
+    /// Devices of which it must find the truth.
+    pub known: &'static [Known],
 }
 
-/// All procedures.
-pub const PROCEDURES: &[Procedure] = &[
-    throughput::PROCEDURE,
-    establishment::PROCEDURE,
-    capacity::PROCEDURE,
-    frame_loss::PROCEDURE,
-    churn::PROCEDURE,
-    tcp::PROCEDURE,
-    delay::LATENCY,
-    delay::PDV,
-    delay::IPDV,
-    back_to_back::PROCEDURE,
-    recovery::PROCEDURE,
-    tear_down::PROCEDURE,
-    tear_down::MEMORY,
-    cpu_idle::PROCEDURE,
-    profiling::PROCEDURE,
-    disruption::RESET,
-    disruption::FAILOVER,
-    overload::PROCEDURE,
-    dns::DNS64,
-    dns::LOAD,
+impl Procedure {
+    /// What most procedures have.
+    pub const USUAL: Procedure = Procedure {
+        key: "",
+        title: "",
+        reference: "",
+        summary: "",
+        metrics: &[],
+        sends: Sends::Frames,
+        stateful: false,
+        at_throughput: false,
+        profiles: false,
+        tables: &[],
+        rate: |_| None,
+        longest: |_, duration, _| duration,
+        interval: |_| None,
+        check: |_| (),
+        search: |context, _, _| Err(TrialError::Refused(format!("`{}` has no search", context.metric.key))),
+        known: &[],
+    };
+
+    /// The metrics that a scenario can request, without parts.
+    pub fn measured(&self) -> impl Iterator<Item = &'static Metric> + use<> {
+        self.metrics.iter().filter(|metric| metric.is_measured())
+    }
+}
+
+impl fmt::Debug for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key)
+    }
+}
+
+/// Procedures that a scenario may ask for.
+pub type List = &'static [&'static Procedure];
+
+/// All procedures, in the order of lists and pages.
+pub const ALL: List = &[
+    &throughput::PROCEDURE,
+    &establishment::PROCEDURE,
+    &capacity::PROCEDURE,
+    &frame_loss::PROCEDURE,
+    &churn::PROCEDURE,
+    &tcp::PROCEDURE,
+    &delay::LATENCY_PROCEDURE,
+    &delay::PDV_PROCEDURE,
+    &delay::IPDV_PROCEDURE,
+    &back_to_back::PROCEDURE,
+    &overload::PROCEDURE,
+    &recovery::PROCEDURE,
+    &tear_down::PROCEDURE,
+    &tear_down::MEMORY_PROCEDURE,
+    &cpu_idle::PROCEDURE,
+    &profiling::PROCEDURE,
+    &disruption::RESET_PROCEDURE,
+    &disruption::FAILOVER_PROCEDURE,
+    &dns::DNS64_PROCEDURE,
+    &dns::LOAD_PROCEDURE,
 ];
 
-/// Returns the procedure that measures the metric with this key.
-pub fn of(metric: &str) -> Option<&'static Procedure> {
-    PROCEDURES.iter().find(|procedure| procedure.metrics.contains(&metric))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metric::Origin;
 
-/// Whether trials of the metric with this key consist of phase 1 only, with or without validation.
-pub fn is_of_phase1(key: &str) -> bool {
-    of(key).is_some_and(|procedure| procedure.phase1)
+    #[test]
+    fn keys_are_unique() {
+        let all: Vec<&str> = metrics(ALL).map(|metric| metric.key).collect();
+        for (at, key) in all.iter().enumerate() {
+            assert!(!all[at + 1..].contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_part_belongs_to_a_measured_metric_of_its_procedure() {
+        for procedure in ALL {
+            for metric in procedure.metrics {
+                assert!(procedure.measured().any(|known| known.key == metric.whole()), "{}", metric.key);
+                assert_ne!(metric.origin, Origin::Derived, "{}", metric.key);
+            }
+        }
+    }
+
+    #[test]
+    fn every_procedure_has_a_device_of_known_truth() {
+        for procedure in ALL {
+            assert!(!procedure.known.is_empty(), "{}", procedure.key);
+            for known in procedure.known {
+                assert!(procedure.metrics.iter().any(|metric| metric.key == known.metric), "{}", known.metric);
+            }
+        }
+    }
 }

@@ -2,24 +2,146 @@
 //! once (10.2.1) or one after the other (10.2.2). The result is the degradation, in parts per million of the throughput
 //! with a few flows.
 
-use crate::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
-use crate::{Procedure, throughput};
+use crate::known;
+use crate::metric::{Metric, Unit};
+use crate::{Asked, Context, Known, Procedure, Table, Watch, throughput};
+use key::kind::{duration, maybe, number};
+use key::quantity::show_count;
+use key::{Fault, computed, or};
+use method::ratio::Ratio;
 use method::search::{Phase2, Progress, ResultKind, SearchResult, SearchSettings};
+use method::simulated::Truth;
 use method::trial::{Ramp, TrialError, TrialOptions, Trials};
 use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "overload-scalability",
+    title: OVERLOAD_SCALABILITY.title,
+    reference: OVERLOAD_SCALABILITY.reference,
+    summary: "a search for the throughput with one flow, or with a few, and one with all flows",
+    metrics: &[OVERLOAD_SCALABILITY, OVERLOAD_FEW, OVERLOAD_ALL, OVERLOAD_DEGRADATION],
+    stateful: true,
+    tables: &[Table::of::<OverloadScalability>("overload-scalability")],
+    longest: |keys, duration, connections| {
+        let ramp = keys.get::<OverloadScalability>().ramp(connections);
+        Nanos(duration.0.saturating_add(ramp.map_or(0, |ramp| ramp.lasts().0)))
+    },
+    check,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
+};
+
+/// How much less a device forwards with many flows.
+pub const OVERLOAD_SCALABILITY: Metric = Metric {
+    key: "overload_scalability",
     title: "Overload scalability",
     reference: "RFC 8219 section 10.2",
-    metrics: &["overload_scalability"],
-    phase1: false,
-    stateful: true,
-    at_throughput: false,
-    summary: "a search for the throughput with one flow, or with a few, and one with all flows",
+    higher_is_better: false,
+    definition: "The throughput with one flow, or with a few, the throughput with all flows, and how much less that is.",
+    ..Metric::USUAL
 };
+
+/// Throughput with a few flows.
+pub const OVERLOAD_FEW: Metric = Metric {
+    higher_is_better: true,
+    ..OVERLOAD_SCALABILITY.part(
+        "overload_throughput_few",
+        "Throughput with a few flows",
+        Unit::FramesPerSecond,
+        "The throughput with one flow, or with as many as the scenario says.",
+    )
+};
+
+/// Throughput with all flows.
+pub const OVERLOAD_ALL: Metric = Metric {
+    higher_is_better: true,
+    ..OVERLOAD_SCALABILITY.part(
+        "overload_throughput_all",
+        "Throughput with all flows",
+        Unit::FramesPerSecond,
+        "The throughput with all flows of the point, which begin together or one after the other.",
+    )
+};
+
+/// The degradation.
+pub const OVERLOAD_DEGRADATION: Metric = OVERLOAD_SCALABILITY.part(
+    "overload_degradation",
+    "Degradation with all flows",
+    Unit::PartsPerMillion,
+    "The difference of both throughputs, as a share of that with a few flows; below 0 if the DUT forwards more with all.",
+);
+
+key::table! {
+    /// What the throughput with all flows is compared with, and how these begin.
+    pub struct OverloadScalability {
+        /// Flows of the first search; RFC 8219 has one.
+        flows: Count = "flows", number(1..=1 << 32), or("1");
+        /// Time between the beginnings of two flows (RFC 8219, section 10.2.2).
+        interval: Option<Nanos> = "interval", maybe(duration(Nanos(1_000)..=Nanos::from_secs(3600))), computed("all flows begin at once");
+    }
+}
+
+impl OverloadScalability {
+    /// The most flows that can begin one after the other: each has a part of the schedule of its own.
+    pub const MOST: Count = 65_536;
+
+    /// How all flows begin, if not at once.
+    pub fn ramp(&self, all: Count) -> Option<Ramp> {
+        self.interval.map(|interval| Ramp { flows: all, interval })
+    }
+}
+
+/// It compares fewer flows with more, and flows that begin one after the other are few.
+fn check(asked: &mut Asked<'_>) {
+    let Some(at) = asked.metric_at(&OVERLOAD_SCALABILITY) else { return };
+    let keys = asked.keys.get::<OverloadScalability>();
+    let few = keys.flows;
+    for (place, &all) in asked.connections.iter().enumerate().filter(|(_, all)| **all <= few) {
+        let title = format!("overload scalability compares {} flows with {}", show_count(few), show_count(all));
+        let fault = Fault::new(title)
+            .at(format!("{}[{place}]", asked.connections_at), "these are all flows")
+            .at(at.clone(), "needs fewer flows first, and more then")
+            .needs(asked.at("overload-scalability.flows"));
+        asked.refuse(fault.instead("use more connections, or fewer `flows` in [measure.overload-scalability]"));
+    }
+    if let Some(ramp) = keys.ramp(asked.connections.iter().copied().max().unwrap_or(0)) {
+        check_ramp(asked, ramp);
+    }
+}
+
+/// Each flow that begins alone has a part of the schedule of its own, and a flow of its own: no flow is drawn more often.
+fn check_ramp(asked: &mut Asked<'_>, ramp: Ramp) {
+    let at = asked.at("overload-scalability.interval");
+    if ramp.flows > OverloadScalability::MOST {
+        let most = show_count(OverloadScalability::MOST);
+        let fault = Fault::new(format!("at most {most} flows begin one after the other"))
+            .at(asked.connections_at, format!("the most are {}", show_count(ramp.flows)))
+            .at(at.clone(), "the time between two of them");
+        let way_out = format!("use at most {most} connections, or remove `interval`: all flows begin at once");
+        asked.refuse(fault.instead(way_out));
+    }
+    if !asked.is_whole[0] {
+        let fault = Fault::new("frames lost while flows begin would count less than with all flows")
+            .at(asked.at("acceptance"), "accepts a part of all frames")
+            .at(at.clone(), "the trial also has frames below its rate");
+        asked.refuse(fault.instead("remove `interval`, or write acceptance = \"100 %\""));
+    }
+    if !asked.is_uniform {
+        let fault = Fault::new("flows that begin one after the other have the same popularity")
+            .at("traffic.popularity", "some are more popular")
+            .at(at, "the time between the beginnings of two flows");
+        asked.refuse(fault.instead("remove `interval`, or the popularity"));
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let OverloadScalability { flows: few, interval } = *context.keys.get();
+    let all = context.connected("overload scalability needs connections")?;
+    measure(trials, context.settings, Flows { few, all, interval }, watch)
+}
 
 /// The flows of both searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,3 +219,18 @@ fn degradation_ppm(few: Rate, all: Rate) -> i64 {
     let (few, all) = (i128::from(few.0.max(1)), i128::from(all.0));
     ((few - all) * 1_000_000 / few) as i64
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: OVERLOAD_DEGRADATION.key,
+    device: "needs four times as long for 99 of 100 flows",
+    truth: Some(748_120),
+    unit: "ppm",
+    // Both searches have an error of their own.
+    error: (1_000, 1_000),
+    measure: || {
+        let cache = Some((1_000, Ratio::from_ppm(250_000)));
+        let all = Phase2 { connections: 100_000, phase1_rate: Rate(100_000) };
+        let mut device = known::device(Truth { cache, ..Truth::new(Rate(100_000), Rate(1_000_000)) });
+        measure(&mut device, &known::settings(), Flows { few: 1, all, interval: None }, &mut |_| ())
+    },
+}];

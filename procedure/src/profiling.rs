@@ -2,25 +2,67 @@
 //! shows which functions take the time, and which share of it is spent waiting for locks. Sampling takes CPU time, so
 //! that the frames of this trial give no result.
 
-use crate::Procedure;
-use crate::metric::LOCK_WAIT;
+use crate::keys::LENGTHS;
+use crate::known::{self, CAPACITY, EXACT, HELD};
+use crate::metric::{Metric, Origin, Unit};
+use crate::{Context, Known, Procedure, Table, Watch};
+use key::kind::{duration, maybe, number, rate};
+use key::quantity::WrittenRate;
+use key::{computed, or};
 use method::judged::{Decision, Patience};
+use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::simulated::ControlTruth;
 use method::trial::{Load, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "profiling",
     title: LOCK_WAIT.title,
     reference: LOCK_WAIT.reference,
-    metrics: &[LOCK_WAIT.key],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
     summary: "functions in which the device spends its time in a trial at the throughput, and its share that waits for locks",
+    metrics: &[LOCK_WAIT],
+    at_throughput: true,
+    profiles: true,
+    tables: &[Table::of::<Stacks>("profiling")],
+    rate: |keys| keys.get::<Stacks>().rate,
+    longest: |keys, _, _| keys.get::<Stacks>().duration,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The time that waits for locks.
+pub const LOCK_WAIT: Metric = Metric {
+    key: "lock_wait",
+    title: "Time that waits for locks",
+    unit: Unit::PartsPerMillion,
+    reference: "METHODOLOGY.md, profile",
+    origin: Origin::Measured { repetitions: 1 },
+    higher_is_better: false,
+    definition: "The share of the device's working time that waits for locks, of samples in a trial at the throughput.",
+    ..Metric::USUAL
+};
+
+key::table! {
+    /// The trial beside which the call stacks of the device are sampled (`profile`).
+    pub struct Stacks {
+        /// Length of the trial.
+        duration: Nanos = "duration", duration(LENGTHS), or("10 s");
+        /// Samples of each core per second.
+        frequency: u32 = "frequency", number(1..=10_000), or("999");
+        /// The rate, if it is not that of the throughput.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let Stacks { duration, frequency, .. } = *context.keys.get();
+    let profiling = Profiling { rate: context.throughput()?, limit: context.limit, duration, frequency };
+    measure(trials, context.settings, context.phase2()?, profiling, watch)
+}
 
 /// Parameters of the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,3 +111,18 @@ pub fn measure(
     result.observed.profile = Some(profile);
     Ok(SearchResult { rate: Rate(locks.waits.into()), kind: ResultKind::Observed, ..result })
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: LOCK_WAIT.key,
+    device: "waits for locks in 12.5 % of its time",
+    truth: Some(125_000),
+    unit: "ppm",
+    error: EXACT,
+    measure: || {
+        let (duration, frequency) = (Nanos::from_secs(10), 1_000);
+        let profiling = Profiling { rate: CAPACITY, limit: Limit::Unknown, duration, frequency };
+        let waiting = Ratio::from_ppm(125_000);
+        let mut device = known::controlled(ControlTruth { waiting, ..ControlTruth::default() });
+        measure(&mut device, &known::settings(), Some(HELD), profiling, &mut |_| ())
+    },
+}];

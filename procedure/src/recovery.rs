@@ -1,25 +1,86 @@
 //! System recovery (RFC 2544 section 26.5): how long the DUT loses frames after an overload has ended. The rate is that of the
 //! overload first, and then half of it.
 
-use crate::Procedure;
+use crate::keys::LENGTHS;
+use crate::known::{self, CAPACITY};
+use crate::metric::{Metric, STILL_LOST, Unit};
+use crate::{Context, Known, Procedure, Table, Watch};
+use key::kind::{duration, maybe, rate};
+use key::quantity::WrittenRate;
+use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
+use method::simulated::Truth;
 use method::trial::{Load, RateStep, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "system-recovery",
     title: "System recovery",
-    reference: "RFC 2544 section 26.5",
-    metrics: &["system_recovery_time"],
-    phase1: false,
-    stateful: false,
-    at_throughput: true,
+    reference: SYSTEM_RECOVERY_TIME.reference,
     summary: "time from the end of an overload to the last frame that is lost",
+    metrics: &[
+        SYSTEM_RECOVERY_TIME,
+        SYSTEM_RECOVERY_TIME.part(
+            "system_recovery_time_forward",
+            "Recovery, left to right",
+            Unit::Nanoseconds,
+            OF_DIRECTION,
+        ),
+        SYSTEM_RECOVERY_TIME.part(
+            "system_recovery_time_reverse",
+            "Recovery, right to left",
+            Unit::Nanoseconds,
+            OF_DIRECTION,
+        ),
+    ],
+    at_throughput: true,
+    tables: &[Table::of::<SystemRecovery>("system-recovery")],
+    rate: |keys| keys.get::<SystemRecovery>().rate,
+    longest: |keys, _, _| {
+        let keys = keys.get::<SystemRecovery>();
+        Nanos(keys.overload.0 + keys.after.0)
+    },
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// The time to recover from an overload.
+pub const SYSTEM_RECOVERY_TIME: Metric = Metric {
+    key: "system_recovery_time",
+    title: "System recovery time",
+    unit: Unit::Nanoseconds,
+    reference: "RFC 2544 section 26.5",
+    higher_is_better: false,
+    definition: "The time from halving an overload of 110 % of the throughput to the due time of the last lost frame.",
+    bounded_by: Some(STILL_LOST),
+    ..Metric::USUAL
+};
+
+const OF_DIRECTION: &str = "The time from the end of the overload to the due time of the last lost frame.";
+
+key::table! {
+    /// The trial that measures the system recovery (RFC 2544, section 26.5): an overload of 110 % of the throughput, then half of
+    /// it.
+    pub struct SystemRecovery {
+        /// Length of the overload.
+        overload: Nanos = "overload", duration(LENGTHS), or("60 s").conforms();
+        /// Length of the half rate.
+        after: Nanos = "after", duration(LENGTHS), or("60 s");
+        /// The throughput, if it is not measured.
+        rate: Option<WrittenRate> = "rate", maybe(rate()), computed("the throughput of the point");
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let SystemRecovery { overload, after, .. } = *context.keys.get();
+    let overload = Overload { throughput: context.throughput()?, overload, after };
+    measure(trials, context.settings, context.phase2()?, overload, watch)
+}
 
 /// Overload against the throughput: 110 %.
 const OVERLOAD: (u64, u64) = (110, 100);
@@ -89,3 +150,17 @@ pub fn measure(
     };
     Ok(SearchResult { rate: Rate(slowest), kind, parts, observed, ..result })
 }
+
+const KNOWN: &[Known] = &[Known {
+    metric: SYSTEM_RECOVERY_TIME.key,
+    device: "loses frames for 20 ms after an overload",
+    truth: Some(20_000_000),
+    unit: "ns",
+    // The distance of two frames at 55 % of the throughput.
+    error: (3_031, 3_031),
+    measure: || {
+        let overload = Overload { throughput: CAPACITY, overload: Nanos::from_secs(2), after: Nanos::SECOND };
+        let slow = Truth { recovery: Nanos::from_millis(20), ..known::simulated() };
+        measure(&mut known::device(slow), &known::settings(), None, overload, &mut |_| ())
+    },
+}];

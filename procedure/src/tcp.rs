@@ -1,25 +1,149 @@
 //! TCP connections: the highest rate at which connections are opened, used and closed while others are held, and the
 //! throughput of segments on held connections. Trials count connections and exchanges in place of frames.
 
-use crate::Procedure;
-use crate::metric::{MAX_TCP_CONN_RATE, TCP_ENTRIES, TCP_THROUGHPUT, TCP_TRANSITORY_TIME};
+use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, of_search};
+use crate::metric::{Metric, Unit};
+use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use key::kind::{choice, maybe, number, seconds_from, share};
+use key::quantity::show_grouped;
+use key::{Fault, computed, or};
 use method::judged::Patience;
 use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial};
+use method::simulated::Truth;
 use method::trial::{Direction, Load, Tcp, TcpClose, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "tcp",
     title: "TCP life cycle",
     reference: "RFC 3511 section 5.3; RFC 9411 section 7.2; RFC 5382",
-    metrics: &[MAX_TCP_CONN_RATE.key, TCP_THROUGHPUT.key],
-    phase1: false,
-    stateful: true,
-    at_throughput: false,
     summary: "binary search for the highest rate of TCP connections that complete beside those that are held, or of segments \
               on these",
+    metrics: &[MAX_TCP_CONN_RATE, ENTRIES, TRANSITORY_TIME, TCP_THROUGHPUT],
+    sends: Sends::Segments,
+    stateful: true,
+    tables: &[Table::of::<TcpKeys>("tcp")],
+    check,
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// New TCP connections while others are held.
+pub const MAX_TCP_CONN_RATE: Metric = Metric {
+    key: "max_tcp_conn_rate",
+    title: "Maximum TCP connection rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 3511 section 5.3; RFC 9411 section 7.2",
+    definition: "The highest rate at which new TCP connections are opened, have their data and are closed, and each of them \
+                 completes, while N others are held open.",
+    ..Metric::USUAL
+};
+
+/// The number of connections that the device reports.
+const ENTRIES: Metric = Metric {
+    higher_is_better: true,
+    ..MAX_TCP_CONN_RATE.part(
+        "tcp_entries",
+        "Entries of the DUT after the trial",
+        Unit::Connections,
+        "The entries of the connection tracking table after the trial at the maximum TCP connection rate, if the DUT \
+         counts them.",
+    )
+};
+
+/// How long closed connections stay in the table.
+const TRANSITORY_TIME: Metric = Metric {
+    reference: "RFC 5382 section 5",
+    ..MAX_TCP_CONN_RATE.part(
+        "tcp_transitory_time",
+        "Time to forget closed TCP connections",
+        Unit::Nanoseconds,
+        "The time from the end of a trial to the first reading of the DUT's table that shows no more entries than before \
+         the trial.",
+    )
+};
+
+/// Requests and answers on TCP connections that are held.
+pub const TCP_THROUGHPUT: Metric = Metric {
+    key: "tcp_throughput",
+    title: "Throughput of TCP segments",
+    unit: Unit::FramesPerSecond,
+    reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
+    definition: "The highest rate per direction of segments with data on N established TCP connections at which each request \
+                 and its answer arrive.",
+    ..Metric::USUAL
+};
+
+key::table! {
+    /// TCP connections that are opened, used and closed while others are held.
+    pub struct TcpKeys {
+        /// Share of the connections of the point that phase 1 opens and that are held; all others are new ones.
+        held_ppm: u32 = "held", share(), or("25 %");
+        /// Segments with data from each side of a new connection: requests of the Initiator, each answered by the Responder. They
+        /// are as long as UDP frames.
+        data: u64 = "data", number(0..=10_000), or("0");
+        /// How a new connection ends.
+        close: TcpClose = "close", choice(&[
+            ("fin", TcpClose::Fin, "FIN of both sides"),
+            ("rst", TcpClose::Rst, "RST of the Initiator"),
+            ("none", TcpClose::None, "it stays open"),
+        ]), or("fin");
+        /// After the search, natmeter reads the table of the device until it has forgotten the closed connections, for this long at
+        /// most.
+        watch: Option<Nanos> = "watch", maybe(seconds_from(1)), computed("the table is not watched");
+    }
+}
+
+/// Octets of a frame beside the data of its segment: Ethernet, IPv4, TCP and FCS.
+const AROUND_DATA: usize = 58;
+
+/// Octets of data in a segment that has some, in frames of this size.
+pub fn payload(frame: usize) -> Count {
+    frame.saturating_sub(AROUND_DATA) as Count
+}
+
+impl TcpKeys {
+    /// Returns the connections that are held at a point with so many, and what the new ones do.
+    pub fn life(&self, connections: Count) -> (Count, Life) {
+        let held = (u128::from(connections) * u128::from(self.held_ppm) / 1_000_000) as Count;
+        let exchanges = u16::try_from(self.data).unwrap_or(u16::MAX);
+        (held, Life { different: connections - held, exchanges, close: self.close, watch: self.watch })
+    }
+}
+
+/// Some connections are held, some are new, their data fit their sequence numbers, and the Initiator begins everything.
+fn check(asked: &mut Asked<'_>) {
+    let Some(at) = asked.metric_at(&MAX_TCP_CONN_RATE) else { return };
+    let keys = asked.keys.get::<TcpKeys>();
+    let what = ("TCP connections", "tcp.held");
+    asked.needs_held_and_new(what, &at, |all| keys.life(all).0, "write a share between, such as held = \"25 %\"");
+    let octets = payload(asked.frame);
+    let most = (MOST_OCTETS - 2) / octets.max(1);
+    if keys.data > most {
+        let data = show_grouped(keys.data);
+        let fault = Fault::new(format!("a TCP connection cannot have {data} segments of {octets} octets"));
+        let fault =
+            fault.at(asked.at("tcp.data"), "of each side: more than 65,533 octets").at(at.clone(), "has these data");
+        asked.refuse(fault.instead(format!("write data = {most}, or a smaller frame-size")));
+    }
+    if let Some(direction) = (asked.reverse_at)(MAX_TCP_CONN_RATE.key) {
+        let fault = Fault::new("no TCP connection is opened");
+        let fault = fault.at(direction, "the Initiator sends nothing");
+        let fault = fault.at(asked.at("metrics"), "the Initiator opens connections");
+        asked.refuse(fault.instead("write \"forward\" or \"both\" in place of \"reverse\""));
+    }
+}
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    let all = context.connected("a TCP metric needs at least 1 connection; set `connections` in [sweep]")?;
+    if context.metric.key == TCP_THROUGHPUT.key {
+        return measure_throughput(trials, context.settings, all, payload(context.frame[0]), watch);
+    }
+    let (connections, life) = context.keys.get::<TcpKeys>().life(context.connections);
+    measure(trials, context.settings, Phase2 { connections, ..all }, life, watch)
+}
 
 /// The largest number of octets that a side of a connection sends, SYN and FIN included: a window without scaling.
 const MOST_OCTETS: u64 = 65_535;
@@ -87,7 +211,7 @@ pub fn measure(
             life.different, settings.hi
         )));
     }
-    let (mut result, best) = search(trials, settings, phase2, (life.tcp(), most), watch)?;
+    let (mut result, best) = find(trials, settings, phase2, (life.tcp(), most), watch)?;
     if result.rate.0 == 0 {
         return Ok(result);
     }
@@ -95,7 +219,7 @@ pub fn measure(
         result.parts.insert(key.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
     };
     if let Some(entries) = best.and_then(|best| best.store?.dut_entries_after) {
-        part(TCP_ENTRIES.key, entries);
+        part(ENTRIES.key, entries);
     }
     if let Some(at_most) = life.watch {
         let Life { exchanges, close, different, .. } = life;
@@ -105,7 +229,7 @@ pub fn measure(
         let outcome = trials.run(&spec)?;
         let emptied = outcome.observed.tcp.as_ref().and_then(|tcp| tcp.emptying?.emptied);
         if let Some(emptied) = emptied {
-            part(TCP_TRANSITORY_TIME.key, emptied.0);
+            part(TRANSITORY_TIME.key, emptied.0);
         }
         if let (Some(seen), Some(tcp)) = (&mut result.observed.tcp, outcome.observed.tcp) {
             seen.emptying = tcp.emptying;
@@ -134,7 +258,7 @@ pub fn measure_throughput(
             settings.duration.as_secs_f64()
         )));
     }
-    Ok(search(trials, settings, phase2, (Tcp::Exchange, most), watch)?.0)
+    Ok(find(trials, settings, phase2, (Tcp::Exchange, most), watch)?.0)
 }
 
 /// The trial of a phase 2 with TCP connections; its rate is 0.
@@ -145,7 +269,7 @@ fn trial(settings: &SearchSettings, phase2: Phase2, tcp: Tcp) -> Result<TrialSpe
 }
 
 /// The search, which observes the trial at the rate found, and the outcome of this trial.
-fn search(
+fn find(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
@@ -181,3 +305,41 @@ fn probe(spec: &TrialSpec, tcp: Tcp) -> TrialSpec {
     };
     TrialSpec { rate: spec.rate.min(Rate(MOST)), load: Load::Frames(count), ..spec.clone() }
 }
+
+fn of_known(watch: Option<Nanos>, truth: Truth) -> Result<SearchResult, TrialError> {
+    let life = Life { different: 10_000_000, exchanges: 0, close: TcpClose::Fin, watch };
+    measure(&mut known::device(truth), &known::settings(), HELD, life, &mut |_| ())
+}
+
+const KNOWN: &[Known] = &[
+    Known {
+        metric: TCP_THROUGHPUT.key,
+        device: "forwards 300,000 segments/s in reverse",
+        truth: Some(300_000),
+        unit: FRAMES,
+        error: of_search(300_000),
+        measure: || {
+            let slow = Truth { reverse_capacity: Rate(300_000), ..known::simulated() };
+            measure_throughput(&mut known::device(slow), &known::settings(), HELD, 6, &mut |_| ())
+        },
+    },
+    Known {
+        metric: MAX_TCP_CONN_RATE.key,
+        device: "forwards 600,000 segments/s, 4 a connection",
+        truth: Some(150_000),
+        unit: CONNECTIONS,
+        error: of_search(150_000),
+        measure: || of_known(None, known::simulated()),
+    },
+    Known {
+        metric: TRANSITORY_TIME.key,
+        device: "forgets closed connections after 10 s",
+        truth: Some(10_000_000_000),
+        unit: "ns",
+        error: EXACT,
+        measure: || {
+            let forgets = Truth { tcp_transitory: Nanos::from_secs(10), ..known::simulated() };
+            of_known(Some(Nanos::from_secs(60)), forgets)
+        },
+    },
+];

@@ -2,12 +2,16 @@
 //! a phase 1, prove by frames in reverse on a sample that the connections exist, and empty the table. The time to empty
 //! an empty table of the same size is subtracted: it is the time of the command and of the table's size.
 
-use crate::Procedure;
-use crate::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY};
+use crate::known::{self, CONNECTIONS, EXACT, HELD};
+use crate::metric::{Gives, Metric, TotalOf, Unit};
+use crate::{Known, Procedure, Sends, Table};
+use key::kind::number;
+use key::or;
 use method::judged::{Decision, Patience};
 use method::search::{
     BelowResolution, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe,
 };
+use method::simulated::ControlTruth;
 use method::stats::median;
 use method::trial::{
     Direction, Emptied, Load, Observed, TableMemory, TearDown, TrialError, TrialOptions, TrialSpec, Trials,
@@ -16,27 +20,146 @@ use method::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
 /// Entry of the tear-down rate in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "tear-down",
     title: CONN_TEAR_DOWN_RATE.title,
     reference: CONN_TEAR_DOWN_RATE.reference,
-    metrics: &[CONN_TEAR_DOWN_RATE.key],
-    phase1: false,
-    stateful: true,
-    at_throughput: false,
     summary: "time to empty the table with all connections, without that to empty an empty one",
+    metrics: &[
+        CONN_TEAR_DOWN_RATE,
+        time(
+            "filled_table_deletion_time",
+            "Time to empty the full table",
+            TotalOf::Connections,
+            "The median of the times to empty the table with all connections.",
+        ),
+        time(
+            "empty_table_deletion_time",
+            "Time to empty the empty table",
+            TotalOf::Buckets,
+            "The median of the times to empty the empty table of the same size.",
+        ),
+        time("net_deletion_time", "Net time to empty the full table", TotalOf::Connections, "The difference of both."),
+    ],
+    sends: Sends::Samples,
+    stateful: true,
+    tables: &[Table::of::<Emptying>("tear-down")],
+    search: |context, trials, watch| {
+        measure(trials, context.settings, context.connected(NO_CONNECTIONS)?, context.keys.get(), watch)
+    },
+    known: &[Known {
+        metric: CONN_TEAR_DOWN_RATE.key,
+        device: "removes 7,000,000 connections/s, and an empty table in 2 s",
+        truth: Some(7_000_000),
+        unit: CONNECTIONS,
+        error: (70_000, 70_000),
+        measure: || {
+            let control = ControlTruth {
+                tear_down_rate: Rate(7_000_000),
+                tear_down_empty: Nanos::from_secs(2),
+                tear_down_spread: Nanos::from_millis(5),
+                ..ControlTruth::default()
+            };
+            let all = Phase2 { connections: 7_000_000, ..HELD };
+            let emptying = Emptying { fills: 3, empty: 5 };
+            measure(&mut known::controlled(control), &known::settings(), all, &emptying, &mut |_| ())
+        },
+    }],
+    ..Procedure::USUAL
 };
 
+const NO_CONNECTIONS: &str = "without connections there is nothing to remove";
+
+/// The rate at which a device removes connections. Parts that also occur in published tables have the same keys.
+pub const CONN_TEAR_DOWN_RATE: Metric = Metric {
+    key: "conn_tear_down_rate",
+    title: "Connection tear-down rate",
+    unit: Unit::ConnectionsPerSecond,
+    reference: "RFC 9693 section 4.8",
+    definition: "The connections of a table, divided by the time to empty it beyond that to empty an empty table of the \
+                 same size.",
+    bounded_by: Some("the time to remove the connections is below resolution"),
+    ..Metric::USUAL
+};
+
+const fn time(key: &'static str, title: &'static str, of: TotalOf, definition: &'static str) -> Metric {
+    let part = CONN_TEAR_DOWN_RATE.part(key, title, Unit::Nanoseconds, definition);
+    Metric { total_of: Some(of), observed: true, ..part }
+}
+
+key::table! {
+    /// How often the table is filled and emptied (RFC 9693, section 4.8).
+    pub struct Emptying {
+        /// Times that the table is filled and emptied in one repetition.
+        fills: u32 = "fills", number(1..=1_000), or("1");
+        /// Times that the empty table is emptied after each; their spread is the resolution of the result.
+        empty: u32 = "empty", number(2..=1_000), or("5");
+    }
+}
+
 /// Entry of the memory of a connection.
-pub const MEMORY: Procedure = Procedure {
+pub static MEMORY_PROCEDURE: Procedure = Procedure {
     key: "memory",
     title: MEMORY_PER_CONNTRACK_ENTRY.title,
     reference: MEMORY_PER_CONNTRACK_ENTRY.reference,
-    metrics: &[MEMORY_PER_CONNTRACK_ENTRY.key],
-    phase1: false,
-    stateful: true,
-    at_throughput: false,
     summary: "memory in use with all connections and without, divided by their number",
+    metrics: &[
+        MEMORY_PER_CONNTRACK_ENTRY,
+        Metric {
+            total_of: Some(TotalOf::Connections),
+            ..MEMORY_PER_CONNTRACK_ENTRY.part(
+                MEMORY_CONNTRACK_ENTRIES,
+                "Memory of all connections",
+                Unit::Bytes,
+                "The memory in use with all connections beyond that after their removal.",
+            )
+        },
+        Metric {
+            total_of: Some(TotalOf::Buckets),
+            ..MEMORY_PER_CONNTRACK_ENTRY.part(
+                "memory_hash_table",
+                "Memory of the hash table",
+                Unit::Bytes,
+                "The memory of all buckets.",
+            )
+        },
+        MEMORY_PER_CONNTRACK_ENTRY.part(
+            "memory_per_hash_bucket",
+            "Memory of a bucket",
+            Unit::Bytes,
+            "The memory of a bucket of the hash table.",
+        ),
+    ],
+    sends: Sends::Samples,
+    stateful: true,
+    search: |context, trials, watch| memory(trials, context.settings, context.connected(NO_CONNECTIONS)?, watch),
+    known: &[Known {
+        metric: MEMORY_PER_CONNTRACK_ENTRY.key,
+        device: "takes 385 octets a connection",
+        truth: Some(385),
+        unit: "octets",
+        error: EXACT,
+        measure: || {
+            let control = ControlTruth { entry_bytes: 385, ..ControlTruth::default() };
+            memory(&mut known::controlled(control), &known::settings(), HELD, &mut |_| ())
+        },
+    }],
+    ..Procedure::USUAL
+};
+
+/// Key of the part that is the memory of all connections.
+pub const MEMORY_CONNTRACK_ENTRIES: &str = "memory_conntrack_entries";
+
+/// The memory of one connection.
+pub const MEMORY_PER_CONNTRACK_ENTRY: Metric = Metric {
+    key: "memory_per_conntrack_entry",
+    title: "Memory of a connection",
+    unit: Unit::Bytes,
+    reference: "Lencse and Shima 2023, Table V",
+    higher_is_better: false,
+    definition: "The memory in use with all connections beyond that after their removal, divided by their number.",
+    gives: Some(Gives::MemoryOfConnection),
+    ..Metric::USUAL
 };
 
 /// Connections of the sample that must answer in reverse.
@@ -45,15 +168,6 @@ const SAMPLE: Count = 10_000;
 const SAMPLE_RATE: Rate = Rate(10_000);
 /// A net time below this many spreads of the empty table is not resolved.
 const RESOLVED: u64 = 5;
-
-/// Number of trials and of measurements in each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Emptying {
-    /// How often the table is filled and emptied.
-    pub fills: u32,
-    /// How often the empty table is emptied after each.
-    pub empty: u32,
-}
 
 /// Measures the tear-down rate once, in connections per second, with the medians of the times as parts. It is a lower bound if
 /// the times are below resolution.
@@ -64,7 +178,7 @@ pub fn measure(
     trials: &mut dyn Trials,
     settings: &SearchSettings,
     phase2: Phase2,
-    emptying: Emptying,
+    emptying: &Emptying,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<SearchResult, TrialError> {
     let options = TrialOptions { tear_down: Some(TearDown { empty: emptying.empty }), ..TrialOptions::default() };

@@ -2,23 +2,55 @@
 //! devices and in phase 2 of a stateful test (RFC 9693 section 4.7). With an acceptance below 1 the result is a
 //! conditional throughput and must be printed with its acceptance.
 
-use crate::Procedure;
+use crate::known::{self, EXACT, FRAMES, of_search};
+use crate::metric::{Gives, Metric, Unit};
+use crate::{Context, Known, Procedure, Watch};
 use method::judged::Patience;
 use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial, keep, mlr, probe};
+use method::simulated::Truth;
 use method::trial::{EarlyEnd, Load, TrialError, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 
 /// Entry in the list of procedures.
-pub const PROCEDURE: Procedure = Procedure {
+pub static PROCEDURE: Procedure = Procedure {
     key: "throughput",
     title: "Throughput",
-    reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
-    metrics: &["throughput", "ipv4_forwarding_throughput"],
-    phase1: false,
-    stateful: false,
-    at_throughput: false,
+    reference: THROUGHPUT.reference,
     summary: "search for the highest rate per direction at which all frames are received right",
+    metrics: &[THROUGHPUT, IPV4_FORWARDING_THROUGHPUT],
+    check: |asked| asked.needs_whole_phase1(&THROUGHPUT),
+    search,
+    known: KNOWN,
+    ..Procedure::USUAL
 };
+
+/// Throughput of the DUT; in phase 2 if it is stateful.
+pub const THROUGHPUT: Metric = Metric {
+    key: "throughput",
+    title: "Throughput",
+    unit: Unit::FramesPerSecond,
+    reference: "RFC 2544 section 26.1; RFC 9693 section 4.7",
+    definition: "The highest rate per direction at which the number of right frames received equals the number sent.",
+    gives: Some(Gives::Throughput),
+    by_kind: true,
+    ..Metric::USUAL
+};
+
+/// The same device without the function under test.
+pub const IPV4_FORWARDING_THROUGHPUT: Metric = Metric {
+    key: "ipv4_forwarding_throughput",
+    title: "IPv4 forwarding throughput (baseline)",
+    unit: Unit::FramesPerSecond,
+    reference: "RFC 2544 section 26.1",
+    definition: "The throughput of the same device with the same ports and frames when it only forwards IPv4.",
+    gives: Some(Gives::Throughput),
+    baseline_of: Some(THROUGHPUT.key),
+    ..Metric::USUAL
+};
+
+fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
+    measure(trials, context.settings, context.phase2()?, watch)
+}
 
 /// Measures the throughput of a stateless device, of plain forwarding as a baseline, or in phase 2.
 ///
@@ -60,3 +92,25 @@ pub fn measure(
     }
     Ok(result)
 }
+
+const KNOWN: &[Known] = &[
+    Known {
+        metric: THROUGHPUT.key,
+        device: "forwards 600,000 frames/s each way",
+        truth: Some(600_000),
+        unit: FRAMES,
+        error: of_search(600_000),
+        measure: || measure(&mut known::device(known::simulated()), &known::settings(), None, &mut |_| ()),
+    },
+    Known {
+        metric: THROUGHPUT.key,
+        device: "faster than a slow tester",
+        truth: None,
+        unit: FRAMES,
+        error: EXACT,
+        measure: || {
+            let slow = Truth { tester_ceiling: Rate(100_000), ..known::simulated() };
+            measure(&mut known::device(slow), &known::settings(), None, &mut |_| ())
+        },
+    },
+];

@@ -17,8 +17,8 @@
 
 use crate::plan::{Measurement, Plan};
 use method::{Count, Direction, DirectionRatio, Rate, SearchResult, TrialRecord};
-use procedure::is_of_phase1;
-use procedure::metric::{is_establishment, is_throughput};
+use procedure::Sends;
+use procedure::metric::{Gives, gives};
 use scenario::axis::AxisValues;
 use scenario::{DefaultRanges, Link, Options, Point, RecordedDefaults, Scenario, Sequence, VethIo};
 use schemars::JsonSchema;
@@ -327,12 +327,13 @@ impl Calibration {
 impl Ceiling {
     /// Returns the ceiling of a metric's trials: connections per second of phase 1, else frames per second.
     pub fn of_trials(&self, metric: &str) -> Option<Rate> {
-        if is_of_phase1(metric) { self.set_up } else { Some(self.frames) }
+        let is_of_phase1 = |of: &procedure::Procedure| of.sends == Sends::NewConnections;
+        if procedure::of(procedure::ALL, metric).is_some_and(is_of_phase1) { self.set_up } else { Some(self.frames) }
     }
 
     /// Returns the ceiling of a metric; none of a metric that is no rate.
     pub fn of(&self, metric: &str) -> Option<Rate> {
-        self.of_trials(metric).filter(|_| is_establishment(metric) || is_throughput(metric))
+        self.of_trials(metric).filter(|_| gives(metric, Gives::SetUpRate) || gives(metric, Gives::Throughput))
     }
 }
 
@@ -359,8 +360,8 @@ impl NullDevice {
     /// for any other metric.
     pub fn of(&self, metric: &str) -> Option<Rate> {
         match metric {
-            _ if is_establishment(metric) => self.set_up,
-            _ if is_throughput(metric) => Some(self.frames),
+            _ if gives(metric, Gives::SetUpRate) => self.set_up,
+            _ if gives(metric, Gives::Throughput) => Some(self.frames),
             _ => None,
         }
     }

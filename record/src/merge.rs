@@ -11,7 +11,7 @@ use crate::folder::{Facts, RECORD, writer_in_words};
 use crate::read::{Record, RecordError, scenario_text};
 use crate::store::{self, Dir, StoreError, dir};
 use rustix::fs::{FileType, Mode, fchmod};
-use scenario::{Options, Technologies};
+use scenario::{Lists, Options};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io;
@@ -122,7 +122,8 @@ fn is_part(name: &str) -> bool {
 ///
 /// # Errors
 /// If a run cannot be read, runs are not of one campaign, or the folder cannot be created. Then it leaves no files behind.
-pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technologies) -> Result<(), MergeError> {
+pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, lists: impl Into<Lists>) -> Result<(), MergeError> {
+    let lists = lists.into();
     if runs.len() < 2 {
         return Err(MergeError::One);
     }
@@ -138,8 +139,7 @@ pub fn merge(runs: &[PathBuf], alike: bool, into: &Path, technologies: Technolog
     if let Some(merged) = runs.iter().find(|run| is_merged(run)) {
         return Err(MergeError::Merged(merged.clone()));
     }
-    let records: Vec<Record> =
-        runs.iter().map(|run| Record::read(run, technologies)).collect::<Result<_, RecordError>>()?;
+    let records: Vec<Record> = runs.iter().map(|run| Record::read(run, lists)).collect::<Result<_, RecordError>>()?;
     for (run, record) in runs.iter().zip(&records).skip(1) {
         if let Some(what) = difference((&runs[0], &records[0]), (run, record))? {
             return Err(MergeError::Differ { first: runs[0].clone(), second: run.clone(), what });
@@ -230,7 +230,8 @@ fn difference(
 ///
 /// # Errors
 /// If a run cannot be read.
-pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit), RecordError> {
+pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<(Record, Audit), RecordError> {
+    let lists = lists.into();
     let not_a_run = |path: PathBuf, missing| StoreError::NotARun { path, missing };
     let dir = Dir::open(folder)?;
     let merge: Merge = dir.document(MERGE)?.ok_or_else(|| not_a_run(folder.to_path_buf(), MERGE))?;
@@ -243,7 +244,7 @@ pub fn read(folder: &Path, technologies: Technologies) -> Result<(Record, Audit)
         if !is_part(&name) {
             return Err(not_a_run(all.path_of(name), store::HEADER).into());
         }
-        let record = Record::below(&all.folder(&name)?, technologies)?;
+        let record = Record::below(&all.folder(&name)?, lists)?;
         let audit = audit(&record);
         parts.push(join::Part { name, record, audit });
     }

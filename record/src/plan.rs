@@ -2,7 +2,8 @@
 //! report find its trials and results. `forecast` adds predicted time and memory.
 
 use method::Nanos;
-use procedure::metric::LOCK_WAIT;
+use procedure::Sends;
+use procedure::metric::Gives;
 use scenario::axis;
 use scenario::{Point, Scenario, Sequence};
 use schemars::JsonSchema;
@@ -130,7 +131,8 @@ impl Plan {
         let metrics = metrics_of(scenario, point.dut);
         for metric in metrics.into_iter().filter(|metric| scenario.has(point, metric)) {
             // One profile of a point is enough: it is no figure that is compared.
-            let repetitions = if metric == LOCK_WAIT.key { 1 } else { scenario.measure.repetitions.most };
+            let is_profile = scenario.procedures.of(metric).is_some_and(|procedure| procedure.profiles);
+            let repetitions = if is_profile { 1 } else { scenario.measure.repetitions.most };
             self.measurements.extend((1..=repetitions).map(|repetition| Measurement {
                 point: point.clone(),
                 metric: metric.to_owned(),
@@ -143,25 +145,23 @@ impl Plan {
 
 /// Returns the metrics of a scenario that apply to one DUT, in order. The throughput of a device that only forwards is the
 /// baseline of the others; its key is the name that published tables use.
-pub fn metrics_of(scenario: &Scenario, dut: usize) -> Vec<&str> {
-    const BASELINE: &str = "ipv4_forwarding_throughput";
+pub fn metrics_of(scenario: &Scenario, dut: usize) -> Vec<&'static str> {
+    let (procedures, dut) = (&scenario.procedures, &scenario.duts[dut]);
+    let forwards_only = dut.technology().is_none() && dut.forwarded_ipv6().is_none();
     let mut applicable: Vec<&str> = Vec::new();
-    let dut = &scenario.duts[dut];
-    let is_other = dut.technology().is_some() || dut.forwarded_ipv6().is_some();
-    for metric in &scenario.measure.metrics {
-        let metric = match (dut.is_stateful(), metric.as_str()) {
-            (_, metric) if metric == LOCK_WAIT.key && !dut.can_be_profiled(scenario) => continue,
-            (true, BASELINE) => continue,
-            (true, other) => other,
-            (false, "throughput") if is_other => "throughput",
-            (false, BASELINE) if is_other => continue,
-            (false, "throughput" | BASELINE) => BASELINE,
-            // What needs no connections.
-            (false, other) if procedure::of(other).is_some_and(|of| !of.stateful && !of.phase1) => other,
-            (false, _) => continue,
+    for key in &scenario.measure.metrics {
+        let (Some(procedure), Some(metric)) = (procedures.of(key), procedures.metric(key)) else { continue };
+        let needs_connections = procedure.stateful || procedure.sends == Sends::NewConnections;
+        let baseline = || procedure.measured().find(|known| known.baseline_of == Some(metric.key));
+        let metric = match (dut.is_stateful(), metric.baseline_of.is_some()) {
+            _ if procedure.profiles && !dut.can_be_profiled(scenario) => continue,
+            (is_stateful, true) if is_stateful || !forwards_only => continue,
+            (false, false) if needs_connections => continue,
+            (false, false) if forwards_only && metric.gives == Some(Gives::Throughput) => baseline().unwrap_or(metric),
+            _ => metric,
         };
-        if !applicable.contains(&metric) {
-            applicable.push(metric);
+        if !applicable.contains(&metric.key) {
+            applicable.push(metric.key);
         }
     }
     applicable

@@ -14,7 +14,7 @@ use crate::folder::{
 use crate::plan::Plan;
 use crate::store::{self, Dir, StoreError, Torn};
 use method::TrialRecord;
-use scenario::{Complaints, Options, Scenario, Sequence, Technologies};
+use scenario::{Complaints, Lists, Options, Scenario, Sequence};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -80,16 +80,16 @@ impl Record {
     ///
     /// # Errors
     /// If it is not a run folder, or a complete line cannot be read.
-    pub fn read(folder: &Path, technologies: Technologies) -> Result<Record, RecordError> {
-        Record::below(&Dir::of_run(folder)?, technologies)
+    pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<Record, RecordError> {
+        Record::below(&Dir::of_run(folder)?, lists.into())
     }
 
     /// Reads an open run folder.
     ///
     /// # Errors
     /// Those of [`Record::read`].
-    pub(crate) fn below(folder: &Dir, technologies: Technologies) -> Result<Record, RecordError> {
-        Ok(Record::of(header_below(folder, technologies)?, folder)?)
+    pub(crate) fn below(folder: &Dir, lists: Lists) -> Result<Record, RecordError> {
+        Ok(Record::of(header_below(folder, lists)?, folder)?)
     }
 
     /// Reads the files of a run other than its header.
@@ -159,15 +159,15 @@ struct Stored {
 ///
 /// # Errors
 /// If it is not a run folder, or a later version of natmeter wrote it.
-pub fn header(folder: &Path, technologies: Technologies) -> Result<Header, RecordError> {
-    header_below(&Dir::of_run(folder)?, technologies)
+pub fn header(folder: &Path, lists: impl Into<Lists>) -> Result<Header, RecordError> {
+    header_below(&Dir::of_run(folder)?, lists.into())
 }
 
 /// Reads the header in an open run folder.
 ///
 /// # Errors
 /// Those of [`header`].
-pub(crate) fn header_below(folder: &Dir, technologies: Technologies) -> Result<Header, RecordError> {
+pub(crate) fn header_below(folder: &Dir, lists: Lists) -> Result<Header, RecordError> {
     let missing = || not_a_run(folder, store::HEADER);
     let versions: Versions = folder.document(store::HEADER)?.ok_or_else(missing)?;
     if versions.record > RECORD {
@@ -175,7 +175,7 @@ pub(crate) fn header_below(folder: &Dir, technologies: Technologies) -> Result<H
         return Err(RecordError::Later { path: folder.path_of(store::HEADER), found: versions.record, natmeter });
     }
     let stored: Stored = folder.document(store::HEADER)?.ok_or_else(missing)?;
-    let (scenario, options) = scenario_of(folder, &stored, technologies)?;
+    let (scenario, options) = scenario_of(folder, &stored, lists)?;
     device::check_plan(folder, &stored.plan, &scenario)?;
     Ok(Header {
         record: stored.record,
@@ -199,14 +199,13 @@ pub(crate) fn scenario_text(folder: &Dir) -> Result<String, StoreError> {
     folder.text(store::SCENARIO)?.ok_or_else(|| not_a_run(folder, store::SCENARIO))
 }
 
-fn scenario_of(folder: &Dir, stored: &Stored, technologies: Technologies) -> Result<(Scenario, Options), RecordError> {
+fn scenario_of(folder: &Dir, stored: &Stored, lists: Lists) -> Result<(Scenario, Options), RecordError> {
     let (text, path) = (scenario_text(folder)?, folder.path_of(store::SCENARIO));
     let name = path.display().to_string();
     let Some(options) = &stored.options else {
-        return Ok(version1::scenario(&name, &text, &stored.scenario, technologies)?);
+        return Ok(version1::scenario(&name, &text, &stored.scenario, lists)?);
     };
-    let read =
-        scenario::parse_recorded(recorded_defaults(stored.record, stored.rules), &name, &text, options, technologies);
+    let read = scenario::parse_recorded(recorded_defaults(stored.record, stored.rules), &name, &text, options, lists);
     let read = read.map_err(|complaints| RecordError::Scenario { path, complaints: complaints.into() });
     Ok((read?.scenario, options.clone()))
 }

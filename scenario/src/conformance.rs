@@ -3,11 +3,15 @@
 //! two cables.
 
 use crate::quantity::{show_duration, show_share};
-use crate::rules::sends_data;
 use crate::{Scenario, TestBed, WarmStart};
 use method::search::mlr::Goal;
 use method::{Direction, Nanos, ResponderTable};
-use procedure::metric::{self, CHURN_RATE, FAILOVER, Origin, RESET};
+use procedure::Sends;
+use procedure::delay::{Ipdv, Latency, Pdv};
+use procedure::disruption::Reset;
+use procedure::dns::Dns;
+use procedure::metric::Origin;
+use procedure::recovery::SystemRecovery;
 
 /// The label of a run with so many departures of its procedure: procedure and test bed in a few words.
 pub fn label(scenario: &Scenario, departures: usize) -> String {
@@ -51,8 +55,8 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
                 .push(format!("the acceptance{what} is {}, below 100 % (RFC 2544, section 26.1)", show_share(ppm)));
         }
     }
-    let required = measure.metrics.iter().filter_map(|key| match metric::by_key(key)?.origin {
-        Origin::Measured { repetitions } => Some((repetitions, required_by(key))),
+    let required = measure.metrics.iter().filter_map(|key| match scenario.procedures.metric(key)?.origin {
+        Origin::Measured { repetitions } => Some((repetitions, required_by(scenario, key))),
         Origin::Part { .. } | Origin::Derived => None,
     });
     if let Some((required, by)) = required.max().filter(|&(required, _)| measure.repetitions.least() < required) {
@@ -109,7 +113,7 @@ pub fn conformance(scenario: &Scenario) -> Vec<String> {
             "connections are drawn by Zipf's law, {popularity} (RFC 4814, section 4.5, and RFC 9693, section 4.10, draw all alike)"
         ));
     }
-    departures.extend(crate::procedures::departures(scenario));
+    departures.extend(of_procedures(scenario));
     departures.extend(of_connections(scenario));
     departures
 }
@@ -132,18 +136,51 @@ fn of_searches(scenario: &Scenario) -> Vec<String> {
         "the trials of a search in phase 2 share one phase 1 (RFC 9693, section 4.4: an empty table for each)",
     );
     departs(
-        measure.policy.is_some(),
+        scenario.procedures.get::<procedure::capacity::Capacity>().policy.is_some(),
         "the capacity is the count of one trial, because the policy of the table is given (RFC 9693, section 4.9, searches)",
     );
     departures
 }
 
 /// What requires the repetitions of a metric.
-fn required_by(metric: &str) -> &'static str {
-    match metric::by_key(metric) {
+fn required_by(scenario: &Scenario, metric: &str) -> &'static str {
+    match scenario.procedures.metric(metric) {
         Some(metric) if metric.reference.starts_with("RFC 8219") => metric.reference,
         _ => "published practice of RFC 9693",
     }
+}
+
+/// Departures of the trials of single procedures from their standards, one sentence each.
+fn of_procedures(scenario: &Scenario) -> Vec<String> {
+    let keys = &scenario.procedures;
+    let (latency, reset, dns) = (keys.get::<Latency>(), keys.get::<Reset>(), keys.get::<Dns>());
+    let times = [
+        ("latency", "latency trials last", latency.duration, 120),
+        ("latency", "the first tagged frame leaves after", latency.from, 60),
+        ("pdv", "PDV trials last", keys.get::<Pdv>().duration, 60),
+        ("ipdv", "IPDV trials last", keys.get::<Ipdv>().duration, 60),
+        ("system_recovery_time", "the overload lasts", keys.get::<SystemRecovery>().overload, 60),
+    ];
+    let short =
+        times.into_iter().filter(|(metric, _, is, least)| scenario.measures(metric) && *is < Nanos::from_secs(*least));
+    let mut departures: Vec<String> = short
+        .map(|(metric, what, is, least)| {
+            let reference = keys.metric(metric).map_or("", |metric| metric.reference);
+            format!("{what} {}, below {least} s ({reference})", show_duration(is))
+        })
+        .collect();
+    if scenario.measures("latency") && latency.tags < 500 {
+        departures.push(format!("{} tagged frames, below 500 (RFC 8219 section 7.2)", latency.tags));
+    }
+    if scenario.measures("reset") && reset.at < Nanos::from_secs(15) {
+        let at = show_duration(reset.at);
+        departures.push(format!("the device forwards for {at} before a reset, below 15 s (RFC 6201, section 4)"));
+    }
+    if scenario.sends_queries() && dns.timeout > Nanos::from_secs(1) {
+        let timeout = show_duration(dns.timeout);
+        departures.push(format!("answers may take {timeout}, above 1 s (RFC 8219, section 9.2)"));
+    }
+    departures
 }
 
 /// Departures of a scenario whose devices keep connections.
@@ -158,8 +195,9 @@ fn of_connections(scenario: &Scenario) -> Vec<String> {
         ));
     }
     // The trials of these update the table, whatever the scenario says.
-    let updates = [CHURN_RATE.key, RESET.key, FAILOVER.key];
-    let phase2 = scenario.measure.metrics.iter().any(|key| sends_data(key) && !updates.contains(&key.as_str()));
+    let updates = ["reset", "failover"];
+    let sends = |key: &str| scenario.sent(key) == Some(Sends::Frames) && !updates.contains(&key);
+    let phase2 = scenario.measure.metrics.iter().any(|key| sends(key));
     let kept = scenario.traffic.responder_table == ResponderTable::Keep;
     if phase2 && kept && scenario.directions() != [Direction::Reverse] {
         departures.push(

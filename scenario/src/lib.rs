@@ -11,10 +11,12 @@
 pub mod axis;
 mod axis_values;
 pub mod bed;
+mod capabilities;
 mod cell;
 mod conformance;
 mod cores;
 pub mod device;
+mod dns;
 pub mod exclude;
 mod file;
 mod foreground;
@@ -28,7 +30,6 @@ mod nat;
 mod over_bed;
 mod overrides;
 mod point;
-mod procedures;
 mod ranges;
 mod reader;
 pub mod repetitions;
@@ -44,6 +45,7 @@ mod truth;
 mod uncleared;
 mod words;
 
+pub use capabilities::Able;
 pub use cell::Cell;
 pub use conformance::{conformance, label};
 pub use cores::{BoxCores, Cores};
@@ -53,12 +55,8 @@ pub use impair::Impair;
 pub use key::quantity;
 pub use key::{Complaints, did_you_mean};
 pub use point::Point;
-pub use procedures::{
-    BackToBack, Churn, CpuIdle, Dns, Failover, FrameLoss, Ipdv, Latency, MOST_NAMES, MOST_QUERY_PORTS,
-    OverloadScalability, Pdv, Procedures, Profiling, Reset, SystemRecovery, Tcp, TearDown, WARM_NAMES,
-};
 pub use ranges::{DefaultRanges, Following};
-pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, parse_with, read};
+pub use reader::{Loaded, Options, RecordedDefaults, about, parse, parse_recorded, read};
 pub use rules::compare::PUBLISHED;
 pub use search::{Method, WrittenGoal};
 pub use search_error::SearchError;
@@ -73,13 +71,37 @@ pub use words::{Sequence, WithoutClear};
 pub use imix::Imix;
 use method::trial::WarmUp;
 use method::{Count, Nanos, Rate};
-use procedure::metric::CONN_TABLE_CAPACITY;
+use procedure::metric::Gives;
 use std::collections::BTreeMap;
 use wire::AddrRange;
 use wire::header::{IPV4, IPV6};
 
 /// The technologies that a file may name.
 pub type Technologies = &'static [&'static tech::Entry];
+
+/// The technologies, kinds of devices and procedures that a file may name.
+#[derive(Clone, Copy)]
+pub struct Lists {
+    /// The technologies.
+    pub technologies: Technologies,
+    /// The kinds of devices.
+    pub kinds: device::Kinds,
+    /// The procedures.
+    pub procedures: procedure::List,
+}
+
+impl From<Technologies> for Lists {
+    /// These technologies, with all devices and procedures.
+    fn from(technologies: Technologies) -> Lists {
+        Lists { technologies, kinds: device::KINDS, procedures: procedure::ALL }
+    }
+}
+
+impl<const N: usize> From<&'static [&'static tech::Entry; N]> for Lists {
+    fn from(technologies: &'static [&'static tech::Entry; N]) -> Lists {
+        Lists::from(&technologies[..])
+    }
+}
 
 /// One scenario, all defaults filled in and all rules passed.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +139,8 @@ pub struct Scenario {
     pub axes: Vec<axis_values::Swept>,
     /// What is measured and how.
     pub measure: Measure,
-    /// Parameters of single procedures.
-    pub procedures: Procedures,
+    /// The procedures that it may ask for, with the keys of each.
+    pub procedures: procedure::Keys,
     /// No further repetition of a search is begun when this time would not suffice for a first one of each that is left.
     pub time_limit: Option<Nanos>,
     /// The parameters of each technology as they are given: keys and values.
@@ -224,7 +246,10 @@ impl Scenario {
 
     /// Whether the capacity of tables is all that is measured, so that a table may have fewer entries than there are connections.
     pub fn fills_tables(&self) -> bool {
-        self.measure.metrics.iter().all(|key| key == CONN_TABLE_CAPACITY.key)
+        self.measure
+            .metrics
+            .iter()
+            .all(|key| self.procedures.metric(key).is_some_and(|metric| metric.gives == Some(Gives::TableSize)))
     }
 
     /// Returns the largest number of cores of the sweep, which is that of a gateway's workers.

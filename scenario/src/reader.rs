@@ -4,29 +4,27 @@
 
 use crate::axis_values::Swept;
 use crate::bed::{self, Bed, BedText};
-use crate::device::{Given, KINDS, Kinds};
+use crate::device::Given;
 use crate::file::{ScenarioError, text_of};
 use crate::impair::Impair;
 use crate::over_bed;
 use crate::overrides;
-use crate::procedures::{self, Procedures};
 use crate::ranges::{DefaultRanges, Following, divisor};
 use crate::rules;
 use crate::scale;
 use crate::settle::settle;
 use crate::tables::{
-    ALIASED, Capture, FullConnections, InProcess, Measure, Sweep, Tester, TimeLimit, Top, Traffic, Veth, book_with,
-    several,
+    ALIASED, Capture, FullConnections, InProcess, Measure, Sweep, Tester, TimeLimit, Top, Traffic, Veth, several,
 };
 use crate::truth::KNOWN_TRUTH;
-use crate::{Cell, Dut, Link, Scenario, Technologies};
+use crate::{Cell, Dut, Link, Lists, Scenario, book};
 use key::quantity::unitless_share_ppm;
 use key::{
     At, Book, Complaints, Entry, Fault, Node, Sections, Source, SourceSpan, Spans, Tree, TreeTable, Value,
     override_value,
 };
 use method::Count;
-use procedure::metric::LOCK_WAIT;
+use procedure::Keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,7 +98,7 @@ pub fn about(text: &str) -> Option<String> {
 ///
 /// # Errors
 /// When the file cannot be read, and everything that is wrong with it.
-pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Result<Loaded, ScenarioError> {
+pub fn read(path: &Path, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, ScenarioError> {
     let text = text_of(path)?;
     let mut options = options.clone();
     if options.bed.is_none()
@@ -108,7 +106,7 @@ pub fn read(path: &Path, options: &Options, technologies: Technologies) -> Resul
     {
         options.bed = Some(bed::read(&path.parent().unwrap_or(Path::new("")).join(bed))?.1);
     }
-    Ok(parse(&path.display().to_string(), &text, &options, technologies)?)
+    Ok(parse(&path.display().to_string(), &text, &options, lists)?)
 }
 
 /// The bed file that a scenario's text names under a scale.
@@ -121,22 +119,8 @@ fn bed_of(text: &str, scale: Option<&str>) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn parse(name: &str, text: &str, options: &Options, technologies: Technologies) -> Result<Loaded, Complaints> {
-    parse_with(name, text, options, technologies, KINDS)
-}
-
-/// The same with these kinds of devices.
-///
-/// # Errors
-/// Everything that is wrong with it.
-pub fn parse_with(
-    name: &str,
-    text: &str,
-    options: &Options,
-    technologies: Technologies,
-    kinds: Kinds,
-) -> Result<Loaded, Complaints> {
-    loaded(DefaultRanges::default(), name, text, options, (technologies, kinds), |_, _| ())
+pub fn parse(name: &str, text: &str, options: &Options, lists: impl Into<Lists>) -> Result<Loaded, Complaints> {
+    loaded(DefaultRanges::default(), name, text, options, lists.into(), |_, _| ())
 }
 
 /// The defaults with which the scenario of a run folder was made.
@@ -158,9 +142,9 @@ pub fn parse_recorded(
     name: &str,
     text: &str,
     options: &Options,
-    technologies: Technologies,
+    lists: impl Into<Lists>,
 ) -> Result<Loaded, Complaints> {
-    loaded(defaults.ranges, name, text, options, (technologies, KINDS), |tree, book| {
+    loaded(defaults.ranges, name, text, options, lists.into(), |tree, book| {
         give_units_to_shares(tree, book);
         if defaults.inside_is_port {
             let bed = options.bed.as_ref().and_then(|bed| bed::parse(bed).ok());
@@ -203,7 +187,7 @@ fn loaded(
     name: &str,
     text: &str,
     options: &Options,
-    (technologies, kinds): (Technologies, Kinds),
+    lists: Lists,
     update: impl FnOnce(&mut Tree, &Book),
 ) -> Result<Loaded, Complaints> {
     let (mut tree, mut faults) = key::read(name, text);
@@ -217,7 +201,7 @@ fn loaded(
         let spans = Spans::of(&tree);
         return Err(Complaints::new(tree.sources, &spans, vec![*fault], Vec::new()));
     }
-    let book = book_with(technologies, kinds);
+    let book = book(lists);
     for set in &options.set {
         tree.sources.push(Source { name: "--set".to_owned(), text: set.clone() });
         faults.extend(overrides::apply(&mut tree, &book, options.full).err().map(|fault| *fault));
@@ -228,10 +212,10 @@ fn loaded(
     give_nat44(&mut tree);
     let bed = options.bed.as_ref().map(bed::parse).transpose()?;
     let mut noted = bed.as_ref().map(|bed| over_bed::replace(&mut tree, bed, &mut faults)).unwrap_or_default();
-    inherit(&mut tree, &book);
+    inherit(&mut tree, &book, lists.procedures);
     let mut sections = Sections::of(&tree);
     sections.several = Some(several);
-    let read = Reading { sections: &mut sections, technologies, kinds, is_alias, ranges, bed }.scenarios();
+    let read = Reading { sections: &mut sections, lists, is_alias, ranges, bed }.scenarios();
     let Sections { spans, faults: values, .. } = sections;
     faults.extend(values);
     let [quick, full] = match read {
@@ -352,12 +336,12 @@ fn give_pool(tree: &mut Tree, key: SourceSpan) {
 
 /// Gives `[full]` and its tables the keys that they take from `[measure]`, its tables and `[sweep]` where they have none of
 /// their own.
-fn inherit(tree: &mut Tree, book: &Book) {
+fn inherit(tree: &mut Tree, book: &Book, procedures: procedure::List) {
     let connections = tree.root.table("sweep").and_then(|sweep| sweep.get("connections"));
     let connections = connections.cloned();
     inherit_table(tree, book, "", connections);
-    for table in procedures::TABLES {
-        inherit_table(tree, book, &format!(".{table}"), None);
+    for table in procedure::tables(procedures).into_iter().filter(|table| !table.name.is_empty()) {
+        inherit_table(tree, book, &format!(".{}", table.name), None);
     }
 }
 
@@ -379,8 +363,7 @@ fn inherit_table(tree: &mut Tree, book: &Book, below: &str, connections: Option<
 /// A tree while a scenario is made of it.
 struct Reading<'a, 'b> {
     sections: &'a mut Sections<'b>,
-    technologies: Technologies,
-    kinds: Kinds,
+    lists: Lists,
     is_alias: bool,
     ranges: DefaultRanges,
     bed: Option<Bed>,
@@ -399,7 +382,8 @@ impl Reading<'_, '_> {
         let quick = self.sections.table::<Measure>("measure");
         let time_limit = self.sections.table::<TimeLimit>("measure");
         let full = self.sections.table::<Measure>("full");
-        let [procedures, full_procedures] = ["measure", "full"].map(|table| Procedures::read(self.sections, table));
+        let [procedures, full_procedures] =
+            ["measure", "full"].map(|table| Keys::read(self.lists.procedures, self.sections, table));
         let full_connections = self.sections.table::<FullConnections>("full");
         let impair = self.beside::<Impair>("link.impair");
         let capture = self.beside::<Capture>("link.capture");
@@ -468,7 +452,7 @@ impl Reading<'_, '_> {
     /// The technologies of the file in the order of the reference page; none where one cannot be read.
     fn technologies(&mut self) -> Vec<Option<Box<dyn Technology>>> {
         let path = |entry: &tech::Entry| format!("technology.{}", entry.name());
-        let found = self.technologies.iter().filter(|entry| self.sections.has(&path(entry)));
+        let found = self.lists.technologies.iter().filter(|entry| self.sections.has(&path(entry)));
         let found: Vec<&tech::Entry> = found.copied().collect();
         if let [first, second, ..] = found[..]
             && !self.sections.has("dut.embedded")
@@ -496,7 +480,7 @@ impl Reading<'_, '_> {
         let (is_alias, has_bed) = (self.is_alias, self.bed.is_some());
         let mut given = Given { sections: self.sections, technologies, is_alias, has_bed };
         let mut duts = Vec::new();
-        for kind in self.kinds {
+        for kind in self.lists.kinds {
             if given.sections.has(&kind.path()) {
                 duts.extend((kind.read)(&mut given));
             }
@@ -559,8 +543,11 @@ impl Reading<'_, '_> {
 /// A scenario with the metric that `profile = true` adds.
 fn with_profile(mut scenario: Scenario) -> Scenario {
     let measure = &mut scenario.measure;
-    if measure.profile && !measure.metrics.iter().any(|key| key == LOCK_WAIT.key) {
-        measure.metrics.push(LOCK_WAIT.key.to_owned());
+    let profiles = scenario.procedures.list().iter().filter(|procedure| measure.profile && procedure.profiles);
+    for metric in profiles.flat_map(|procedure| procedure.measured()) {
+        if !measure.metrics.iter().any(|key| key == metric.key) {
+            measure.metrics.push(metric.key.to_owned());
+        }
     }
     scenario
 }

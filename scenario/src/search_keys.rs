@@ -3,9 +3,7 @@
 
 use crate::Scenario;
 use key::kind::{Choice, Kind, Shape, share, words_of};
-use key::quantity::count;
 use key::{Value, Wrong};
-use procedure::capacity_known::Policy;
 use serde_json::json;
 
 /// The rate of validation.
@@ -62,38 +60,6 @@ pub(crate) const WARM_STARTS: &[Choice<WarmStart>] = &[
     ("points", WarmStart::Points, "the same; a first repetition at the bounds of the last point of the device"),
 ];
 
-/// The kind of a policy: `refuse-new`, `drop-oldest`, or `collect-` and a number.
-pub(crate) struct Policies;
-
-impl Kind for Policies {
-    type Out = Policy;
-
-    fn parse(&self, value: &Value) -> Result<Policy, Wrong> {
-        let text = words_of(value)?.trim();
-        let wrong = || {
-            let instead =
-                "write \"refuse-new\", \"drop-oldest\", or \"collect-8\" for a table that drops 8 connections at once";
-            Wrong::new(format!("unknown policy `{text}`"), instead)
-        };
-        match text {
-            "refuse-new" => Ok(Policy::RefuseNew),
-            "drop-oldest" => Ok(Policy::DropOldest),
-            other => {
-                let at_once = other.strip_prefix("collect-").ok_or_else(wrong)?;
-                count(at_once).ok().filter(|&n| n > 0).map(Policy::Collect).ok_or_else(wrong)
-            }
-        }
-    }
-
-    fn shape(&self) -> Shape {
-        let words = "`\"refuse-new\"`, `\"drop-oldest\"`, or `\"collect-8\"`".to_owned();
-        Shape::one(
-            words,
-            json!({ "type": "string", "pattern": "^(refuse-new|drop-oldest|collect-[0-9][0-9_]*[kKMG]?)$" }),
-        )
-    }
-}
-
 impl Scenario {
     /// Alpha in parts per million; `None` without validation.
     pub fn alpha_ppm(&self) -> Option<u32> {
@@ -128,6 +94,8 @@ impl Scenario {
 mod tests {
     use super::*;
     use crate::{Options, conformance, parse};
+    use procedure::capacity::Capacity;
+    use procedure::capacity_known::Policy;
 
     const TEXT: &str = "name = \"x\"\n[dut.embedded]\n[sweep]\nconnections = \"1M\"\n";
 
@@ -154,7 +122,7 @@ mod tests {
     fn policies_are_three() {
         let policy = |policy: &str| {
             let set = ["metrics=conn_table_capacity", "alpha=50 %", "phase1-rate=100k", policy];
-            loaded(&set).map(|s| s.measure.policy)
+            loaded(&set).map(|s| s.procedures.get::<Capacity>().policy)
         };
         assert_eq!(policy("policy=refuse-new"), Ok(Some(Policy::RefuseNew)));
         assert_eq!(policy("policy=drop-oldest"), Ok(Some(Policy::DropOldest)));

@@ -1,18 +1,16 @@
 //! The tables of scenarios and of gateways' files: every key with its type, range, default and help. The tables of
 //! technologies (`tech`), procedures, impairments, devices of known truth and the kernel's NAT44 are in separate files.
 
-use crate::Technologies;
+use crate::Lists;
 use crate::cores::{Cores, CoresOf};
-use crate::device::{self, Kinds};
 use crate::exclude::{Exclusion, Exclusions};
 use crate::frame_size::LARGEST;
 use crate::imix::{Imix, Imixes};
 use crate::impair::Impair;
-use crate::procedures::Procedures;
 use crate::repetitions::{Repetitions, RepetitionsOf};
 use crate::search::{Goals, METHODS, Method, WrittenGoal};
 use crate::search_error::{SearchError, ShareOrRate};
-use crate::search_keys::{Alpha, Policies, ShareOrAuto, WARM_STARTS, WarmStart};
+use crate::search_keys::{Alpha, ShareOrAuto, WARM_STARTS, WarmStart};
 use crate::words::{ORDERS, Popularities, SEQUENCES, Sequence, TABLES, WITHOUT_CLEAR, WithoutClear};
 use key::kind::{
     Choice, Kind, addresses, any_number, choice, duration, ip, list, mac, maybe, name, number, own, path, rate, series,
@@ -21,7 +19,6 @@ use key::kind::{
 use key::quantity::WrittenRate;
 use key::{Book, Chapter, Slip, Table, Value, Variants, Wrong, computed, needed, or};
 use method::{Count, Direction, Nanos, Order, Popularity, ResponderTable};
-use procedure::capacity_known::Policy;
 use serde_json::json;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -244,16 +241,6 @@ key::table! {
         /// Connections are validated at this share of the rate at which they were set up (RFC 9693, section 4.6). `auto`: at that rate,
         /// but at most at 0.9 of the reverse one-way throughput, which is measured before.
         alpha: Option<Alpha> = "alpha", maybe(ShareOrAuto), computed("no validation");
-        /// Connections that the table surely holds, where the search for its capacity begins (C0 of RFC 9693).
-        capacity_from: Option<Count> = "capacity-from", maybe(number(1..=1 << 32)), computed("a sixteenth of the connections");
-        /// Width of the interval at which the search for the capacity stops, in connections (E of RFC 9693).
-        capacity_error: Count = "capacity-error", number(1..=1 << 32), or("1");
-        /// The exponential search for the capacity ends below this share of the last safe rate (RFC 9693, section 4.9).
-        beta_ppm: u32 = "beta", share(), or("20 %");
-        /// In the binary search for the capacity, connections fail below this share of the last safe rate.
-        gamma_ppm: u32 = "gamma", share(), or("40 %");
-        /// What a full table does with a new connection, if that is known: then one trial of all connections shows the capacity.
-        policy: Option<Policy> = "policy", maybe(Policies), computed("not known: the capacity is searched");
         /// Connections are validated at no higher rate.
         validate_at_most: Option<WrittenRate> = "validate-at-most", maybe(rate()), computed("no limit");
         /// Lower end of every search.
@@ -391,12 +378,8 @@ fn next_hop() -> impl Kind<Out = NextHop> {
 pub(crate) const ALIASED: [&str; 5] = ["mapping", "pool", "pool-ports", "table", "udp-timeout"];
 
 /// All tables of scenarios and of gateways' files.
-pub fn book(technologies: Technologies) -> Book {
-    book_with(technologies, device::KINDS)
-}
-
-/// The same with these kinds of devices.
-pub(crate) fn book_with(technologies: Technologies, kinds: Kinds) -> Book {
+pub fn book(lists: impl Into<Lists>) -> Book {
+    let Lists { technologies, kinds, procedures } = lists.into();
     let technology = |entry: &&tech::Entry| (entry.chapters)(&format!("technology.{}", entry.name()));
     let technologies: Vec<Chapter> = technologies.iter().flat_map(technology).collect();
     let mut devices: Vec<Chapter> = kinds.iter().map(|kind| (kind.keys)(kind.path())).collect();
@@ -410,8 +393,17 @@ pub(crate) fn book_with(technologies: Technologies, kinds: Kinds) -> Book {
     sweep.keys.extend(AXES.iter().map(|axis| &axis.key));
     let mut measure = Chapter::of::<Measure>("measure");
     measure.keys.extend(TimeLimit::keys());
+    let tables = procedure::tables(procedures);
     let mut full = Chapter::with("full", FULL, FullConnections::keys());
     full.keys.extend(Measure::keys());
+    let (own, within): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| table.after.is_empty());
+    for table in within {
+        for of in [&mut measure, &mut full] {
+            let at = of.keys.iter().position(|key| key.name == table.after).map_or(of.keys.len(), |at| at + 1);
+            of.keys.splice(at..at, table.chapter("measure").keys);
+        }
+    }
+    let below = |parent: &'static str| own.iter().map(move |table| table.chapter(parent));
     let mut chapters = vec![Chapter::of::<Top>("").lenient()];
     chapters.extend(devices);
     chapters.extend([
@@ -425,9 +417,9 @@ pub(crate) fn book_with(technologies: Technologies, kinds: Kinds) -> Book {
         sweep,
         measure,
     ]);
-    chapters.extend(Procedures::chapters("measure"));
+    chapters.extend(below("measure"));
     chapters.push(full);
-    chapters.extend(Procedures::chapters("full"));
+    chapters.extend(below("full"));
     chapters.extend([
         Chapter::of::<GatewayKeys>("gateway"),
         Chapter::of::<SideKeys>("gateway.left"),

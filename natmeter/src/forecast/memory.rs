@@ -46,7 +46,7 @@ pub(super) fn of_tester(scenario: &Scenario, point: &Point, largest: Largest) ->
     // Each has an IPv6 address.
     let rows = if subscribers > 1 { 16 * subscribers } else { 0 };
     // TCP connections have a stage each, of 8 B.
-    let each = if scenario.has_tcp() { 16 } else { 8 };
+    let each = if scenario.sends(procedure::Sends::Segments) { 16 } else { 8 };
     let frames = largest.frames.max(point.connections).div_ceil(8);
     let queries = if scenario.sends_queries() { 4 * largest.frames } else { 0 };
     each * point.connections + frames + queries + 16 * largest.stamps + rows + pools(scenario, point)
@@ -97,7 +97,7 @@ fn of_tables(scenario: &Scenario, dut: &Dut, connections: Count) -> u64 {
 
 /// Bytes of the programs of a bed: a name of the zone takes about 200 bytes, in the server and in the cache of a DNS64 server.
 fn of_programs(scenario: &Scenario, dut: &Dut) -> u64 {
-    let names = u64::from(scenario.procedures.dns.names);
+    let names = u64::from(scenario.procedures.get::<procedure::dns::Dns>().names);
     match scenario.sends_queries() {
         _ if !dut.gets_frames() => 500 * names,
         true if !dut.is_in_process() => 250 * names,

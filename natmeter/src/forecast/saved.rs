@@ -2,7 +2,8 @@
 
 use super::in_order;
 use method::Nanos;
-use procedure::metric::is_throughput;
+use procedure::capacity::Capacity;
+use procedure::metric::{Gives, gives};
 use record::plan::{Measurement, Plan};
 use record::report::number::percent;
 use scenario::quantity::show_time;
@@ -10,15 +11,17 @@ use scenario::{Method, Scenario, Sequence, WarmStart};
 use std::fmt::Write;
 
 fn keeps_table(scenario: &Scenario, m: &Measurement) -> bool {
-    scenario.measure.keep_table && is_throughput(&m.metric) && m.point.connections > 0
+    scenario.measure.keep_table && gives(&m.metric, Gives::Throughput) && m.point.connections > 0
 }
 
 /// The time by plain binary searches: each begins anew, and each trial has a phase 1 of its own (RFC 9693, section 4.4).
 fn plain(scenario: &Scenario, order: Sequence) -> Nanos {
     let mut plain = scenario.clone();
+    let capacity = Capacity { policy: None, ..plain.procedures.get::<Capacity>().clone() };
+    plain.procedures.put(capacity);
     let measure = &mut plain.measure;
     (measure.keep_table, measure.warm_start, measure.early_end) = (false, WarmStart::Off, false);
-    (measure.policy, measure.search) = (None, Some(Method::Binary));
+    measure.search = Some(Method::Binary);
     in_order(&plain, order).plan.predicted()
 }
 

@@ -20,7 +20,6 @@ use dut::{PacketThreads, RunDir};
 use engine::{Away, Cleared, ClockAt, CoreTime, CpuTimes, Device, MemoryNow, Profiling};
 use method::trial::{Disruption, Profiler};
 use method::{Nanos, TrialError};
-use procedure::metric::LOCK_WAIT;
 use record::folder::FactTable;
 use scenario::bed::software::Asked;
 use scenario::bed::{self, Bed, BoxKeys};
@@ -87,7 +86,7 @@ pub fn prepare(
         let found = running.facts().into_iter().map(|fact| (fact.name, fact.value));
         boxes.facts.extend(own.chain(found).map(|(name, words)| (named(role, &name), words)));
         let has_perf = keys.can_be_profiled() && !keys.has_kernel_of_tester();
-        if has_perf && scenario.measures(LOCK_WAIT.key) {
+        if has_perf && scenario.is_profiled() {
             running.see_that_perf_works()?;
         }
         boxes.profiled.push(has_perf);

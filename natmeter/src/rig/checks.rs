@@ -4,7 +4,6 @@ use super::kernel::device_config;
 use super::{RigError, dns};
 use dut::DeviceConfig;
 use dut::dns::Between;
-use procedure::metric::LOCK_WAIT;
 use scenario::{Point, Scenario};
 
 /// Checks that the programs of these points, for kernel devices and DNS, are installed, and that their ports can be made.
@@ -28,7 +27,7 @@ pub fn check_tools(scenario: &Scenario, points: &[Point]) -> Result<(), RigError
 /// # Errors
 /// The first unsupported device, and the remedy.
 pub fn check_devices(scenario: &Scenario, points: &[Point], root: bool) -> Result<(), RigError> {
-    if scenario.measures(LOCK_WAIT.key) && scenario.duts.iter().any(|dut| dut.is_profiled_here(scenario)) {
+    if scenario.is_profiled() && scenario.duts.iter().any(|dut| dut.is_profiled_here(scenario)) {
         dut::perf::see_that_it_works(root)?;
     }
     for point in points {

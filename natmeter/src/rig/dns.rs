@@ -12,7 +12,7 @@ use dns::{Device, Names, QueryPlan, Tester};
 use dut::RunDir;
 use dut::dns::{Bed, Between, Interface, Port, Program, Record, Zone};
 use method::{Count, Nanos, Rate, TrialError};
-use procedure::metric::DNS64_RESOLUTION_RATE;
+use procedure::dns::{self as queries, DNS64_RESOLUTION_RATE, Dns};
 use record::folder::{FactTable, Figures};
 use scenario::quantity::show_duration;
 use scenario::{Plays, Point, Scenario, Setup, Technology};
@@ -22,9 +22,9 @@ use wire::Mac;
 
 // `scenario` refuses what `dns` would refuse, without a dependency on it.
 const _: () = assert!(
-    scenario::WARM_NAMES == dns::plan::WARM
-        && scenario::MOST_QUERY_PORTS == dns::client::MOST_PORTS
-        && scenario::MOST_NAMES == dns::names::MOST
+    queries::WARM_NAMES == dns::plan::WARM
+        && queries::MOST_QUERY_PORTS == dns::client::MOST_PORTS
+        && queries::MOST_NAMES == dns::names::MOST
 );
 
 /// Octets that the kernel counts for a small packet in the queue of a socket.
@@ -224,12 +224,12 @@ fn joined(
 
 /// The names of the zone.
 fn names(scenario: &Scenario, is_dns64: bool) -> Names {
-    let keys = &scenario.procedures.dns;
+    let keys = scenario.procedures.get::<Dns>();
     Names { count: keys.names, existing_ppm: keys.existing_ppm(is_dns64) }
 }
 
 fn ports(scenario: &Scenario, point: &Point) -> Ports {
-    let keys = &scenario.procedures.dns;
+    let keys = scenario.procedures.get::<Dns>();
     Ports { threads: keys.threads, each: keys.ports(point.connections) }
 }
 
@@ -320,7 +320,7 @@ const NAMES: u32 = 65_536;
 /// # Errors
 /// If the bed cannot be built, or if the first rate fails.
 pub fn ceiling(scenario: &Scenario, point: &Point, process: &Process) -> Result<Ceiling, RigError> {
-    let keys = &scenario.procedures.dns;
+    let keys = scenario.procedures.get::<Dns>();
     let names = Names { count: NAMES, existing_ppm: 1_000_000 };
     let bed = stand(Between::Nothing, names, process, "tester")?;
     let client = client(&bed, ports(scenario, point))?;

@@ -43,7 +43,7 @@ pub fn device_config(scenario: &Scenario, point: &Point) -> Option<DeviceConfig>
             table_size: nat.table,
             hash_size: nat.hash_size,
             udp_timeout: nat.udp_timeout.0 / 1_000_000_000,
-            tcp: scenario.has_tcp(),
+            tcp: scenario.sends(procedure::Sends::Segments),
             pool: software::Pool {
                 first: nat.pool.first,
                 last: nat.pool.last(),

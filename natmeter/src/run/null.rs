@@ -10,6 +10,7 @@ use crate::rig::{Process, Rig, technology};
 use engine::overload::Offered;
 use method::stats::Interval;
 use method::{Load, Nanos, PhaseKind, Rate, TrialError, TrialSpec, Trials, Verdict};
+use procedure::metric::{Gives, gives};
 use record::folder::{Cost, NullDevice, Outcome, Spread};
 use record::visit::standing;
 use scenario::bed::Bed;
@@ -52,9 +53,7 @@ impl Run<'_> {
     pub(super) fn note_half_rate(&mut self, point: &Point, rig: &mut Rig) -> Result<(), RunError> {
         let scenario = point.of(&self.scenario).into_owned();
         let is_of_point = |o: &&Outcome| {
-            o.measurement.point == *point
-                && procedure::metric::is_throughput(&o.measurement.metric)
-                && o.result.rate.0 > 1
+            o.measurement.point == *point && gives(&o.measurement.metric, Gives::Throughput) && o.result.rate.0 > 1
         };
         let Some(last) = self.outcomes.iter().rfind(is_of_point).filter(|_| scenario.bed.is_some()) else {
             return Ok(());
@@ -82,7 +81,7 @@ impl Run<'_> {
     pub(super) fn add_cost(&mut self, outcome: &mut Outcome, rig: &mut Rig) -> Result<(), RunError> {
         let measurement = &outcome.measurement;
         let is_other = |o: &Outcome| o.measurement.point == measurement.point && o.measurement != *measurement;
-        if !procedure::metric::is_throughput(&measurement.metric)
+        if !gives(&measurement.metric, Gives::Throughput)
             || standing(&self.outcomes).any(|o| is_other(o) && o.cost.is_some())
         {
             return Ok(());

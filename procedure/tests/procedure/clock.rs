@@ -92,7 +92,7 @@ fn emptying_a_table_takes_the_time_of_the_device() {
     let mut trials = clocked(Waits::default());
     let emptying = Emptying { fills: 1, empty: 19 };
     let phase2 = Phase2 { connections: N, phase1_rate: Rate(N) };
-    tear_down::measure(&mut trials, &settings, phase2, emptying, &mut |_| ()).unwrap();
+    tear_down::measure(&mut trials, &settings, phase2, &emptying, &mut |_| ()).unwrap();
     assert_eq!(trials.elapsed().0, 2 * Nanos::SECOND.0 + 10_000_000 + 20 * 20_000_000);
 }
 

@@ -25,7 +25,7 @@ fn device(control: ControlTruth) -> SimulatedDut {
 
 fn tear_down(control: ControlTruth, connections: u64) -> SearchResult {
     let emptying = Emptying { fills: 3, empty: 5 };
-    tear_down::measure(&mut device(control), &settings(), phase2(connections), emptying, &mut |_| ()).unwrap()
+    tear_down::measure(&mut device(control), &settings(), phase2(connections), &emptying, &mut |_| ()).unwrap()
 }
 
 /// Seven million connections per second, with 2 s for the command and the size of the table: the rate is found within 1 %, and

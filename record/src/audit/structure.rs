@@ -6,7 +6,7 @@ use crate::plan::{Measurement, Plan, without_attempt};
 use crate::read::Record;
 use crate::store::{HEADER, NULLS, RESULTS, TRIALS};
 use method::{Load, Rate, ResultKind, SearchStep, StepVerdict, TrialRecord, Verdict};
-use procedure::metric::{BACK_TO_BACK_FRAMES, is_establishment, is_throughput};
+use procedure::metric::{Gives, Unit, gives};
 use scenario::Point;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,7 +187,7 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
         return Some("its search has no step".to_owned());
     }
     let metric = &outcome.measurement.metric;
-    let is_of_bursts = *metric == BACK_TO_BACK_FRAMES.key;
+    let is_of_bursts = procedure::metric::by_key(metric).is_some_and(|metric| metric.unit == Unit::Frames);
     let tried = |step: &SearchStep| {
         let is_of_step = |t: &TrialRecord| match t.spec.load {
             // Bursts have one rate; their length is searched.
@@ -206,7 +206,7 @@ fn disagrees(outcome: &Outcome, trials: &[&TrialRecord]) -> Option<String> {
         None => is_tried(rate),
     };
     // Other values follow from their trials by their procedure, which the audit repeats.
-    let is_rate = is_throughput(metric) || is_establishment(metric);
+    let is_rate = gives(metric, Gives::Throughput) || gives(metric, Gives::SetUpRate);
     let is_of_search = is_rate && result.goals.is_empty() && result.capacity.is_none();
     let is_counted = result.kind == ResultKind::Observed;
     let is_of_steps = !is_counted && (!result.goals.is_empty() || result.capacity.is_some());

@@ -20,7 +20,7 @@ pub use conditions::Unlike;
 pub use difference::{Difference, Finding, between};
 use matching::RunResult;
 use method::ResultKind;
-use scenario::Technologies;
+use scenario::Lists;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,8 +41,8 @@ impl Run {
     ///
     /// # Errors
     /// If it is no run folder, or a complete line cannot be read.
-    pub fn read(folder: &Path, technologies: Technologies) -> Result<Run, ReportError> {
-        Ok(Run { folder: folder.to_path_buf(), report: Report::from_folder(folder, technologies)? })
+    pub fn read(folder: &Path, lists: impl Into<Lists>) -> Result<Run, ReportError> {
+        Ok(Run { folder: folder.to_path_buf(), report: Report::from_folder(folder, lists)? })
     }
 
     /// Returns what identifies the scenario of the run: a hash of its text, options and bed.

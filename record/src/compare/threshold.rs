@@ -4,7 +4,8 @@
 use super::difference::{is_bounded, known};
 use crate::report::result::PointResult;
 use method::stats::median_of;
-use procedure::metric::{METRICS, Metric, Unit, by_key};
+use procedure::Metric;
+use procedure::metric::{Unit, by_key};
 use scenario::did_you_mean;
 use scenario::quantity::{self, QuantityError, WrittenRate};
 use std::str::FromStr;
@@ -82,7 +83,7 @@ impl FromStr for Threshold {
         }
         let metric = by_key(word).ok_or_else(|| ThresholdError::Metric {
             word: word.to_owned(),
-            meant: did_you_mean(word, METRICS.iter().map(|metric| metric.key)),
+            meant: did_you_mean(word, procedure::metrics(procedure::ALL).map(|metric| metric.key)),
         })?;
         Ok(Threshold { text: text.trim().to_owned(), metric, relation, limit: limit(metric, amount)? })
     }

@@ -2,7 +2,8 @@
 //! of both directions. NDR, PDR and critical rate have a lower and an upper bound; the lower one is the result.
 
 use super::{ImportError, Single, short, unstated};
-use procedure::metric::{MAX_CONN_EST_RATE, THROUGHPUT};
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::throughput::THROUGHPUT;
 use serde_json::Value as Json;
 
 const TESTER: &str = "CSIT";

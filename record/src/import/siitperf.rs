@@ -2,7 +2,9 @@
 //! cttc.sh). Their rates are those of one direction. Their frame sizes are those as IPv6, 20 octets above those as IPv4.
 
 use super::{ImportError, Single, short, unstated};
-use procedure::metric::{CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, THROUGHPUT};
+use procedure::capacity::CONN_TABLE_CAPACITY;
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::throughput::THROUGHPUT;
 
 const TESTER: &str = "siitperf";
 

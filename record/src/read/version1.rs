@@ -3,7 +3,7 @@
 
 use crate::folder::{RECORD_WITHOUT_VERSION, recorded_defaults};
 use crate::store::StoreError;
-use scenario::{Options, Scenario, Technologies, book, parse_recorded};
+use scenario::{Lists, Options, Scenario, book, parse_recorded};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,15 +16,13 @@ pub(super) fn scenario(
     name: &str,
     text: &str,
     recorded: &Value,
-    technologies: Technologies,
+    lists: Lists,
 ) -> Result<(Scenario, Options), StoreError> {
     let full = recorded["full"] == true;
     let read = |set: Vec<String>| {
         let options = Options { full, set, ..Options::default() };
         let scenario =
-            parse_recorded(recorded_defaults(RECORD_WITHOUT_VERSION, None), name, text, &options, technologies)
-                .ok()?
-                .scenario;
+            parse_recorded(recorded_defaults(RECORD_WITHOUT_VERSION, None), name, text, &options, lists).ok()?.scenario;
         Some((scenario, options))
     };
     // The text of the technology's table is not compared: other text may give the same values.
@@ -33,7 +31,7 @@ pub(super) fn scenario(
     // Drops overrides that change nothing. An override that is refused alone may be valid with others.
     let alone = |set: &String| read(vec![set.clone()]).map(values);
     let changes = |set: &String| plain.is_none() || alone(set).is_none_or(|scenario| Some(scenario) != plain);
-    let all: Vec<String> = overrides(recorded, technologies).into_iter().filter(changes).collect();
+    let all: Vec<String> = overrides(recorded, lists).into_iter().filter(changes).collect();
     let sound: Vec<String> = all.iter().filter(|set| alone(set).is_some()).cloned().collect();
     read(all)
         .or_else(|| read(sound))
@@ -41,7 +39,7 @@ pub(super) fn scenario(
 }
 
 /// An override for each recorded value that has a key.
-fn overrides(recorded: &Value, technologies: Technologies) -> Vec<String> {
+fn overrides(recorded: &Value, lists: Lists) -> Vec<String> {
     let mut found = Vec::new();
     for name in ["name", "about"] {
         found.extend(in_words(name, &recorded[name]).map(|text| format!("{name}={text}")));
@@ -65,7 +63,7 @@ fn overrides(recorded: &Value, technologies: Technologies) -> Vec<String> {
             values(&table, Some(&recorded), &mut found);
         }
     }
-    let book = book(technologies);
+    let book = book(lists);
     found.retain(|set| set.split_once('=').is_some_and(|(path, _)| book.key(path).is_some()));
     found
 }
@@ -164,7 +162,7 @@ mod tests {
         for (pointer, value) in changes {
             *recorded.pointer_mut(pointer).unwrap() = value.clone();
         }
-        let (_, options) = scenario("x.toml", TEXT, recorded, tech::ALL).unwrap();
+        let (_, options) = scenario("x.toml", TEXT, recorded, tech::ALL.into()).unwrap();
         options.set
     }
 

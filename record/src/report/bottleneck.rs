@@ -10,7 +10,9 @@ use method::ResultKind;
 use method::search::Bottleneck;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::trial::{CpuIdle, Profile};
-use procedure::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
+use procedure::cpu_idle::CPU_IDLE;
+use procedure::metric::{Gives, gives};
+use procedure::profiling::LOCK_WAIT;
 use scenario::bed::BoxKeys;
 
 /// The idle times of a point: of its last repetition that has any.
@@ -81,11 +83,12 @@ fn limit(report: &Report, result: &PointResult) -> Limit {
     let header = &report.header;
     let is_same = |m: &&Measurement| m.metric == result.metric && result.is_at(&m.point);
     let Some(m) = header.plan.measurements.iter().find(is_same) else { return Limit::Unknown };
-    let throughputs = report.results.iter().filter(|other| is_throughput(&other.metric) && other.is_beside(result));
+    let throughputs =
+        report.results.iter().filter(|other| gives(&other.metric, Gives::Throughput) && other.is_beside(result));
     let kinds: Vec<ResultKind> =
         throughputs.flat_map(|of| &of.repetitions).map(|repetition| repetition.bound).collect();
     let calibration = report.calibration.clone().unwrap_or_default();
-    crate::search::device::limit(m, &header.scenario, &calibration, &kinds)
+    crate::search::limit(m, &header.scenario, &calibration, &kinds)
 }
 
 /// What limits the throughput, in one sentence without its stop.

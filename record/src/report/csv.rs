@@ -155,7 +155,7 @@ impl Line<'_> {
             None => (None, result.bound, result.error),
         };
         let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
-        let acceptance = if metric::is_establishment(&result.metric) {
+        let acceptance = if metric::gives(&result.metric, metric::Gives::SetUpRate) {
             scenario.measure.phase1_acceptance_ppm
         } else {
             scenario.measure.acceptance_ppm

@@ -10,7 +10,8 @@ use document::Pairs;
 use method::trial::{Fault, Leg};
 use method::validity::{Rule, Spoiler};
 use method::{Count, Order, Rate, ResponderTable, TrialRecord, Verdict};
-use procedure::metric::{CONN_TABLE_CAPACITY, CONN_TEAR_DOWN_RATE, FAILOVER, RESET, SYSTEM_RECOVERY_TIME};
+use procedure::capacity::{CONN_TABLE_CAPACITY, Capacity};
+use procedure::metric::by_key;
 use scenario::axis::{in_words, more_in_words};
 use scenario::bed::Bed;
 use scenario::{Link, Scenario, VethIo};
@@ -212,9 +213,10 @@ pub(super) fn conditions(report: &Report) -> Pairs {
         conditions.push(("Goals", format!("MLRsearch (RFC 9971): {}", goals.join(", "))));
     }
     if m.metrics.iter().any(|key| key == CONN_TABLE_CAPACITY.key) {
-        let from = m.capacity_from.map_or("a sixteenth of the".to_owned(), grouped);
-        let [beta, gamma] = [m.beta_ppm, m.gamma_ppm].map(percent);
-        let error = number::plural(m.capacity_error, "connection");
+        let keys = scenario.procedures.get::<Capacity>();
+        let from = keys.from.map_or("a sixteenth of the".to_owned(), grouped);
+        let [beta, gamma] = [keys.beta_ppm, keys.gamma_ppm].map(percent);
+        let error = number::plural(keys.error, "connection");
         conditions.push(("Capacity", format!("from {from} connections; beta {beta}, gamma {gamma}, error {error}")));
     }
     if scenario.alpha_is_auto() {
@@ -406,19 +408,14 @@ fn upper_end(report: &Report, result: &super::PointResult) -> &'static str {
 /// Whether the highest rate that passed is that of the scenario, so that the device reaches all that was asked of it.
 pub(super) fn is_scenarios_limit(report: &Report, result: &super::PointResult) -> bool {
     let measured = super::parts::measured(&result.metric);
-    let is_rate = ![CONN_TEAR_DOWN_RATE.key, RESET.key, FAILOVER.key, SYSTEM_RECOVERY_TIME.key].contains(&measured);
+    let is_rate = by_key(measured).is_none_or(|metric| metric.bounded_by.is_none());
     is_rate && !is_testers_limit(report, result)
 }
 
 /// Why a result that no upper end bounds is a lower bound: what passed, or what was not seen.
 pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> String {
-    match super::parts::measured(&result.metric) {
-        key if key == CONN_TEAR_DOWN_RATE.key => "the time to remove the connections is below resolution".to_owned(),
-        key if [RESET.key, FAILOVER.key, SYSTEM_RECOVERY_TIME.key].contains(&key) => {
-            "frames were still lost at the end of the trial".to_owned()
-        }
-        _ => format!("{} passed", upper_end(report, result)),
-    }
+    let bounded_by = by_key(super::parts::measured(&result.metric)).and_then(|metric| metric.bounded_by);
+    bounded_by.map_or_else(|| format!("{} passed", upper_end(report, result)), str::to_owned)
 }
 
 /// Metric, device, cores, connections and further axes of a result, in words.

@@ -91,18 +91,14 @@ fn metrics(report: &Report) -> Vec<(&str, Vec<&PointResult>)> {
             None => metrics.push((&result.metric, vec![result])),
         }
     }
-    // The figure of throughput includes plain forwarding, its baseline.
-    let forwarding = |(metric, _): &(&str, Vec<&PointResult>)| *metric == metric::IPV4_FORWARDING_THROUGHPUT.key;
-    let throughput = metrics.iter().any(|(metric, _)| *metric == metric::THROUGHPUT.key);
-    if let Some(at) = metrics.iter().position(forwarding).filter(|_| throughput) {
-        metrics.remove(at);
-        let in_order = |c: &&PointResult| {
-            [metric::THROUGHPUT.key, metric::IPV4_FORWARDING_THROUGHPUT.key].contains(&c.metric.as_str())
-        };
-        let both = report.results.iter().filter(in_order).filter(|c| c.summary.is_some()).collect();
-        if let Some(of) = metrics.iter_mut().find(|(metric, _)| *metric == metric::THROUGHPUT.key) {
-            of.1 = both;
-        }
+    // The figure of a metric includes its baseline, such as plain forwarding.
+    let whole_of = |metric: &str| metric::by_key(metric).and_then(|metric| metric.baseline_of);
+    let baselines: Vec<(&str, &str)> = metrics.iter().filter_map(|(key, _)| Some((*key, whole_of(key)?))).collect();
+    for (baseline, whole) in baselines {
+        let Some(of) = metrics.iter().position(|(key, _)| *key == whole) else { continue };
+        let is_either = |c: &&PointResult| [baseline, whole].contains(&c.metric.as_str()) && c.summary.is_some();
+        metrics[of].1 = report.results.iter().filter(is_either).collect();
+        metrics.retain(|(key, _)| *key != baseline);
     }
     metrics
 }

@@ -46,7 +46,7 @@ pub use facts::fault_name;
 pub(crate) use facts::place;
 use published::Beside;
 use result::PointResult;
-use scenario::Technologies;
+use scenario::Lists;
 use schemars::JsonSchema;
 use sentences::Sentences;
 use serde::Serialize;
@@ -189,11 +189,12 @@ impl Report {
     ///
     /// # Errors
     /// If it is not a run folder, or a complete line cannot be read.
-    pub fn from_folder(path: &Path, technologies: Technologies) -> Result<Report, ReportError> {
+    pub fn from_folder(path: &Path, lists: impl Into<Lists>) -> Result<Report, ReportError> {
+        let lists = lists.into();
         let (record, audit) = if merge::is_merged(path) {
-            merge::read(path, technologies)?
+            merge::read(path, lists)?
         } else {
-            let record = Record::read(path, technologies)?;
+            let record = Record::read(path, lists)?;
             let audit = audit(&record);
             (record, audit)
         };

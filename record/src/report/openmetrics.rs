@@ -3,7 +3,8 @@
 
 use super::result::PointResult;
 use super::{Format, Report, csv};
-use procedure::metric::{METRICS, Metric, Unit};
+use procedure::Metric;
+use procedure::metric::Unit;
 use scenario::axis::in_order;
 use std::fmt::Write;
 
@@ -63,7 +64,7 @@ fn render(report: &Report) -> String {
         let _ = writeln!(text, "# TYPE natmeter_{name} gauge\n# HELP natmeter_{name} {help}");
         let _ = writeln!(text, "natmeter_{name}{} {value}", labels(&run[..1]));
     }
-    for metric in METRICS {
+    for metric in report.header.scenario.procedures.metrics() {
         let results: Vec<&PointResult> = report.results.iter().filter(|result| result.metric == metric.key).collect();
         for figure in &FIGURES {
             family(report, metric, figure, &results, &mut text);

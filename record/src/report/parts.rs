@@ -4,7 +4,7 @@
 use crate::folder::Outcome;
 use crate::plan::{Measurement, Plan};
 use method::ResultKind;
-use procedure::metric::{CONN_TEAR_DOWN_RATE, METRICS, Metric, Origin, Unit, by_key};
+use procedure::metric::{Unit, by_key};
 
 /// Returns plan and outcomes with a measurement for each part. A metric without a value of its own is left out.
 pub(super) fn spread(plan: &Plan, outcomes: &[Outcome]) -> (Vec<Measurement>, Vec<Outcome>) {
@@ -36,22 +36,17 @@ pub(super) fn value(outcome: &Outcome) -> i64 {
 /// Whether a part was observed even where its metric is a lower bound: the times behind a tear-down rate, and the connections
 /// that survived.
 fn is_exact(metric: &str) -> bool {
-    let of = measured(metric);
-    let counts = metric.ends_with("_survived") || metric.ends_with("_moved");
-    of != metric && (of == CONN_TEAR_DOWN_RATE.key || counts)
+    by_key(metric).is_some_and(|metric| metric.observed)
 }
 
 /// The metric that is measured: for a part, that of which it is a part.
 pub(super) fn measured(metric: &str) -> &str {
-    match by_key(metric) {
-        Some(Metric { origin: Origin::Part { of }, .. }) => of,
-        _ => metric,
-    }
+    if let Some(known) = by_key(metric) { known.whole() } else { metric }
 }
 
 /// Position of a metric in the list of all.
 pub(super) fn place(metric: &str) -> usize {
-    METRICS.iter().position(|known| known.key == metric).unwrap_or(METRICS.len())
+    procedure::metrics(procedure::ALL).position(|known| known.key == metric).unwrap_or(usize::MAX)
 }
 
 /// The metric itself, if it has a value of its own.
@@ -67,7 +62,9 @@ fn parts(m: &Measurement, outcomes: &[&Outcome]) -> Vec<String> {
         .flat_map(|outcome| outcome.result.parts.keys().cloned())
         .collect();
     if found.is_empty() && own(&m.metric).is_none() {
-        let all = METRICS.iter().map(|known| known.key).filter(|key| *key != m.metric && measured(key) == m.metric);
+        let all = procedure::metrics(procedure::ALL)
+            .map(|known| known.key)
+            .filter(|key| *key != m.metric && measured(key) == m.metric);
         found = all.map(str::to_owned).collect();
     }
     found.sort();

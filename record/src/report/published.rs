@@ -8,7 +8,8 @@ use crate::folder::HASH_TABLE_SIZE;
 use crate::published::{self, Conditions, Document, Erratum, Value, values};
 use document::{Bound, Cell, Column, Form, Quantity, Table, row};
 use method::Direction;
-use procedure::metric::{self, Unit};
+use procedure::Sends;
+use procedure::metric::{self, TotalOf, Unit, total_of};
 use scenario::axis;
 use scenario::{Dut, Imix, Mapping, Plays, Scenario};
 use schemars::JsonSchema;
@@ -60,11 +61,11 @@ static MEDIANS: LazyLock<Vec<Published>> = LazyLock::new(medians);
 /// The published median of this metric whose conditions are nearest, for this technology.
 pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<&'static Published> {
     // Published tables of DNS queries are of pairs of edges.
-    if metric::is_of_queries(metric) {
+    if is_of_queries(metric) {
         return None;
     }
     // A stateless DUT's throughput is what the tables call forwarding throughput.
-    let metric = if dut.is_forwarding() { metric::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
+    let metric = if dut.is_forwarding() { procedure::throughput::IPV4_FORWARDING_THROUGHPUT.key } else { metric };
     let wanted = dut.published()?;
     let software = dut.name().split('-').next().unwrap_or_default();
     MEDIANS
@@ -73,6 +74,11 @@ pub fn nearest(metric: &str, dut: &Dut, connections: u64, cores: u32) -> Option<
         .map(|p| (distance(p, software, connections, cores), p))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, p)| p)
+}
+
+/// Whether trials of a metric are DNS queries.
+pub(super) fn is_of_queries(metric: &str) -> bool {
+    procedure::of(procedure::ALL, metric).is_some_and(|procedure| procedure.sends == Sends::Queries)
 }
 
 /// Distance between two sets of conditions: factors count by their logarithm, cores twice as much as connections.
@@ -246,14 +252,14 @@ impl Published {
 
     /// Whether it compares with values at this number of connections: a total of all connections only does at its own.
     fn is_of(&self, connections: u64) -> bool {
-        !metric::is_total_of_connections(&self.metric) || self.under.connections == Some(connections)
+        total_of(&self.metric) != Some(TotalOf::Connections) || self.under.connections == Some(connections)
     }
 
     /// Whether it compares with a result of its metric: a total of all buckets only does at the same size of the hash table.
     pub(super) fn compares_with(&self, result: &PointResult) -> bool {
         let here = || result.extra.get(HASH_TABLE_SIZE).copied();
         self.is_of(result.connections)
-            && (!metric::is_total_of_buckets(&self.metric) || self.under.hash_table.map(|n| n as f64) == here())
+            && (total_of(&self.metric) != Some(TotalOf::Buckets) || self.under.hash_table.map(|n| n as f64) == here())
     }
 
     /// Conditions in words.
@@ -428,8 +434,11 @@ mod tests {
         assert_eq!(at("filled_table_deletion_time", 1_562_500), Some(4.33e9));
         assert_eq!(at("filled_table_deletion_time", 1_562_501), None);
         assert_eq!(at("net_deletion_time", 2_000), None);
-        assert_eq!(at(metric::MEMORY_CONNTRACK_ENTRIES, 2_000), None);
-        assert!(at(metric::MEMORY_PER_CONNTRACK_ENTRY.key, 2_000).is_some(), "that of a connection is no total");
+        assert_eq!(at(procedure::tear_down::MEMORY_CONNTRACK_ENTRIES, 2_000), None);
+        assert!(
+            at(procedure::tear_down::MEMORY_PER_CONNTRACK_ENTRY.key, 2_000).is_some(),
+            "that of a connection is no total"
+        );
     }
 
     #[test]

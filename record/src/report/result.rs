@@ -17,6 +17,7 @@ use method::{
     Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
     Strict, TrialRecord, Verdict,
 };
+use procedure::metric::{Gives, gives};
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Point, Scenario};
 use schemars::JsonSchema;
@@ -331,8 +332,7 @@ impl PointResult {
     /// until the drain. `None` if they hold at most 1 % of a trial.
     pub fn queued_excess(&self, trial: Nanos) -> Option<f64> {
         let (queued, seconds) = (self.queued? as f64, trial.as_secs_f64());
-        let throughput = [procedure::metric::IPV4_FORWARDING_THROUGHPUT.key, procedure::metric::THROUGHPUT.key];
-        let rate = self.median().filter(|_| throughput.contains(&self.metric.as_str()) && !self.nothing_passed())?;
+        let rate = self.median().filter(|_| gives(&self.metric, Gives::Throughput) && !self.nothing_passed())?;
         (queued * 100.0 > rate * seconds).then_some(queued / seconds)
     }
 

@@ -6,7 +6,7 @@ use super::result::{PHASE1_RATE, PointResult};
 use method::search::{KeptTable, ValidationCap};
 use method::trial::Warmed;
 use method::{Invalid, Rate, ResultKind};
-use procedure::metric::CONN_TABLE_CAPACITY;
+use procedure::capacity::CONN_TABLE_CAPACITY;
 
 /// Repetitions whose kept table changed, so that their rates are lower bounds.
 pub(super) fn not_kept(result: &PointResult) -> usize {

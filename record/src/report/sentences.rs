@@ -8,7 +8,10 @@ use crate::visit::CHANGE;
 use document::{Bound, Finding, Form, Quantity};
 use method::stats::Interval;
 use method::{Rate, ResultKind};
-use procedure::metric::{self, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, THROUGHPUT, Unit};
+use procedure::Metric;
+use procedure::establishment::MAX_CONN_EST_RATE;
+use procedure::metric::{self, Gives, Unit};
+use procedure::throughput::THROUGHPUT;
 use scenario::axis::{Axis, in_order, in_words};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -179,7 +182,7 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
             let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
             let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));
         } else if result.connections == 0 {
-            let baseline = result.metric == procedure::metric::IPV4_FORWARDING_THROUGHPUT.key;
+            let baseline = metric::by_key(&result.metric).is_some_and(|metric| metric.baseline_of.is_some());
             part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
         } else if said != Some(result.connections) {
             let _ = write!(part, " at {} connections", si(result.connections as f64, 3));
@@ -292,8 +295,9 @@ fn rate(result: &PointResult) -> String {
 
 /// A rate of connections that were validated says so: it stands beside that of connections that were not.
 fn validated(rate: Quantity, metric: &str) -> Quantity {
+    let is_validated = |metric: &Metric| metric.validated && metric.gives == Some(Gives::SetUpRate);
     match rate.form {
-        Form::Si(digits, unit, _) if metric == MAX_CONN_EST_RATE_VALIDATED.key => {
+        Form::Si(digits, unit, _) if metric::by_key(metric).is_some_and(is_validated) => {
             Quantity { form: Form::Si(digits, unit, "validated connections/s"), ..rate }
         }
         _ => rate,
@@ -302,7 +306,7 @@ fn validated(rate: Quantity, metric: &str) -> Quantity {
 
 /// Whether it is a rate beside throughputs and establishment rates.
 fn is_other(result: &PointResult) -> bool {
-    !metric::is_throughput(&result.metric) && !metric::is_establishment(&result.metric) && !is_capacity(result)
+    metric::by_key(&result.metric).is_none_or(|metric| metric.gives.is_none()) && !is_capacity(result)
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."

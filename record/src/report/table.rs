@@ -9,7 +9,8 @@ use crate::folder::{Cost, Spread};
 use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
-use procedure::metric::{self, Metric};
+use procedure::Metric;
+use procedure::metric::{self};
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
@@ -310,7 +311,11 @@ pub(super) fn find<'c>(
 /// Moves the bars of plain forwarding into the chart of throughput, whose baseline it is.
 fn baseline_into_throughput(metrics: &[&str], groups: &mut [Group]) {
     let at = |metric: &Metric| metrics.iter().position(|m| *m == metric.key);
-    let (Some(from), Some(to)) = (at(&metric::IPV4_FORWARDING_THROUGHPUT), at(&metric::THROUGHPUT)) else { return };
+    let (Some(from), Some(to)) =
+        (at(&procedure::throughput::IPV4_FORWARDING_THROUGHPUT), at(&procedure::throughput::THROUGHPUT))
+    else {
+        return;
+    };
     let mut bars = std::mem::take(&mut groups[from].bars);
     bars.append(&mut groups[to].bars);
     let longest = bars.iter().map(|b| b.length).fold(0.0, f64::max);

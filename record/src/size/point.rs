@@ -6,9 +6,8 @@ use crate::report::Report;
 use crate::report::result::PointResult;
 use document::Bound;
 use method::Count;
-use procedure::metric::{
-    CONN_TABLE_CAPACITY, MAX_CONN_EST_RATE, MAX_CONN_EST_RATE_VALIDATED, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT,
-};
+use procedure::Metric;
+use procedure::metric::{Gives, by_key, gives};
 use scenario::axis::{AXES, AxisValues};
 
 // Remarks on results of a point.
@@ -56,12 +55,14 @@ pub(super) fn points(report: &Report, dut: usize) -> Vec<Limits> {
 
 fn limits(report: &Report, first: &PointResult) -> Limits {
     let here = || report.results.iter().filter(|result| result.is_beside(first));
-    let of = |key: &str| here().find(|result| result.metric == key);
+    let of = |is: &dyn Fn(&Metric) -> bool| here().find(|result| by_key(&result.metric).is_some_and(is));
+    let throughput = of(&|metric| metric.gives == Some(Gives::Throughput) && metric.baseline_of.is_none());
+    let set_up = |validated| of(&|m| m.gives == Some(Gives::SetUpRate) && m.validated == validated).and_then(measured);
     let scenario = report.header.scenario.at(first.dut, first.connections, &first.axes);
-    let rate = |key: &str| of(key).and_then(measured);
+    let value = |what| of(&|metric| metric.gives == Some(what)).and_then(measured);
     let remarks = [
-        (ONE_WAY, of(THROUGHPUT.key).is_some_and(|result| result.directions == 1)),
-        (UNLIKE_RATES, of(THROUGHPUT.key).is_some_and(|result| result.direction_ratio.is_some())),
+        (ONE_WAY, throughput.is_some_and(|result| result.directions == 1)),
+        (UNLIKE_RATES, throughput.is_some_and(|result| result.direction_ratio.is_some())),
         (SHARES_CORE, here().any(|result| result.shares_core)),
         (CLOSED_LOOP, here().any(|result| result.in_closed_loop)),
     ];
@@ -73,10 +74,10 @@ fn limits(report: &Report, first: &PointResult) -> Limits {
         axes: first.axes.clone(),
         subscribers: scenario.traffic.flows.hosts(),
         frame_size: scenario.traffic.frame_size,
-        throughput: rate(THROUGHPUT.key),
-        set_up: rate(MAX_CONN_EST_RATE_VALIDATED.key).or_else(|| rate(MAX_CONN_EST_RATE.key)),
-        table: table(rate(CONN_TABLE_CAPACITY.key), first.connections),
-        memory: rate(MEMORY_PER_CONNTRACK_ENTRY.key).or_else(|| memory_elsewhere(report, first)),
+        throughput: throughput.and_then(measured),
+        set_up: set_up(true).or_else(|| set_up(false)),
+        table: table(value(Gives::TableSize), first.connections),
+        memory: value(Gives::MemoryOfConnection).or_else(|| memory_elsewhere(report, first)),
         table_memory: here().find_map(|result| result.extra.get(TABLE_MEMORY)).map(|kib| {
             let octets = kib * 1024.0;
             Measured { value: octets, low: octets, high: octets, repetitions: 1, at_least: false }
@@ -105,7 +106,7 @@ fn table(capacity: Option<Measured>, connections: Count) -> Measured {
 /// The memory of a session at the device's point with the most connections, for points without a value of their own.
 fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
     let alike = |result: &&PointResult| {
-        result.metric == MEMORY_PER_CONNTRACK_ENTRY.key && (result.dut, &result.axes) == (first.dut, &first.axes)
+        gives(&result.metric, Gives::MemoryOfConnection) && (result.dut, &result.axes) == (first.dut, &first.axes)
     };
     report.results.iter().filter(alike).max_by_key(|result| result.connections).and_then(measured)
 }

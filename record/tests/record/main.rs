@@ -8,3 +8,4 @@ mod links;
 mod report;
 mod store_full;
 mod store_kill;
+mod toy_procedure;

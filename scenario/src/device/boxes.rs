@@ -6,7 +6,7 @@ use crate::bed::{Asked, Bed, BoxKeys, PortIo};
 use crate::tables::External;
 use key::{At, Chapter, Fault};
 use method::trial::Disruption;
-use procedure::metric::DNS_QUERIES_RESOLVED;
+use procedure::dns::DNS_QUERIES_RESOLVED;
 use std::borrow::Cow;
 use tech::{Plays, Technology};
 

@@ -4,7 +4,7 @@ use super::{Device, Dut, Given, Kind, Missing, Setup, TestBed};
 use crate::Scenario;
 use crate::tables::Embedded;
 use key::Chapter;
-use procedure::metric::DNS_QUERIES_RESOLVED;
+use procedure::dns::DNS_QUERIES_RESOLVED;
 use tech::{Plays, Technology};
 
 pub(super) const KIND: Kind = Kind { table: "embedded", keys: |path| Chapter::of::<Embedded>(path).lenient(), read };

@@ -7,7 +7,7 @@ use crate::{Link, Scenario};
 use key::kind::{addresses, duration, maybe, number, ports};
 use key::{Chapter, computed, or};
 use method::{Count, Nanos};
-use procedure::metric::DNS_QUERIES_RESOLVED;
+use procedure::dns::DNS_QUERIES_RESOLVED;
 use tech::{Fit, Flows, MOST_BUCKETS, MOST_ENTRIES, Mapping, Outside, Ports, Technology};
 use wire::{AddrRange, PortRange};
 

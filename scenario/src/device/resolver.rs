@@ -4,7 +4,7 @@ use super::{Device, Dut, Kind, Setup, TestBed};
 use crate::Scenario;
 use crate::tables;
 use key::Chapter;
-use procedure::metric::DNS64_RESOLUTION_RATE;
+use procedure::dns::DNS64_RESOLUTION_RATE;
 
 pub(super) const KIND: Kind =
     Kind { table: "unbound", keys: Chapter::of::<tables::Resolver>, read: |_| vec![Some(Dut::from(Resolver))] };

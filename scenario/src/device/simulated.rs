@@ -5,7 +5,7 @@ use crate::Scenario;
 use crate::truth::Simulated;
 use key::Chapter;
 use method::trial::Disruption;
-use procedure::metric::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE};
+use procedure::dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE};
 
 pub(super) const KIND: Kind = Kind {
     table: "simulated",

@@ -4,40 +4,24 @@ use super::Check;
 use crate::Dut;
 use crate::bed::Asked;
 use key::{At, Fault};
-use method::Nanos;
 use method::trial::Disruption;
-use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, MEMORY_PER_CONNTRACK_ENTRY, RESET};
+use procedure::cpu_idle::CPU_IDLE;
+use procedure::tear_down::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY};
 
 impl Check<'_> {
     pub(super) fn device(&mut self) {
-        let of = &self.scenario.procedures;
-        let (reset, failover) = ((of.reset.at, of.reset.duration), (of.failover.at, of.failover.duration));
-        self.begins_in_time(RESET.key, reset);
-        self.begins_in_time(FAILOVER.key, failover);
         self.disruption(Disruption::Reset);
         self.disruption(Disruption::Failover);
         self.memory();
         self.cpu_in_trials();
         self.known_truth();
         self.something_empties_the_table();
-        self.failover_under_churn();
     }
 
     /// The place of a metric among those of the scenario.
     fn metric_at(&self, metric: &str) -> Option<String> {
         let at = self.scenario.measure.metrics.iter().position(|key| key == metric)?;
         Some(format!("{}[{at}]", self.measure("metrics")))
-    }
-
-    /// A disruption begins before the trial ends.
-    fn begins_in_time(&mut self, metric: &str, (at, duration): (Nanos, Nanos)) {
-        if self.metric_at(metric).is_none() || at < duration {
-            return;
-        }
-        let key = |name: &str| self.measure(&format!("{metric}.{name}"));
-        let fault = Fault::new(format!("the {metric} begins after the end of its trial"));
-        let fault = fault.at(key("at"), "the beginning").at(key("duration"), "the whole trial");
-        self.fault(fault.instead("write a smaller `at`, or a longer duration"));
     }
 
     /// natmeter can cause a disruption of each device.
@@ -117,25 +101,5 @@ impl Check<'_> {
         }
         let fault = Fault::new("no hook empties the table of the box").at(at, "the time of the hook `clear`");
         self.fault(fault.instead("write clear = \"COMMAND\" in [dut] of the bed file, such as \"conntrack -F\""));
-    }
-
-    /// New connections come Left to Right, beside others that are held.
-    fn failover_under_churn(&mut self) {
-        let scenario = self.scenario;
-        let (Some(_), Some(metric)) = (scenario.procedures.failover.churn, self.metric_at(FAILOVER.key)) else {
-            return;
-        };
-        let key = self.measure("failover.churn");
-        for (at, &n) in scenario.sweep.connections.iter().enumerate() {
-            let Some(title) = scenario.without_churn(n) else { continue };
-            let fault = Fault::new(title).at(key.clone(), "needs both").needs(self.measure("churn.held"));
-            let fault = fault.at(format!("{}[{at}]", self.connections()), "held and new connections together");
-            self.fault(fault.instead("write a share between in [measure.churn], such as held = \"25 %\""));
-        }
-        if let Some(direction) = self.reverse_of(FAILOVER.key) {
-            let fault = Fault::new("no new connection arrives").at(direction, "the Initiator sends nothing");
-            let fault = fault.at(metric, "the Initiator opens connections").at(key, "new connections");
-            self.fault(fault.instead("write \"forward\" or \"both\" in place of \"reverse\", or remove `churn`"));
-        }
     }
 }

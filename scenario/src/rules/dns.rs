@@ -3,10 +3,10 @@
 use super::{Check, dut_at};
 use crate::Scenario;
 use crate::bed::PortIo;
-use crate::procedures::MOST_QUERY_PORTS;
 use crate::quantity::show_grouped;
 use key::Fault;
-use procedure::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
+use procedure::Sends;
+use procedure::dns::{DNS64_RESOLUTION_RATE, Dns, MOST_QUERY_PORTS};
 
 impl Check<'_> {
     /// Whether the scenario sends DNS queries; then the rules of metrics of test frames do not apply.
@@ -36,7 +36,7 @@ impl Check<'_> {
         let (path, Scenario { measure, duts, .. }) = (self.measure("metrics"), self.scenario);
         for (at, key) in measure.metrics.iter().enumerate() {
             let path = format!("{path}[{at}]");
-            if !is_of_queries(key) {
+            if self.scenario.sent(key) != Some(Sends::Queries) {
                 let fault = Fault::new("DNS queries and test frames need different links");
                 let fault = fault.at(path, "no metric of DNS");
                 self.faults.push(fault.instead("measure it in another scenario, or remove it"));
@@ -79,7 +79,7 @@ impl Check<'_> {
 
     /// The source ports are there, and are the connections.
     fn dns_ports(&mut self) {
-        let dns = &self.scenario.procedures.dns;
+        let dns = self.scenario.procedures.get::<Dns>();
         let [threads, ports] = ["threads", "ports"].map(|key| self.measure(&format!("dns.{key}")));
         let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && !dut.dns_metrics().is_empty());
         let connections = if stateful { &self.scenario.sweep.connections[..] } else { &[0] };

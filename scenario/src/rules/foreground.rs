@@ -1,9 +1,8 @@
 //! Rules about native frames beside those that the device translates or tunnels.
 
-use super::{Check, dut_at, sends_data};
+use super::{Check, dut_at};
 use crate::quantity::show_share;
 use key::Fault;
-use procedure::metric::{FRAME_LOSS_RATE, THROUGHPUT};
 
 /// The share, and the shares that are swept.
 const KEY: &str = "traffic.foreground";
@@ -22,8 +21,9 @@ impl Check<'_> {
             self.faults.push(fault.at(dut_at(dut), why).instead("remove `foreground`, or measure another device"));
         }
         let metrics = &self.scenario.measure.metrics;
-        let is_mixed = |metric: &String| [THROUGHPUT.key, FRAME_LOSS_RATE.key].contains(&metric.as_str());
-        if let Some(at) = metrics.iter().position(|metric| sends_data(metric) && !is_mixed(metric)) {
+        let scenario = self.scenario;
+        let is_mixed = |metric: &String| scenario.procedures.metric(metric).is_some_and(|metric| metric.by_kind);
+        if let Some(at) = metrics.iter().position(|metric| scenario.sends_data(metric) && !is_mixed(metric)) {
             let fault = Fault::new(format!("`{}` has no figure for each kind of frame", metrics[at]));
             let fault = fault.at(key, words.clone()).at(format!("{}[{at}]", self.measure("metrics")), "of both kinds");
             self.fault(fault.instead("with `foreground`, measure `throughput` and `frame_loss_rate`"));

@@ -1,9 +1,8 @@
 //! Rules about mixes of frame sizes.
 
 use super::Check;
-use crate::procedures::is_of_tcp;
 use key::Fault;
-use procedure::metric::is_of_queries;
+use procedure::Sends;
 
 const KEY: &str = "traffic.frame-sizes";
 
@@ -28,7 +27,8 @@ impl Check<'_> {
             }
         }
         let metrics = &self.scenario.measure.metrics;
-        if let Some(at) = metrics.iter().position(|metric| is_of_tcp(metric) || is_of_queries(metric)) {
+        let is_own = |metric: &String| matches!(self.scenario.sent(metric), Some(Sends::Segments | Sends::Queries));
+        if let Some(at) = metrics.iter().position(is_own) {
             let fault = Fault::new("TCP segments and DNS queries have no mix of sizes").at(KEY, words);
             let fault = fault.at(format!("{}[{at}]", self.measure("metrics")), "has frames of its own");
             self.fault(fault.instead("measure it in a scenario without `frame-sizes`"));

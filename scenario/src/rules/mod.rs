@@ -15,21 +15,19 @@ mod foreground;
 mod imix;
 mod metrics;
 mod networks;
+#[cfg(test)]
 mod overload;
 mod popularity;
 mod ports;
 mod search_keys;
 mod shares;
-mod tcp;
 
 use crate::nat::technology_path;
-use crate::procedures::is_of_tcp;
 use crate::quantity::show_count;
 use crate::{Dut, Scenario};
 use key::{At, Fault, Spans};
 use method::{Count, Direction};
-use procedure::is_of_phase1;
-use procedure::metric::{CONN_TEAR_DOWN_RATE, MEMORY_PER_CONNTRACK_ENTRY, is_of_queries};
+use procedure::Asked;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -55,7 +53,6 @@ pub(crate) fn check(scenario: &Scenario, spans: &Spans) -> Vec<Fault> {
     check.exclude();
     check.metrics();
     check.device();
-    check.tcp();
     check.flows();
     check.times();
     check.nats();
@@ -127,6 +124,31 @@ impl Check<'_> {
         self.direction_at(|direction| direction == Direction::Reverse).filter(|_| is_reverse)
     }
 
+    /// What each procedure refuses.
+    fn procedures(&mut self) {
+        let scenario = self.scenario;
+        let measure = &scenario.measure;
+        let mut asked = Asked {
+            keys: &scenario.procedures,
+            metrics: &measure.metrics,
+            table: scenario.measure_path(),
+            connections: &scenario.sweep.connections,
+            connections_at: self.connections(),
+            frame: scenario.traffic.frame_size,
+            is_stateful: scenario.is_stateful(),
+            has_alpha: measure.alpha.is_some(),
+            is_whole: [measure.acceptance_ppm, measure.phase1_acceptance_ppm].map(|ppm| ppm == 1_000_000),
+            is_uniform: scenario.traffic.popularity.is_uniform(),
+            reverse_at: &|metric| self.reverse_of(metric),
+            faults: Vec::new(),
+        };
+        for procedure in scenario.procedures.list() {
+            (procedure.check)(&mut asked);
+        }
+        let faults = asked.faults;
+        self.faults.extend(faults);
+    }
+
     /// Refuses a value that a list has twice. Returns whether there is one.
     fn twice<T: Eq + Hash>(&mut self, path: &str, values: &[T], show: impl Fn(&T) -> String) -> bool {
         let mut seen = HashMap::new();
@@ -143,12 +165,6 @@ impl Check<'_> {
         }
         seen.len() < values.len()
     }
-}
-
-/// Whether the trials of a metric are the test frames of the scenario, with its warm-up and popularity.
-pub(crate) fn sends_data(metric: &str) -> bool {
-    let with_own_trials = [CONN_TEAR_DOWN_RATE.key, MEMORY_PER_CONNTRACK_ENTRY.key].contains(&metric);
-    !(is_of_phase1(metric) || is_of_tcp(metric) || is_of_queries(metric) || with_own_trials)
 }
 
 /// Where the table of a device stands.

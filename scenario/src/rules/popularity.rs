@@ -1,8 +1,9 @@
 //! Rules about the popularity of connections: it is that of random draws.
 
-use super::{Check, sends_data};
+use super::Check;
 use key::Fault;
 use method::Order;
+use procedure::Sends;
 
 const KEY: &str = "traffic.popularity";
 
@@ -13,7 +14,8 @@ impl Check<'_> {
             return;
         }
         let metrics = &self.scenario.measure.metrics;
-        let draws = |metric: &String| sends_data(metric) && !is_churn(metric);
+        // With new connections beside them, held ones have their turn one after the other.
+        let draws = |metric: &String| self.scenario.sent(metric) == Some(Sends::Frames);
         let mut faults = Vec::new();
         if traffic.responder_order != Order::Random {
             faults.push(
@@ -34,11 +36,6 @@ impl Check<'_> {
             self.fault(fault);
         }
     }
-}
-
-/// With churn, held connections have their turn one after the other.
-fn is_churn(metric: &str) -> bool {
-    procedure::of(metric).is_some_and(|procedure| procedure.key == procedure::churn::PROCEDURE.key)
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! Keys by which searches save time are there for a search that can use them, and what they need is measured before.
 
-use super::{Check, sends_data};
+use super::Check;
 use crate::{Method, WarmStart};
 use key::Fault;
+use procedure::Metric;
+use procedure::capacity::Capacity;
+use procedure::metric::Gives;
 
 impl Check<'_> {
     pub(super) fn search_keys(&mut self) {
         let measure = &self.scenario.measure;
         let search = self.scenario.search();
-        let has = |key: &str| measure.metrics.iter().any(|metric| metric == key);
-        let (throughput, capacity) =
-            (measure.metrics.iter().any(|m| m.ends_with("throughput")), has("conn_table_capacity"));
-        let phase2 = has("throughput") && self.scenario.is_stateful();
-        let data = measure.metrics.iter().any(|metric| sends_data(metric));
+        let is_throughput = |key: &String| self.gives(key, Gives::Throughput).is_some();
+        let throughput = measure.metrics.iter().any(is_throughput);
+        let phase2 = throughput && self.scenario.is_stateful();
+        let data = measure.metrics.iter().any(|metric| self.scenario.sends_data(metric));
         let (is_mlr, is_verified) = (search == Method::Mlr, search == Method::BinaryVerify);
         let checks = [
             ("warm-start", measure.warm_start != WarmStart::Off, !is_mlr, "mlr"),
@@ -20,7 +22,6 @@ impl Check<'_> {
             ("keep-table", measure.keep_table, !is_mlr, "mlr"),
             ("early-end", measure.early_end, throughput, "throughput"),
             ("keep-table", measure.keep_table, phase2, "phase2"),
-            ("policy", measure.policy.is_some(), capacity, "capacity"),
             ("warm-up", measure.warm_up.is_some(), data, "data"),
             ("warm-up-rate", measure.warm_up_rate.is_some(), measure.warm_up.is_some(), "warm-up"),
             ("verify-at-most", measure.verify_at_most.is_some(), is_verified, "verify"),
@@ -44,10 +45,6 @@ impl Check<'_> {
                         "add \"throughput\" to the metrics, or remove it".to_owned(),
                     ),
                     "warm-up" => ("there is no warm-up", "add warm-up = \"5 s\", or remove it".to_owned()),
-                    "capacity" => (
-                        "no capacity is measured",
-                        format!("add \"conn_table_capacity\" to the metrics, or remove {key}"),
-                    ),
                     _ => ("no failed rate is tried again", "write search = \"binary-verify\", or remove it".to_owned()),
                 };
                 Fault::new(format!("`{key}` has no effect")).at(self.measure(key), label).instead(instead)
@@ -65,12 +62,15 @@ impl Check<'_> {
         if measure.phase1_rate.is_some() {
             return;
         }
-        let at = |key: &str| measure.metrics.iter().position(|metric| metric == key);
-        let (rate, validated, capacity) =
-            (at("max_conn_est_rate"), at("max_conn_est_rate_validated"), at("conn_table_capacity"));
-        let precedes = |of: Option<usize>| of.is_none_or(|of| rate.is_some_and(|rate| rate < of));
-        let auto = self.scenario.alpha_is_auto() && !(precedes(validated) && precedes(capacity));
-        let policy = measure.policy.is_some() && !precedes(capacity);
+        let known: Vec<Option<&Metric>> =
+            measure.metrics.iter().map(|key| self.scenario.procedures.metric(key)).collect();
+        let gives = |metric: &Metric, what| metric.gives == Some(what);
+        let first = known.iter().position(|m| m.is_some_and(|m| gives(m, Gives::SetUpRate) && !m.validated));
+        let precedes = |of: usize| first.is_some_and(|first| first < of);
+        let any = |is: &dyn Fn(&Metric) -> bool| (0..).zip(&known).any(|(at, m)| m.is_some_and(is) && !precedes(at));
+        let auto = self.scenario.alpha_is_auto() && any(&|metric| metric.validated);
+        let policy = self.scenario.procedures.get::<Capacity>().policy.is_some()
+            && any(&|metric| gives(metric, Gives::TableSize));
         let mut faults = Vec::new();
         for (key, needs, what) in [
             ("alpha", auto, "the reverse throughput is one of phase 2"),

@@ -3,14 +3,14 @@
 
 use crate::import::Series as Imported;
 use crate::published::{self, Value};
-use crate::report::published::{differences, is_median, median};
+use crate::report::published::{differences, is_median, is_of_queries, median};
 use crate::report::result::PointResult;
 use crate::report::table::titled;
 use crate::report::{Report, number, value};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, highest, in_words};
 use document::{Drawing, Figure, Form, Group, Quantity, Section, Table, row};
-use procedure::metric;
+use procedure::metric::{self, Gives};
 use scenario::{Dut, Plays};
 use std::collections::BTreeSet;
 
@@ -99,10 +99,10 @@ impl<'a> Reference<'a> {
         let plays = device.and_then(|dut| dut.technology()).map(|(plays, _)| plays);
         let is_pair = |of: &str| plays == Some(Plays::Dual) && device.and_then(|dut| dut.published()) == Some(of);
         let mut metrics: Vec<&str> = Vec::new();
-        let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
+        let forwarding = procedure::throughput::IPV4_FORWARDING_THROUGHPUT.key;
         for value in self.values.iter().filter(|value| is_median(value)) {
             let is_of_forwarding = value.metric == forwarding || value.under.technology.ends_with("forwarding");
-            let is_comparable = !metric::is_of_queries(&value.metric) || is_pair(&value.under.technology);
+            let is_comparable = !is_of_queries(&value.metric) || is_pair(&value.under.technology);
             let suits = self.word == IMPORTED || is_of_forwarding == is_forwarding && is_comparable;
             let is_known = metric::by_key(own(&value.metric)).is_some();
             if suits && is_known && !metrics.contains(&value.metric.as_str()) {
@@ -172,13 +172,12 @@ impl Pair {
 
 /// The key of natmeter for a metric of the published record, which has the capacity as one quantity of its search.
 fn own(published: &str) -> &str {
-    if published == "capacity_search.C" { metric::CONN_TABLE_CAPACITY.key } else { published }
+    if published == "capacity_search.C" { procedure::capacity::CONN_TABLE_CAPACITY.key } else { published }
 }
 
 /// Whether a measured metric is that of a reference. Both names of a forwarding throughput are the same.
 fn is_same(measured: &str, published: &str) -> bool {
-    let forwarding = metric::IPV4_FORWARDING_THROUGHPUT.key;
-    measured == published || [measured, published].iter().all(|key| [forwarding, metric::THROUGHPUT.key].contains(key))
+    measured == published || [measured, published].iter().all(|key| metric::gives(key, Gives::Throughput))
 }
 
 impl<'a> Beside<'a> {
@@ -309,7 +308,7 @@ const ALL: f64 = 1.0;
 
 /// Whether values only compare at the same numbers of connections or of buckets.
 fn is_total(key: &str) -> bool {
-    metric::is_total_of_connections(key) || metric::is_total_of_buckets(key)
+    metric::total_of(key).is_some()
 }
 
 /// The place of a result in a table over this.

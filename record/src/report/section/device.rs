@@ -7,7 +7,9 @@ use crate::report::result::PointResult;
 use crate::report::{Report, bottleneck, facts, number};
 use document::{Figure, Quantity, Section, Table};
 use method::trial::{Acted, CpuIdle, Emptied};
-use procedure::metric::{CONN_TEAR_DOWN_RATE, CPU_IDLE, FAILOVER, RESET};
+use procedure::cpu_idle::CPU_IDLE;
+use procedure::disruption::{FAILOVER, RESET};
+use procedure::tear_down::CONN_TEAR_DOWN_RATE;
 
 /// The section of all points with a tear-down rate.
 pub(super) fn tear_down(report: &Report) -> Option<Section> {

@@ -6,12 +6,18 @@ use crate::report::{Report, number};
 use document::{Form, Quantity, Row, Section, Table};
 use method::Count;
 use method::trial::Answers;
-use procedure::metric::{DNS64_RESOLUTION_RATE, is_of_queries};
+use procedure::dns::{DNS_QUERIES_RESOLVED, DNS64_RESOLUTION_RATE, Dns};
 
 /// The section of all points with DNS queries.
 pub(super) fn section(report: &Report) -> Option<Section> {
-    let results: Vec<&PointResult> =
-        report.results.iter().filter(|r| is_of_queries(&r.metric) && !r.repetitions.is_empty()).collect();
+    let results: Vec<&PointResult> = report
+        .results
+        .iter()
+        .filter(|r| {
+            [DNS64_RESOLUTION_RATE.key, DNS_QUERIES_RESOLVED.key].contains(&r.metric.as_str())
+                && !r.repetitions.is_empty()
+        })
+        .collect();
     if results.is_empty() {
         return None;
     }
@@ -26,7 +32,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 }
 
 fn table(report: &Report, results: &[&PointResult]) -> Table {
-    let dns = &report.header.scenario.procedures.dns;
+    let dns = report.header.scenario.procedures.get::<Dns>();
     let share = |ppm: u32| Quantity::new(f64::from(ppm) / 10_000.0, Form::Digits(4, " %")).to_string();
     let of_dns64 = |r: &PointResult, ppm: u32, other: &str| {
         if r.metric == DNS64_RESOLUTION_RATE.key { share(ppm) } else { other.to_owned() }

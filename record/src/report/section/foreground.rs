@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::report::result::PointResult;
 use document::{Form, Quantity, Section, Table, row};
 use method::{SearchStep, StepVerdict};
-use procedure::metric::THROUGHPUT;
+use procedure::throughput::THROUGHPUT;
 
 /// The section of all throughputs of both kinds.
 pub(super) fn section(report: &Report) -> Option<Section> {

@@ -7,7 +7,7 @@ use document::scale::Axis;
 use document::svg::{Plot, Point, Series, highest, in_words};
 use document::{Drawing, Figure, Section};
 use method::{SearchStep, StepVerdict};
-use procedure::metric::FRAME_LOSS_RATE;
+use procedure::frame_loss::FRAME_LOSS_RATE;
 use std::collections::BTreeMap;
 
 /// The section of all points with a frame loss rate.

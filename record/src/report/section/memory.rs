@@ -5,7 +5,7 @@ use crate::report::result::PointResult;
 use crate::report::{Report, number};
 use document::{Form, Quantity, Section, Table, row};
 use method::stats::Line;
-use procedure::metric::MEMORY_CONNTRACK_ENTRIES;
+use procedure::tear_down::MEMORY_CONNTRACK_ENTRIES;
 use scenario::axis::in_words;
 
 /// Points of one device that differ in their connections only, and the line through their medians.

@@ -4,7 +4,7 @@ use super::{line, of, places};
 use crate::report::result::PointResult;
 use crate::report::{Report, number, value};
 use document::{Cell, Form, Quantity, Section, Table};
-use procedure::metric::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW};
+use procedure::overload::{OVERLOAD_ALL, OVERLOAD_DEGRADATION, OVERLOAD_FEW, OverloadScalability};
 
 /// The section of all points with a degradation.
 pub(super) fn section(report: &Report) -> Option<Section> {
@@ -26,7 +26,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 
 /// How all flows begin.
 fn beginning(report: &Report) -> String {
-    match report.header.scenario.procedures.overload_scalability.interval {
+    match report.header.scenario.procedures.get::<OverloadScalability>().interval {
         None => "which begin together (RFC 8219, section 10.2.1)".to_owned(),
         Some(interval) => {
             let interval = number::duration(interval.0);

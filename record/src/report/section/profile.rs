@@ -9,7 +9,7 @@ use document::flame::Flame;
 use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, row};
 use method::Count;
 use method::trial::Profile;
-use procedure::metric::LOCK_WAIT;
+use procedure::profiling::LOCK_WAIT;
 use std::collections::BTreeMap;
 
 /// Functions in the table.

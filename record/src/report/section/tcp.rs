@@ -4,7 +4,7 @@ use crate::report::result::{PointResult, Repetition};
 use crate::report::{Report, facts, number};
 use document::{Cell, Quantity, Section, Table, row};
 use method::trial::{Emptying, TcpCounts};
-use procedure::metric::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
+use procedure::tcp::{MAX_TCP_CONN_RATE, TCP_THROUGHPUT};
 
 /// The trial behind the rate of a point, in its first repetition that has one.
 struct Connections {

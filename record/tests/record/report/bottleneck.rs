@@ -6,7 +6,9 @@ use super::{report, whole_text};
 use method::search::Bottleneck;
 use method::trial::{CoreSamples, CpuIdle, Profile};
 use method::{Nanos, ResultKind};
-use procedure::metric::{CPU_IDLE, LOCK_WAIT, is_throughput};
+use procedure::cpu_idle::CPU_IDLE;
+use procedure::metric::{Gives, gives};
+use procedure::profiling::LOCK_WAIT;
 use record::plan::Measurement;
 
 /// Over TAPs: device and tester shared core 0.
@@ -123,7 +125,7 @@ fn a_profile_alone_shows_lock_contention() {
 #[test]
 fn a_limit_of_the_tester_is_that_of_the_point() {
     let mut run = run(None, Some((BESIDE_OTHERS.profile(), Some(Bottleneck::Tester))));
-    let throughputs = run.outcomes.iter_mut().filter(|outcome| is_throughput(&outcome.measurement.metric));
+    let throughputs = run.outcomes.iter_mut().filter(|outcome| gives(&outcome.measurement.metric, Gives::Throughput));
     throughputs.for_each(|outcome| outcome.result.kind = ResultKind::TesterLimit);
     assert_eq!(sentence(&run).as_deref(), Some("the tester limits the throughput: it could offer no higher rate"));
 }

@@ -3,7 +3,7 @@
 use super::fixture::{self, Run, Truth};
 use super::report;
 use method::ResultKind;
-use procedure::metric::METRICS;
+
 use record::compare::threshold::{Meets, Threshold};
 use record::compare::{self, Comparison, Finding, compare, text};
 use record::versioned::{Versioned, schema_of};
@@ -277,7 +277,10 @@ fn worse_is_the_side_of_the_metric() {
     let difference = differences(&slower).next().unwrap();
     assert!(difference.is_worse_by(5.0, "throughput") && !difference.is_worse_by(12.0, "throughput"));
     assert!(!difference.is_worse_by(5.0, "latency_typical_forward"));
-    assert!(METRICS.iter().any(|metric| metric.key == "latency_typical_forward" && !metric.higher_is_better));
+    assert!(
+        procedure::metrics(procedure::ALL)
+            .any(|metric| metric.key == "latency_typical_forward" && !metric.higher_is_better)
+    );
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use super::{fixture, report};
 use method::ResultKind;
-use procedure::metric::{MEMORY_CONNTRACK_ENTRIES, MEMORY_PER_CONNTRACK_ENTRY, THROUGHPUT};
+use procedure::tear_down::MEMORY_CONNTRACK_ENTRIES;
+use procedure::tear_down::MEMORY_PER_CONNTRACK_ENTRY;
+use procedure::throughput::THROUGHPUT;
 
 /// A device that takes 60,000 bytes for any number of connections, and 400 for each.
 #[test]

@@ -6,7 +6,7 @@ use method::trial::Disruption;
 use record::folder::SHARED_CORES;
 use record::report::KNOWN;
 use scenario::device::{Chapter, Device, Kind, Kinds, Missing, Setup, TestBed};
-use scenario::{Options, Scenario, Simulated, parse_with};
+use scenario::{Lists, Options, Scenario, Simulated, parse};
 
 /// A box on this machine whose frames are numbers.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ fn read(metrics: &str) -> Result<Scenario, String> {
     let text = format!(
         "name = \"tin\"\n[dut.toy]\n[sweep]\nconnections = \"1M\"\n[measure]\nmetrics = {metrics}\nrepetitions = 2\n"
     );
-    let loaded = parse_with("toy.toml", &text, &Options::default(), tech::ALL, KINDS);
+    let loaded = parse("toy.toml", &text, &Options::default(), Lists { kinds: KINDS, ..tech::ALL.into() });
     loaded.map(|loaded| loaded.scenario).map_err(|complaints| complaints.render(false))
 }
 

@@ -1,0 +1,140 @@
+//! What a search may know beside its trials: the settings of the scenario, the point of the matrix, what earlier
+//! measurements of the point found, and the device.
+
+use crate::keys::Keys;
+use crate::metric::{Gives, Metric};
+use crate::{Capabilities, Watch, validation};
+use key::quantity::WrittenRate;
+use method::search::bottleneck::Limit;
+use method::search::{Phase2, SearchResult, SearchSettings, ValidationCap};
+use method::{Count, Rate, TrialError, Trials};
+
+/// The limit on the rate of validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cap {
+    /// None is measured.
+    Off,
+    /// It is measured before the search.
+    Measured,
+    /// An earlier search of the point measured it.
+    Known(ValidationCap),
+}
+
+/// The conditions of one measurement.
+pub struct Context<'a> {
+    /// What is measured.
+    pub metric: &'static Metric,
+    /// The keys of all procedures.
+    pub keys: &'a Keys,
+    /// The device.
+    pub device: &'a dyn Capabilities,
+    /// Settings that all searches share.
+    pub settings: &'a SearchSettings,
+    /// Connections of the point (N); 0 for a device without any.
+    pub connections: Count,
+    /// Frames that the path can buffer; 0 if unknown.
+    pub buffered: Count,
+    /// Octets of a test frame, FCS included, and where it is longest.
+    pub frame: [usize; 2],
+    /// Rate of phase 1 before phase 2: that of the scenario, or a share of the establishment rate.
+    pub phase1_rate: Option<Rate>,
+    /// The throughput of the point: that of the scenario, or as measured.
+    pub throughput: Option<Rate>,
+    /// What limits that throughput.
+    pub limit: Limit,
+    /// Whether the rate of validation has a measured limit, and that limit if an earlier search measured it.
+    pub cap: Cap,
+    /// Connections are validated at no higher rate, if the scenario says so.
+    pub validate_at_most: Option<Rate>,
+}
+
+impl Context<'_> {
+    /// A rate as it is written, in frames per second.
+    pub fn rate(&self, written: WrittenRate) -> Rate {
+        Rate(written.frames_per_second(self.frame[1]))
+    }
+
+    /// The throughput at which trials run.
+    ///
+    /// # Errors
+    /// [`TrialError::NotMeasurable`] if it has no result.
+    pub fn throughput(&self) -> Result<Rate, TrialError> {
+        self.throughput.ok_or_else(|| {
+            TrialError::NotMeasurable(format!(
+                "{} is measured at the throughput, which has no result at this point",
+                self.metric.key
+            ))
+        })
+    }
+
+    /// The rate of phase 1 before phase 2.
+    ///
+    /// # Errors
+    /// [`TrialError::Phase1`] if it is not known.
+    pub fn phase1_rate(&self) -> Result<Rate, TrialError> {
+        self.phase1_rate.ok_or_else(|| {
+            let first = self.keys.metrics().find(|metric| metric.gives == Some(Gives::SetUpRate));
+            TrialError::Phase1(format!(
+                "no rate for phase 1: phase 2 takes it from {}, which has no result at this point",
+                first.map_or("an establishment rate", |metric| metric.key)
+            ))
+        })
+    }
+
+    /// Phase 2 of trials; none for a device without connections.
+    ///
+    /// # Errors
+    /// Those of [`Context::phase1_rate`].
+    pub fn phase2(&self) -> Result<Option<Phase2>, TrialError> {
+        if self.connections == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Phase2 { connections: self.connections, phase1_rate: self.phase1_rate()? }))
+    }
+
+    /// Phase 2 of trials that cannot be without connections.
+    ///
+    /// # Errors
+    /// [`TrialError::Refused`] with `otherwise` without any; those of [`Context::phase1_rate`].
+    pub fn connected(&self, otherwise: &str) -> Result<Phase2, TrialError> {
+        self.phase2()?.ok_or_else(|| TrialError::Refused(otherwise.to_owned()))
+    }
+
+    /// The limit on the rate of validation, measured now with so many connections if no earlier search did.
+    ///
+    /// # Errors
+    /// Those of the search for it.
+    pub fn limit_of_validation(
+        &self,
+        connections: Count,
+        trials: &mut dyn Trials,
+        watch: Watch<'_>,
+    ) -> Result<Validation, TrialError> {
+        let measured = match self.cap {
+            Cap::Off => None,
+            Cap::Known(cap) => Some(cap),
+            Cap::Measured => {
+                let phase2 = Phase2 { connections, phase1_rate: self.phase1_rate()? };
+                Some(validation::measure(trials, self.settings, phase2, watch)?)
+            }
+        };
+        let at_most = self.validate_at_most.into_iter().chain(measured.map(|cap| cap.cap)).min();
+        Ok(Validation { at_most, measured })
+    }
+
+    /// Adds the limit to a result that was validated at alpha times `rate`, or at the limit.
+    pub(crate) fn limited(&self, by: Validation, rate: Rate, mut result: SearchResult) -> SearchResult {
+        if let (Some(cap), Some(alpha)) = (by.measured, self.settings.alpha) {
+            result.evidence.validation_cap = Some(cap.beside(rate, alpha));
+        }
+        result
+    }
+}
+
+/// The limits on the rate of validation.
+#[derive(Clone, Copy, Debug)]
+pub struct Validation {
+    /// The lower of that of the scenario and the measured one.
+    pub at_most: Option<Rate>,
+    measured: Option<ValidationCap>,
+}

@@ -1,0 +1,145 @@
+//! The keys of all procedures, as a scenario gives them: each procedure says which tables it has below `[measure]`, and
+//! finds its values by the type of the table. Several procedures may have the same table.
+
+use crate::metric::{DERIVED, Metric};
+use crate::{List, Procedure};
+use key::{Chapter, Sections};
+use method::{Count, Nanos};
+use std::any::Any;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Allowed durations of a trial: those of `duration` in `[measure]`.
+pub(crate) const LENGTHS: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
+
+/// A table of keys.
+pub struct Table {
+    /// Its name below `[measure]` and `[full]`; empty if its keys stand in these tables themselves.
+    pub name: &'static str,
+    /// The key of `[measure]` that its keys follow on the reference page.
+    pub after: &'static str,
+    chapter: fn(String) -> Chapter,
+    read: fn(&mut Sections<'_>, &str) -> Option<Arc<dyn Values>>,
+}
+
+/// The values of a table.
+trait Values: Any + fmt::Debug + Send + Sync {}
+
+impl<T: Any + fmt::Debug + Send + Sync> Values for T {}
+
+impl Table {
+    /// A table with a heading of its own.
+    pub const fn of<T: key::Table + fmt::Debug + Send + Sync + 'static>(name: &'static str) -> Table {
+        Table {
+            name,
+            after: "",
+            chapter: |path| Chapter::of::<T>(path),
+            read: |sections, path| sections.table::<T>(path).map(|values| Arc::new(values) as Arc<dyn Values>),
+        }
+    }
+
+    /// Keys that stand in `[measure]` itself, after this one.
+    pub const fn after<T: key::Table + fmt::Debug + Send + Sync + 'static>(key: &'static str) -> Table {
+        Table { after: key, ..Table::of::<T>("") }
+    }
+
+    fn path(&self, parent: &str) -> String {
+        if self.name.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.name) }
+    }
+
+    /// Its keys below `parent`, for the reference page.
+    pub fn chapter(&self, parent: &str) -> Chapter {
+        (self.chapter)(self.path(parent))
+    }
+}
+
+/// The tables of these procedures, each once.
+pub fn tables(list: List) -> Vec<&'static Table> {
+    let mut tables: Vec<&Table> = Vec::new();
+    for table in list.iter().flat_map(|procedure| procedure.tables) {
+        let is_known = |known: &&Table| (known.name, known.after) == (table.name, table.after);
+        if !tables.iter().any(is_known) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+/// The procedures that a scenario may ask for, with the values of their keys.
+#[derive(Clone)]
+pub struct Keys {
+    list: List,
+    values: Vec<Arc<dyn Values>>,
+}
+
+impl Keys {
+    /// Reads all tables below `parent`: `measure` or `full`.
+    pub fn read(list: List, sections: &mut Sections<'_>, parent: &str) -> Option<Keys> {
+        // All are read before one that is refused ends it.
+        let values: Vec<_> =
+            tables(list).into_iter().map(|table| (table.read)(sections, &table.path(parent))).collect();
+        Some(Keys { list, values: values.into_iter().collect::<Option<_>>()? })
+    }
+
+    /// The values of a table. The procedure that asks for them declares the table.
+    pub fn get<T: 'static>(&self) -> &T {
+        let mut all = self.values.iter().filter_map(|values| (&**values as &dyn Any).downcast_ref::<T>());
+        all.next().expect("a procedure of the list declares the table")
+    }
+
+    /// Replaces the values of a table.
+    pub fn put<T: fmt::Debug + Send + Sync + 'static>(&mut self, new: T) {
+        let old = self.values.iter_mut().find(|values| (&***values as &dyn Any).is::<T>());
+        *old.expect("a procedure of the list declares the table") = Arc::new(new);
+    }
+
+    /// The procedures.
+    pub fn list(&self) -> List {
+        self.list
+    }
+
+    /// Returns the procedure that measures the metric with this key.
+    pub fn of(&self, metric: &str) -> Option<&'static Procedure> {
+        of(self.list, metric)
+    }
+
+    /// All metrics, in the order of the list.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> + use<> {
+        metrics(self.list)
+    }
+
+    /// The metric with this key.
+    pub fn metric(&self, key: &str) -> Option<&'static Metric> {
+        self.metrics().find(|metric| metric.key == key)
+    }
+
+    /// The length of the longest trial of a metric; `duration` where its procedure says no other.
+    pub fn longest(&self, metric: &str, duration: Nanos, connections: Count) -> Nanos {
+        self.of(metric).map_or(duration, |procedure| (procedure.longest)(self, duration, connections))
+    }
+}
+
+/// Returns the procedure of a list that measures the metric with this key.
+pub fn of(list: List, metric: &str) -> Option<&'static Procedure> {
+    let measures = |procedure: &Procedure| procedure.measured().any(|known| known.key == metric);
+    list.iter().copied().find(|procedure| measures(procedure))
+}
+
+/// The metrics of a list of procedures, each followed by its parts; then those that are computed.
+pub fn metrics(list: List) -> impl Iterator<Item = &'static Metric> {
+    list.iter().flat_map(|procedure| procedure.metrics).chain(DERIVED)
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.values).finish()
+    }
+}
+
+/// The same values: they are plain data, so their debug output is complete.
+impl PartialEq for Keys {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}

@@ -1,0 +1,233 @@
+//! Metrics: name, unit and definition of a value, and what other measurements may take from it. The file of each
+//! procedure lists the metrics that it measures; here are those that reports compute.
+
+/// The unit of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Frames per second. natmeter measures and stores them per direction; published tables print the total of both
+    /// directions.
+    FramesPerSecond,
+    /// Connections per second.
+    ConnectionsPerSecond,
+    /// DNS queries per second.
+    QueriesPerSecond,
+    /// Connections.
+    Connections,
+    /// A plain ratio.
+    Ratio,
+    /// Per cent.
+    Percent,
+    /// Parts per million.
+    PartsPerMillion,
+    /// Frames.
+    Frames,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// No value of its own: its values are those of its parts.
+    Parts,
+}
+
+impl Unit {
+    /// Returns the unit as printed after a value per direction, or after a value without direction.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::FramesPerSecond => "frames/s per direction",
+            Unit::ConnectionsPerSecond => "connections/s",
+            Unit::QueriesPerSecond => "queries/s",
+            Unit::Connections => "connections",
+            Unit::Ratio | Unit::Parts => "",
+            Unit::Percent => "%",
+            Unit::PartsPerMillion => "ppm",
+            Unit::Frames => "frames",
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "bytes",
+        }
+    }
+    /// Whether the total of both directions is twice the stored value.
+    pub fn per_direction(self) -> bool {
+        self == Unit::FramesPerSecond
+    }
+}
+
+/// How a metric is obtained. RFC 9693, section 5, recommends series over connections and cores and defines no metric for
+/// them: the ratios are those of published measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Measured by a repeated procedure.
+    Measured {
+        /// Minimum number of repetitions; a result with fewer is printed as "not conforming".
+        repetitions: u32,
+    },
+    /// A further value from the trials of another metric.
+    Part {
+        /// The metric that is measured.
+        of: &'static str,
+    },
+    /// Computed from medians of measured metrics.
+    Derived,
+}
+
+/// A property of the device that other measurements, sentences and sizings take from a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gives {
+    /// The rate that it forwards without loss: trials at the throughput run at it.
+    Throughput,
+    /// The rate at which it sets connections up: phase 1 runs at a share of it.
+    SetUpRate,
+    /// The connections that its table holds.
+    TableSize,
+    /// The memory of one of them.
+    MemoryOfConnection,
+}
+
+/// What a value is a total of, so that it compares with another one only at the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TotalOf {
+    /// All connections of a point.
+    Connections,
+    /// All buckets of a hash table.
+    Buckets,
+}
+
+/// A metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each says something else")]
+pub struct Metric {
+    /// Name in files, equal to that of published values.
+    pub key: &'static str,
+    /// Title in reports.
+    pub title: &'static str,
+    /// Unit of the stored value.
+    pub unit: Unit,
+    /// The defining document and section.
+    pub reference: &'static str,
+    /// Its origin.
+    pub origin: Origin,
+    /// Whether a higher value is better.
+    pub higher_is_better: bool,
+    /// Definition in one sentence.
+    pub definition: &'static str,
+    /// What other measurements take from it.
+    pub gives: Option<Gives>,
+    /// Whether the connections of its trials are validated.
+    pub validated: bool,
+    /// The metric of which it is the baseline: that of a device without the function under test.
+    pub baseline_of: Option<&'static str>,
+    /// What it is a total of.
+    pub total_of: Option<TotalOf>,
+    /// Whether a lost frame counts with its kind, translated or native.
+    pub by_kind: bool,
+    /// Whether a part is exact even where the whole is a bound.
+    pub observed: bool,
+    /// Why a value without an upper end is a lower bound, if not because the highest rate of a search passed.
+    pub bounded_by: Option<&'static str>,
+}
+
+/// Minimum number of repetitions in published results of RFC 9693 metrics.
+pub const TEN: Origin = Origin::Measured { repetitions: 10 };
+
+impl Metric {
+    /// What most metrics have: ten repetitions, and a higher value is better.
+    pub const USUAL: Metric = Metric {
+        key: "",
+        title: "",
+        unit: Unit::Parts,
+        reference: "",
+        origin: TEN,
+        higher_is_better: true,
+        definition: "",
+        gives: None,
+        validated: false,
+        baseline_of: None,
+        total_of: None,
+        by_kind: false,
+        observed: false,
+        bounded_by: None,
+    };
+
+    /// A further value from its trials; a lower one is better.
+    pub const fn part(&self, key: &'static str, title: &'static str, unit: Unit, definition: &'static str) -> Metric {
+        let (origin, reference) = (Origin::Part { of: self.key }, self.reference);
+        Metric { key, title, unit, reference, origin, higher_is_better: false, definition, ..Metric::USUAL }
+    }
+
+    /// Whether a scenario can request it.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.origin, Origin::Measured { .. })
+    }
+
+    /// The key of the metric that is measured: its own, or that of which it is a part.
+    pub fn whole(&self) -> &'static str {
+        if let Origin::Part { of } = self.origin { of } else { self.key }
+    }
+}
+
+/// Why the time of an interruption is a lower bound.
+pub(crate) const STILL_LOST: &str = "frames were still lost at the end of the trial";
+
+const fn ratio(
+    key: &'static str,
+    title: &'static str,
+    unit: Unit,
+    reference: &'static str,
+    definition: &'static str,
+) -> Metric {
+    Metric { key, title, unit, reference, origin: Origin::Derived, definition, ..Metric::USUAL }
+}
+
+/// The cost of the function under test.
+pub const THROUGHPUT_RATIO_NAT_TO_FORWARDING: Metric = ratio(
+    "throughput_ratio_nat_to_forwarding",
+    "Throughput against plain forwarding",
+    Unit::Percent,
+    "draft-lencse-v6ops-transition-scalability-05, Figure 2",
+    "The median throughput in per cent of the median throughput of plain forwarding of the same device.",
+);
+
+/// `S_CPU`: from one core to n.
+pub const REL_SCALE_UP: Metric = ratio(
+    "rel_scale_up",
+    "Relative scale-up over cores, S_CPU",
+    Unit::Ratio,
+    "Lencse and Bazsó 2024, equation (1), divided by P(1) as in Table 4",
+    "The median performance on n cores divided by n times the median performance on one core.",
+);
+
+/// From column to column.
+pub const RATIO_TO_PREVIOUS: Metric = ratio(
+    "ratio_to_previous",
+    "Ratio to the previous column",
+    Unit::Ratio,
+    "draft-lencse-v6ops-transition-scalability-05, Figure 12",
+    "The median performance divided by the median performance at the previous point of the axis.",
+);
+
+/// `S_C`: from few connections to many.
+pub const SCALING_OVER_CONNECTIONS: Metric = ratio(
+    "scaling_over_connections",
+    "Relative performance over connections, S_C",
+    Unit::Ratio,
+    "Lencse and Bazsó 2024, equation (2)",
+    "The median performance with n connections divided by that with the smallest number of connections.",
+);
+
+/// Those that are computed from medians.
+pub const DERIVED: &[Metric] =
+    &[THROUGHPUT_RATIO_NAT_TO_FORWARDING, REL_SCALE_UP, RATIO_TO_PREVIOUS, SCALING_OVER_CONNECTIONS];
+
+/// Returns the metric with this key, of all procedures.
+pub fn by_key(key: &str) -> Option<&'static Metric> {
+    crate::metrics(crate::ALL).find(|metric| metric.key == key)
+}
+
+/// Whether the metric with this key gives this.
+pub fn gives(key: &str, what: Gives) -> bool {
+    by_key(key).is_some_and(|metric| metric.gives == Some(what))
+}
+
+/// What a value of the metric with this key is a total of.
+pub fn total_of(key: &str) -> Option<TotalOf> {
+    by_key(key)?.total_of
+}

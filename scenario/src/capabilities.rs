@@ -1,0 +1,28 @@
+//! What a device of a scenario can do, as procedures ask for it.
+
+use crate::{Dut, Scenario};
+use method::Nanos;
+use procedure::Capabilities;
+
+/// A device in its scenario, whose test bed says what its boxes can do.
+pub struct Able<'a> {
+    scenario: &'a Scenario,
+    dut: &'a Dut,
+}
+
+impl Scenario {
+    /// A device as procedures see it.
+    pub fn able<'a>(&'a self, dut: &'a Dut) -> Able<'a> {
+        Able { scenario: self, dut }
+    }
+}
+
+impl Capabilities for Able<'_> {
+    fn forgets_after(&self) -> Nanos {
+        self.dut.udp_timeout().unwrap_or(tech::TEST_TIMEOUT)
+    }
+
+    fn boxes(&self) -> u32 {
+        self.scenario.bed_of(self.dut).map_or(1, |bed| bed.boxes.len() as u32)
+    }
+}
