@@ -23,6 +23,7 @@ pub mod metric;
 pub mod overload;
 pub mod profiling;
 pub mod recovery;
+pub mod requirement;
 pub mod tcp;
 pub mod tear_down;
 pub mod throughput;

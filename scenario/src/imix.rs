@@ -180,7 +180,7 @@ mod tests {
         let scenario = load("[traffic]\nframe-sizes = \"imix:aaag\"\n").unwrap();
         assert_eq!((scenario.traffic.frame_size, scenario.widest_packet()), (1518, 1500));
         assert_eq!(scenario.max_rate(), Some(125_000_000 / (428 + 20)));
-        assert!(crate::conformance(&scenario).iter().any(|departure| departure.contains("imix:aaag")));
+        assert!(crate::conformance(&scenario).sentences().iter().any(|departure| departure.contains("imix:aaag")));
     }
 
     #[test]

@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_saving_is_a_departure() {
-        let departures = |set: &[&str]| conformance(&loaded(set).unwrap_or_else(|e| panic!("{e}"))).len();
+        let departures = |set: &[&str]| conformance(&loaded(set).unwrap_or_else(|e| panic!("{e}"))).departures.len();
         let none = departures(&[]);
         for set in ["warm-start=repetitions", "warm-start=points", "early-end=true", "keep-table=true", "warm-up=5 s"] {
             assert_eq!(departures(&[set]), none + 1, "{set}");

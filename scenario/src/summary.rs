@@ -69,8 +69,8 @@ impl Summary {
         }
         rows.extend(scenario.shortened_in_words().map(|words| ("searches", words)));
         rows.push(("trials", format!("{} each", show_duration(measure.duration))));
-        let departures = conformance(scenario);
-        Summary { rows, label: label(scenario, departures.len()), departures }
+        let assessment = conformance(scenario);
+        Summary { rows, label: label(scenario, &assessment), departures: assessment.sentences() }
     }
 }
 
@@ -221,7 +221,7 @@ fn flows_of_connections(scenario: &Scenario) -> String {
 }
 
 /// A provider edge, whose subscribers the tester plays.
-fn is_of_subscribers(dut: &Dut) -> bool {
+pub(crate) fn is_of_subscribers(dut: &Dut) -> bool {
     dut.technology().is_some_and(|(plays, technology)| plays == Plays::Pe && technology.names().has_edges())
 }
 

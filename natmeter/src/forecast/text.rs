@@ -19,8 +19,8 @@ pub fn text(scenario: &Scenario, plan: &Plan) -> String {
         let _ = write!(out, ": {}", scenario.about);
     }
     out.push('\n');
-    let departures = conformance(scenario);
-    let label = label(scenario, departures.len());
+    let assessment = conformance(scenario);
+    let (label, departures) = (label(scenario, &assessment), assessment.sentences());
     out.push_str(&label);
     if !departures.is_empty() {
         let _ = write!(out, ". Departures: {}", departures.join("; "));

@@ -111,7 +111,7 @@ fn damage_is_found(kind: &str) {
         assert!(count > 0 && count < seen.sent / 4, "{count} {fault:?}");
     }
     assert!(doubts[0].starts_with("IMPAIRED ON PURPOSE"), "{doubts:?}");
-    assert!(conformance(&scenario).iter().any(|d| d.contains("500000 in a million lost")));
+    assert!(conformance(&scenario).sentences().iter().any(|d| d.contains("500000 in a million lost")));
     assert!(!dir.path().join("captures").exists(), "no capture was requested");
 }
 

@@ -97,6 +97,15 @@ fn fresh_ports_serve_a_box_that_keeps_connections_for_long() {
     assert_eq!(ports, 16_000, "ports without ranges have room for 16 phases 1");
 }
 
+/// RFC 9693, section 4.4.
+#[test]
+fn fresh_ports_depart_from_an_empty_table() {
+    let all = scenario::conformance(&uncleared("", FRESH, "").unwrap()).sentences();
+    let words =
+        "each phase 1 has fresh source ports, and the table holds connections of earlier ones (RFC 9693, section 4.4)";
+    assert!(all.iter().any(|sentence| sentence == words), "{all:#?}");
+}
+
 #[test]
 fn fresh_ports_that_do_not_suffice_are_refused() {
     let narrow = "source-ports = \"2000-3500\"\ndestination-ports = \"80\"";

@@ -4,8 +4,8 @@
 use super::number::{self, grouped};
 use super::result::PointResult;
 use super::table::{
-    Axis, SCpu, costs, find, further, names, of_each_direction, parameters, repetitions, strict_row, title, titled,
-    varies,
+    Axis, SCpu, averages, costs, find, further, names, of_each_direction, parameters, repetitions, strict_row, title,
+    titled, varies,
 };
 use super::{Report, table, terms, value};
 use document::{Cell, Form, Group, Quantity, Role, Row, Table, row};
@@ -125,6 +125,7 @@ fn group(report: &Report, metric: &str, results: &[Option<&PointResult>], column
     #[expect(clippy::float_cmp, reason = "a percentile is one of the values")]
     let repeats = summaries().all(|s| s.p1 == s.min && s.p99 == s.max);
     if summaries().any(|s| s.n > 1) {
+        rows.extend(averages(metric, results));
         let joined = repeats && !report.header.scenario.full;
         rows.push(statistic(if joined { "min (= p1)" } else { "minimum" }, |c| c.summary.map(|s| s.min)));
         rows.push(statistic(if joined { "max (= p99)" } else { "maximum" }, |c| c.summary.map(|s| s.max)));

@@ -1,11 +1,13 @@
-//! The label of a run: whether its procedure conforms to RFC 2544 and RFC 9693, and what its test bed is. Every report prints
-//! it. It follows from the settings and from the recorded trials.
+//! The label of a run: whether its procedure conforms to the RFCs that define its metrics, and what its test bed is. Every report
+//! prints it. It follows from the settings and from the recorded trials.
 
-use super::number;
 use super::result::{PointResult, Repetition};
+use super::{number, parts};
 use crate::folder::SelfTest;
-use method::{Count, ResultKind, TrialRecord, Verdict};
-use scenario::{Scenario, TestBed, conformance, label};
+use method::{ResultKind, TrialRecord, Verdict};
+use procedure::Metric;
+use procedure::requirement::{Check, Compliance, Finding, Run};
+use scenario::{Scenario, TestBed, label};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,24 +16,76 @@ use serde::Serialize;
 pub struct Conformance {
     /// Procedure and test bed in short form, for titles.
     pub label: String,
-    /// Whether the procedure departs from the RFCs nowhere. No test bed of this natmeter is that of RFC 2544, so this is
-    /// never conformance without qualification.
+    /// Whether RFCs define every metric, and every MUST and definition of theirs is met; without `--full`, every SHOULD, too. No
+    /// test bed of this natmeter is that of RFC 2544, so this is never conformance without qualification.
     pub procedure_conforms: bool,
-    /// Departures of the procedure, each with the section of the RFC.
+    /// What the run does differently, each with the section of the RFC, and which metrics natmeter defines.
     pub departures: Vec<String>,
+    /// Keys of the metrics that natmeter defines, because no RFC does.
+    pub defined_by_natmeter: Vec<&'static str>,
+    /// The RFCs that define the other metrics.
+    pub documents: Vec<&'static str>,
+    /// The requirements that concern the run and that a run can fail to meet.
+    pub requirements: Vec<RequirementOfRun>,
     /// The test beds of the devices, each once.
     pub test_bed: Vec<TestBed>,
 }
 
+/// A requirement that concerns a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RequirementOfRun {
+    /// Its document; empty: natmeter's own rule.
+    pub document: &'static str,
+    /// Its section; empty if the document has none.
+    pub section: &'static str,
+    /// `MUST`, `SHOULD`, or `defines`: a definition without a key word, as binding as MUST.
+    pub level: &'static str,
+    /// What it asks.
+    pub asks: &'static str,
+    /// The metrics of which it asks this.
+    pub metrics: Vec<&'static str>,
+    /// Whether the run meets it.
+    pub met: bool,
+    /// What the run does instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
+    /// Whether no run meets it, so that the label leaves it out: docs/requirements.md names it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub never_met: bool,
+}
+
+impl RequirementOfRun {
+    fn of(compliance: Compliance) -> RequirementOfRun {
+        let Compliance { document, requirement, metrics, finding } = compliance;
+        RequirementOfRun {
+            document: document.name,
+            section: requirement.section,
+            level: requirement.level.key_word().unwrap_or("defines"),
+            asks: requirement.asks,
+            metrics,
+            met: finding == Finding::Met,
+            instead: match finding {
+                Finding::NotMet(words) | Finding::AnotherMetric(words) => Some(words),
+                Finding::Met | Finding::NotApplicable => None,
+            },
+            never_met: matches!(requirement.check, Check::Named(_)),
+        }
+    }
+}
+
 impl Conformance {
     /// Derives the label from the settings of a scenario and from the run.
-    pub fn of(scenario: &Scenario, run: &Found<'_>) -> Conformance {
-        let mut departures = conformance(scenario);
-        departures.extend(run.departures(scenario));
+    pub fn of(scenario: &Scenario, found: &Found<'_>) -> Conformance {
+        let run = found.run();
+        let assessment = scenario.assess(|metric| Some(found.of(metric, run)));
+        let documents = assessment.documents();
         Conformance {
-            label: label(scenario, departures.len()),
-            procedure_conforms: departures.is_empty(),
-            departures,
+            label: label(scenario, &assessment),
+            procedure_conforms: assessment.conforms(),
+            departures: assessment.sentences(),
+            defined_by_natmeter: assessment.own.iter().map(|own| own.metric).collect(),
+            documents,
+            requirements: assessment.compliances.into_iter().map(RequirementOfRun::of).collect(),
             test_bed: TestBed::all(scenario),
         }
     }
@@ -40,6 +94,40 @@ impl Conformance {
     pub fn test_bed_in_words(&self) -> String {
         let differs: Vec<&str> = self.test_bed.iter().map(|bed| bed.differs()).collect();
         format!("{}.", number::capitalised(&differs.join("; ")))
+    }
+
+    /// What a run without `--full` is.
+    pub fn quick_in_words(&self) -> &'static str {
+        if self.documents.is_empty() {
+            "Quick run of a procedure that natmeter defines"
+        } else {
+            "Quick run, not RFC 2544 (that is `--full`)"
+        }
+    }
+
+    /// Whether the procedure of a run with `--full` conforms, in a sentence.
+    pub fn in_words(&self) -> String {
+        let documents = listed(&self.documents);
+        match (self.procedure_conforms, self.departures.is_empty()) {
+            (true, true) => format!("The procedure conforms to {documents}."),
+            (true, false) => format!(
+                "The procedure conforms to {documents}, of which it does not follow all recommendations: {}.",
+                self.departures.join("; ")
+            ),
+            (false, _) if self.documents.is_empty() => {
+                format!("natmeter defines the procedure: {}.", self.departures.join("; "))
+            }
+            (false, _) => format!("The procedure departs from {documents}: {}.", self.departures.join("; ")),
+        }
+    }
+}
+
+/// "a, b and c"
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
     }
 }
 
@@ -54,31 +142,8 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Departures that follow from the run and not from its settings, one sentence each.
-    fn departures(&self, scenario: &Scenario) -> Vec<String> {
-        let mut departures = Vec::new();
-        if self.self_test.is_some_and(|test| !test.passed) {
-            departures.push("the tester's self-test failed".to_owned());
-        }
-        if scenario.capture.is_some() {
-            departures.push("frames were captured during the measurements".to_owned());
-        }
-        let discarded = self.trials.iter().filter(|trial| matches!(trial.verdict, Verdict::Invalid(_))).count();
-        if discarded > 0 {
-            departures.push(format!(
-                "{} of {} were discarded as invalid (RFC 2544, section 26.1 has no invalid trials)",
-                number::grouped(discarded as u64),
-                number::plural(self.trials.len() as u64, "trial")
-            ));
-        }
-        let resent: Count =
-            self.trials.iter().filter_map(|t| t.outcome.store.as_ref()).map(|store| store.phase1_resent).sum();
-        if resent > 0 {
-            departures.push(format!(
-                "phase 1 before phase 2 opened {} again after losses in the host (RFC 9693 opens each connection once)",
-                number::plural(resent, "connection")
-            ));
-        }
+    /// What the record shows of all metrics.
+    fn run(&self) -> Run {
         let undecided = |r: &&Repetition| {
             matches!(
                 r.bound,
@@ -89,15 +154,22 @@ impl Found<'_> {
                     | ResultKind::NothingMeasured
             )
         };
-        let ended: usize =
-            self.results.iter().map(|c| c.ended_early + c.repetitions.iter().filter(undecided).count()).sum();
-        if ended > 0 {
-            let searches = if ended == 1 { "1 search".to_owned() } else { format!("{ended} searches") };
-            departures.push(format!("{searches} ended before reaching the requested precision"));
+        let ended = self.results.iter().map(|c| c.ended_early + c.repetitions.iter().filter(undecided).count());
+        Run {
+            trials: self.trials.len() as u64,
+            discarded: self.trials.iter().filter(|trial| matches!(trial.verdict, Verdict::Invalid(_))).count() as u64,
+            resent: self.trials.iter().filter_map(|t| t.outcome.store.as_ref()).map(|store| store.phase1_resent).sum(),
+            ended_early: ended.sum::<usize>() as u64,
+            self_test_failed: self.self_test.is_some_and(|test| !test.passed),
+            shares_core: self.results.iter().any(|c| c.shares_core),
+            ..Run::default()
         }
-        if self.results.iter().any(|c| c.shares_core) {
-            departures.push("tester and device share a core".to_owned());
-        }
-        departures
+    }
+
+    /// The same with what it shows of one metric: the fewest repetitions of a point that has any, and whether a result is a bound.
+    fn of(&self, metric: &Metric, run: Run) -> Run {
+        let of = || self.results.iter().filter(|c| parts::measured(&c.metric) == metric.key);
+        let repetitions = of().map(|c| c.repetitions.len() as u32).filter(|&n| n > 0).min();
+        Run { repetitions, lower_bound: of().any(PointResult::at_least), ..run }
     }
 }

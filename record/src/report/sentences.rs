@@ -343,17 +343,16 @@ fn comparison(report: &Report) -> Option<String> {
 /// The kind of run, and whether it is complete.
 fn what_it_was(report: &Report) -> String {
     let conformance = &report.conformance;
-    let mut text = match (conformance.procedure_conforms, report.header.scenario.full) {
-        (true, _) => "The procedure conforms to RFC 2544 and RFC 9693.".to_owned(),
-        (false, true) => {
-            format!("The procedure departs from RFC 2544 or RFC 9693: {}.", conformance.departures.join("; "))
-        }
-        (false, false) => format!(
-            "Quick run, not RFC 2544 (that is `--full`): trials of {}, {}{}.",
+    let mut text = if conformance.procedure_conforms || report.header.scenario.full {
+        conformance.in_words()
+    } else {
+        format!(
+            "{}: trials of {}, {}{}.",
+            conformance.quick_in_words(),
             number::duration(report.header.scenario.measure.duration.0),
             report.header.scenario.measure.repetitions.counted(),
             coverage(report)
-        ),
+        )
     };
     text.extend([" ", &conformance.test_bed_in_words()]);
     for missing in facts::missing(report) {

@@ -4,13 +4,14 @@
 use super::number::{self, grouped};
 use super::remarks::remarks;
 use super::result::{PHASE1_RATE, PointResult};
-use super::{Report, terms, value};
+use super::{Report, parts, terms, value};
 use crate::folder::{Cost, Spread};
 use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
 use procedure::Metric;
 use procedure::metric::{self};
+use procedure::requirement::AVERAGED;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
 use std::collections::BTreeSet;
@@ -395,6 +396,7 @@ fn group(
         statistic("99th percentile", |c| c.summary.map(|s| s.p99)),
         row("error of the search", results.iter().map(|c| c.and_then(error))).explained(&terms::ERROR),
     ];
+    rows.splice(2..2, averages(metric, results));
     if known.is_some_and(|m| m.unit.per_direction()) {
         let total = |c: &PointResult| match c.upper() {
             // The number of directions is that of finished searches.
@@ -442,6 +444,21 @@ fn group(
         rows.push(row("remarks", notes.into_iter().map(Cell::Notes)));
     }
     Group { title, rows, bars: bars(results, columns, |c, median| value::short(c, median, 3)) }
+}
+
+/// Average and standard deviation of a metric of which RFCs report them.
+pub(super) fn averages(metric: &str, results: &[Option<&PointResult>]) -> Vec<Row> {
+    if !AVERAGED.iter().any(|of| of.key == parts::measured(metric)) {
+        return Vec::new();
+    }
+    let average = |c: &PointResult| value::statistic(c, c.summary.map(|s| s.mean));
+    // Bounds scatter for other reasons than the device.
+    let is_exact = |c: &PointResult| !c.at_least() && c.upper().is_none() && c.less_below.is_none();
+    let deviation = |c: &PointResult| Some(Quantity::new(c.summary.filter(|_| is_exact(c))?.sd, Form::default()));
+    vec![
+        row("average", results.iter().map(|c| c.map_or(Cell::Nothing, average))),
+        row("standard deviation", results.iter().map(|c| c.and_then(deviation))),
+    ]
 }
 
 /// The interval of the median, where it is narrower than minimum to maximum.

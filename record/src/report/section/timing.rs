@@ -24,8 +24,9 @@ pub(super) fn section(report: &Report) -> Option<Section> {
     }
     Some(Section {
         title: "Delays".to_owned(),
-        about: "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Nothing \
-                is subtracted: the tester's own floor without a device is printed beside."
+        about: "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Latency \
+                is that of store and forward devices (RFC 1242, section 3.8). Nothing is subtracted: the tester's own floor without \
+                a device is printed beside."
             .to_owned(),
         tables: vec![table(report, &all)],
         figures: figure::delays(&all),

@@ -189,6 +189,19 @@ fn the_ideal_line_is_the_rate_on_one_core_times_the_cores() {
     assert!((above[1] / above[0] - 2.0).abs() < 0.01 && (above[2] / above[0] - 4.0).abs() < 0.01, "{above:?}");
 }
 
+/// RFC 2544, section 26.2: the average of the recorded values.
+#[test]
+fn latency_has_its_average_beside_its_median() {
+    let mut run = fully_observed();
+    let mut latencies: Vec<_> = run.outcomes.iter_mut().filter(|o| o.measurement.metric == LATENCY.key).collect();
+    let repetitions = i64::try_from(latencies.len() / 4).unwrap();
+    assert!(repetitions > 1, "four points");
+    latencies[0].result.parts.insert("latency_typical_forward".to_owned(), 20_000 + 1_000 * repetitions);
+    let text = report(&run).render("text").unwrap();
+    let average = text.lines().find(|line| line.trim_start().starts_with("average")).unwrap();
+    assert!(average.contains("21,000"), "{average}");
+}
+
 /// A figure of latency over cores has no line of ideal scaling: it would say that more cores delay frames longer.
 #[test]
 fn only_rates_have_an_ideal_line() {
