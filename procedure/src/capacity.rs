@@ -7,6 +7,7 @@ use crate::capacity_known::{self, Policies, Policy};
 use crate::establishment::trial;
 use crate::known::{self, EXACT};
 use crate::metric::{Gives, Metric, Unit};
+use crate::validation::Validation;
 use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
 use key::kind::{maybe, number, share};
 use key::quantity::show_grouped;
@@ -113,18 +114,18 @@ fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> R
     let keys = context.keys.get::<Capacity>();
     let (settings, limits) = (context.settings, keys.limits(context.connections));
     // The table surely holds these, so that they can be validated.
-    let limit = context.limit_of_validation(limits.from, trials, watch)?;
+    let limit = Validation::of(context, limits.from, trials, watch)?;
     let Some(policy) = keys.policy else {
         let limits = Limits { buffered: context.buffered, validate_at_most: limit.at_most, ..limits };
         let result = measure(trials, settings, limits, watch)?;
         let safe = result.capacity.map_or(Rate(0), |rates| rates.safe);
-        return Ok(context.limited(limit, safe, result));
+        return Ok(limit.beside(context, safe, result));
     };
     let (connections, rate) = (context.connections, context.phase1_rate()?);
     let known =
         capacity_known::Known { connections, policy, rate, error: limits.error, validate_at_most: limit.at_most };
     let result = capacity_known::measure(trials, settings, known, watch)?;
-    Ok(context.limited(limit, rate, result))
+    Ok(limit.beside(context, rate, result))
 }
 
 /// Width of a search for a rate, relative to the rate that passed: 2.5 %, as in published runs.

@@ -1,13 +1,13 @@
 //! What a search may know beside its trials: the settings of the scenario, the point of the matrix, what earlier
 //! measurements of the point found, and the device.
 
+use crate::Capabilities;
 use crate::keys::Keys;
 use crate::metric::{Gives, Metric};
-use crate::{Capabilities, Watch, validation};
 use key::quantity::WrittenRate;
 use method::search::bottleneck::Limit;
-use method::search::{Phase2, SearchResult, SearchSettings, ValidationCap};
-use method::{Count, Rate, TrialError, Trials};
+use method::search::{Phase2, SearchSettings, ValidationCap};
+use method::{Count, Rate, TrialError};
 
 /// The limit on the rate of validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,42 +99,4 @@ impl Context<'_> {
     pub fn connected(&self, otherwise: &str) -> Result<Phase2, TrialError> {
         self.phase2()?.ok_or_else(|| TrialError::Refused(otherwise.to_owned()))
     }
-
-    /// The limit on the rate of validation, measured now with so many connections if no earlier search did.
-    ///
-    /// # Errors
-    /// Those of the search for it.
-    pub fn limit_of_validation(
-        &self,
-        connections: Count,
-        trials: &mut dyn Trials,
-        watch: Watch<'_>,
-    ) -> Result<Validation, TrialError> {
-        let measured = match self.cap {
-            Cap::Off => None,
-            Cap::Known(cap) => Some(cap),
-            Cap::Measured => {
-                let phase2 = Phase2 { connections, phase1_rate: self.phase1_rate()? };
-                Some(validation::measure(trials, self.settings, phase2, watch)?)
-            }
-        };
-        let at_most = self.validate_at_most.into_iter().chain(measured.map(|cap| cap.cap)).min();
-        Ok(Validation { at_most, measured })
-    }
-
-    /// Adds the limit to a result that was validated at alpha times `rate`, or at the limit.
-    pub(crate) fn limited(&self, by: Validation, rate: Rate, mut result: SearchResult) -> SearchResult {
-        if let (Some(cap), Some(alpha)) = (by.measured, self.settings.alpha) {
-            result.evidence.validation_cap = Some(cap.beside(rate, alpha));
-        }
-        result
-    }
-}
-
-/// The limits on the rate of validation.
-#[derive(Clone, Copy, Debug)]
-pub struct Validation {
-    /// The lower of that of the scenario and the measured one.
-    pub at_most: Option<Rate>,
-    measured: Option<ValidationCap>,
 }

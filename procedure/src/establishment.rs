@@ -4,6 +4,7 @@
 
 use crate::known::{self, CONNECTIONS, of_search};
 use crate::metric::{Gives, Metric, Unit};
+use crate::validation::Validation;
 use crate::{Asked, Context, Known, Procedure, Sends, Watch};
 use key::Fault;
 use method::judged::{Patience, probe_connections};
@@ -64,11 +65,11 @@ fn check(asked: &mut Asked<'_>) {
 }
 
 fn search(context: &Context<'_>, trials: &mut dyn Trials, watch: Watch<'_>) -> Result<SearchResult, TrialError> {
-    let limit = context.limit_of_validation(context.connections, trials, watch)?;
+    let limit = Validation::of(context, context.connections, trials, watch)?;
     let (connections, buffered) = (context.connections, context.buffered);
     let phase1 = Phase1 { connections, buffered, validate_at_most: limit.at_most };
     let result = measure(trials, context.settings, phase1, watch)?;
-    Ok(context.limited(limit, result.rate, result))
+    Ok(limit.beside(context, result.rate, result))
 }
 
 /// Parameters of phase 1.

@@ -31,7 +31,7 @@ pub mod validation;
 
 pub use asked::Asked;
 pub use capabilities::Capabilities;
-pub use context::{Cap, Context, Validation};
+pub use context::{Cap, Context};
 pub use keys::{Keys, Table, metrics, of, tables};
 pub use known::Known;
 pub use metric::Metric;

@@ -219,7 +219,8 @@ pub const DERIVED: &[Metric] =
 
 /// Returns the metric with this key, of all procedures.
 pub fn by_key(key: &str) -> Option<&'static Metric> {
-    crate::metrics(crate::ALL).find(|metric| metric.key == key)
+    let measured = crate::ALL.iter().flat_map(|procedure| procedure.metrics);
+    measured.chain(DERIVED).find(|metric| metric.key == key)
 }
 
 /// Whether the metric with this key gives this.

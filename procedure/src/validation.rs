@@ -2,11 +2,11 @@
 //! validation above the DUT's throughput in reverse fails for that reason, and the result would not be the DUT's
 //! establishment rate.
 
-use crate::throughput;
+use crate::{Cap, Context, Watch, throughput};
 use method::ratio::Ratio;
-use method::search::{Phase2, Progress, SearchSettings, ValidationCap};
+use method::search::{Phase2, Progress, SearchResult, SearchSettings, ValidationCap};
 use method::trial::{Direction, TrialError, Trials};
-use method::units::{Nanos, Rate};
+use method::units::{Count, Nanos, Rate};
 use method::{Precision, ResponderTable};
 
 /// Width of the search for the reverse throughput, relative to the result.
@@ -47,4 +47,44 @@ pub fn measure(
         ));
     }
     Ok(ValidationCap::of(reverse.rate, reverse.trials))
+}
+
+/// The limits on the rate of validation.
+#[derive(Clone, Copy, Debug)]
+pub struct Validation {
+    /// The lower of that of the scenario and the measured one.
+    pub at_most: Option<Rate>,
+    measured: Option<ValidationCap>,
+}
+
+impl Validation {
+    /// The limits of a search, measured now with so many connections if no earlier search did.
+    ///
+    /// # Errors
+    /// Those of [`measure`]; [`TrialError::Phase1`] without a rate for phase 1.
+    pub fn of(
+        context: &Context<'_>,
+        connections: Count,
+        trials: &mut dyn Trials,
+        watch: Watch<'_>,
+    ) -> Result<Validation, TrialError> {
+        let measured = match context.cap {
+            Cap::Off => None,
+            Cap::Known(cap) => Some(cap),
+            Cap::Measured => {
+                let phase2 = Phase2 { connections, phase1_rate: context.phase1_rate()? };
+                Some(measure(trials, context.settings, phase2, watch)?)
+            }
+        };
+        let at_most = context.validate_at_most.into_iter().chain(measured.map(|cap| cap.cap)).min();
+        Ok(Validation { at_most, measured })
+    }
+
+    /// Adds the measured limit to a result that was validated at alpha times `rate`, or at the limit.
+    pub(crate) fn beside(self, context: &Context<'_>, rate: Rate, mut result: SearchResult) -> SearchResult {
+        if let (Some(cap), Some(alpha)) = (self.measured, context.settings.alpha) {
+            result.evidence.validation_cap = Some(cap.beside(rate, alpha));
+        }
+        result
+    }
 }
