@@ -2,7 +2,8 @@
 //! at a point is a scenario with these values set, so that later code does not depend on axes.
 
 use crate::bed::Bed;
-use crate::{Device, Dut, Following, Scenario, foreground, frame_size};
+use crate::frame_size::LARGEST;
+use crate::{Device, Dut, Following, Scenario, foreground};
 use method::{Count, Direction};
 use std::borrow::Cow;
 use tech::{DIRECTION, FOREGROUND, FRAME_SIZE, Flows, HASH_SIZE, MOST_BUCKETS, MOST_ENTRIES, OF_TRAFFIC, TABLE};
@@ -27,10 +28,17 @@ pub fn more_in_words(values: &AxisValues) -> String {
 }
 
 impl dyn Device + '_ {
+    /// How long frames it can have.
+    fn fit_frame_size(&self) -> Fit {
+        let way_out =
+            |most| if most == LARGEST { "use smaller frames" } else { "measure only devices in this process" };
+        self.longest_frame().map_or(Fit::Lacks, |most| Fit::UpTo(most, "larger than the link carries", way_out(most)))
+    }
+
     /// Whether, and up to which value, it has an axis.
     pub fn fit(&self, axis: &str, flows: &Flows) -> Fit {
         match axis {
-            FRAME_SIZE => frame_size::fit(self),
+            FRAME_SIZE => self.fit_frame_size(),
             DIRECTION if !self.gets_frames() => Fit::Lacks,
             DIRECTION => Fit::UpTo(Count::MAX, "", ""),
             FOREGROUND if self.no_foreground().is_some() => Fit::Lacks,

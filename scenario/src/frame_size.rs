@@ -1,19 +1,13 @@
 //! Frame sizes: one for the scenario, or those that it sweeps; and how long frames a link carries.
 
+use crate::Scenario;
 use crate::axis_values::Swept;
-use crate::{Device, Scenario};
-use tech::{FRAME_SIZE, Fit};
+use tech::FRAME_SIZE;
 
 /// Largest frame of an in-process link (RFC 8219, section 5.1.1), …
 pub(crate) const LARGEST: u64 = 9216;
 /// … and of any other link, which has an MTU of 1500.
 pub(crate) const LARGEST_WITHOUT_JUMBO: u64 = 1518;
-
-/// How long frames a device can have.
-pub(crate) fn fit(dut: &dyn Device) -> Fit {
-    let way_out = |most| if most == LARGEST { "use smaller frames" } else { "measure only devices in this process" };
-    dut.longest_frame().map_or(Fit::Lacks, |most| Fit::UpTo(most, "larger than the link carries", way_out(most)))
-}
 
 impl Scenario {
     /// The frame sizes that it sweeps.

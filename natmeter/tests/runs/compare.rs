@@ -82,7 +82,7 @@ fn a_bound_is_no_verdict() {
     let (code, _, errors) = under("throughput < 2.8M");
     assert!(code == 3 && errors.contains("only a bound"), "{code}: {errors}");
     let bisect = |condition: &str| compared(&folder, &[run.to_str().unwrap(), "--fail-under", condition, "--bisect"]).0;
-    assert_eq!([bisect("throughput < 2.8M"), bisect("latency > 1 ms")], [125, 125]);
+    assert_eq!([bisect("throughput < 2.8M"), bisect("max_conn_est_rate < 1M")], [125, 125]);
     assert_eq!(under("throughput < 50k").0, 0);
     let (code, _, errors) = under("latency > 1 ms");
     assert!(code == 2 && errors.contains("latency"), "{code}: {errors}");

@@ -233,7 +233,7 @@ fn another_version_is_named() {
 
     let record = header(&with("\"record\": 3", "\"record\": 4").path, tech::ALL).unwrap_err();
     assert!(matches!(record, RecordError::Later { found: 4, .. }), "{record}");
-    assert!(record.to_string().contains("reads versions 1 to 3; use natmeter"), "{record}");
+    assert!(record.to_string().contains("reads versions 1 to 3; use a later build of natmeter"), "{record}");
 
     let rules = format!("\"rules\": {}", method::RULES);
     let rules = with(&rules, "\"rules\": 99");

@@ -68,7 +68,7 @@ fn lists() -> Lists {
     Lists { procedures, ..tech::ALL.into() }
 }
 
-const SCENARIO: &str = "name = \"toy\"\n[dut.simulated]\n[sweep]\nconnections = \"1000\"\n[measure]\nmetrics = \"toy_rate\"\n\
+const SCENARIO: &str = "name = \"toy\"\n[dut.simulated]\n[sweep]\nconnections = \"100k\"\n[measure]\nmetrics = \"toy_rate\"\n\
                         repetitions = 1\nphase1-rate = \"100k\"\nmax-rate = \"1M\"\n[measure.toy]\nshare = \"40 %\"\n";
 
 fn loaded(text: &str) -> Result<Scenario, String> {

@@ -1,9 +1,9 @@
 //! DNS: queries need a device that answers or forwards them, and are not mixed with test frames.
 
 use super::{Check, dut_at};
-use crate::Scenario;
 use crate::bed::PortIo;
 use crate::quantity::show_grouped;
+use crate::{Dut, Scenario, TestBed};
 use key::Fault;
 use procedure::Sends;
 use procedure::dns::{DNS64_RESOLUTION_RATE, Dns, MOST_QUERY_PORTS};
@@ -81,7 +81,9 @@ impl Check<'_> {
     fn dns_ports(&mut self) {
         let dns = self.scenario.procedures.get::<Dns>();
         let [threads, ports] = ["threads", "ports"].map(|key| self.measure(&format!("dns.{key}")));
-        let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && !dut.dns_metrics().is_empty());
+        // A simulated device has no ports.
+        let has_ports = |dut: &Dut| !dut.dns_metrics().is_empty() && dut.place(self.scenario) != TestBed::Simulated;
+        let stateful = self.scenario.duts.iter().any(|dut| dut.is_stateful() && has_ports(dut));
         let connections = if stateful { &self.scenario.sweep.connections[..] } else { &[0] };
         for (at, &n) in connections.iter().enumerate() {
             let all = u64::from(dns.threads) * u64::from(dns.ports(n));
