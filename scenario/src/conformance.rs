@@ -116,7 +116,7 @@ impl Scenario {
         let traffic = &self.traffic;
         let directions = self.directions();
         // Ports of shared addresses are those of the subscriber.
-        let free = self.duts.iter().any(|dut| !dut.is_stateful() && !crate::summary::is_of_subscribers(dut));
+        let free = self.duts.iter().any(|dut| !dut.is_stateful() && !dut.is_of_subscribers());
         let (all, few) = (|ports: PortRange, first, last| (ports.first, ports.last) == (first, last), &traffic.flows);
         Traffic {
             sizes: self.swept_frame_sizes().map_or(1, |swept| swept.values.len()),

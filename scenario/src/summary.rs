@@ -4,7 +4,7 @@ use crate::axis::{Axis, Fit};
 use crate::bed::Bed;
 use crate::conformance::{conformance, label};
 use crate::quantity::{show_count, show_duration, show_grouped};
-use crate::{Dut, Link, Method, Plays, Scenario, VethIo};
+use crate::{Dut, Link, Method, Scenario, VethIo};
 use method::Count;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, Serializer};
@@ -183,7 +183,7 @@ fn flows(scenario: &Scenario) -> String {
     if (fewest, most) == (1, 1) {
         return format!("{words}: {all} flows");
     }
-    let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
+    let of_subscribers = scenario.duts.iter().any(Dut::is_of_subscribers);
     let (one_of_them, them) = if of_subscribers {
         ("a subscriber", "subscribers")
     } else if t.networks > 1 {
@@ -211,7 +211,7 @@ fn flows_of_connections(scenario: &Scenario) -> String {
     }
     let more = if ports.len() > SHOWN { ", …" } else { "" };
     ports.truncate(SHOWN);
-    let of_subscribers = scenario.duts.iter().any(is_of_subscribers);
+    let of_subscribers = scenario.duts.iter().any(Dut::is_of_subscribers);
     let from = if of_subscribers { "each subscriber's address".to_owned() } else { show_range(t.inside) };
     let subsets = match scenario.subsets_in_words() {
         Some(words) => format!("{words} flows"),
@@ -220,15 +220,10 @@ fn flows_of_connections(scenario: &Scenario) -> String {
     format!("{from} to {}, ports {}{more}: {subsets}", show_range(t.remote), ports.join(", "))
 }
 
-/// A provider edge, whose subscribers the tester plays.
-pub(crate) fn is_of_subscribers(dut: &Dut) -> bool {
-    dut.technology().is_some_and(|(plays, technology)| plays == Plays::Pe && technology.names().has_edges())
-}
-
 /// Where connections come from. Behind shared addresses each subscriber has an address and ports of its own.
 fn sources(scenario: &Scenario) -> String {
     let t = &scenario.traffic.flows;
-    let shared = |dut: &Dut| is_of_subscribers(dut) && !dut.is_stateful();
+    let shared = |dut: &Dut| dut.is_of_subscribers() && !dut.is_stateful();
     if scenario.duts.iter().any(shared) {
         return format!("each subscriber's address, {} of its ports,", show_grouped(t.source_ports.count().into()));
     }

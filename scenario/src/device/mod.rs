@@ -302,6 +302,13 @@ pub trait Device: Copied + fmt::Debug + Send + Sync {
 /// A device of a scenario.
 pub struct Dut(Box<dyn Device>);
 
+impl Dut {
+    /// A provider edge, whose subscribers the tester plays.
+    pub(crate) fn is_of_subscribers(&self) -> bool {
+        self.technology().is_some_and(|(plays, technology)| plays == Plays::Pe && technology.names().has_edges())
+    }
+}
+
 impl<D: Device + 'static> From<D> for Dut {
     fn from(device: D) -> Dut {
         Dut(Box::new(device))
