@@ -4,7 +4,7 @@ use super::{Dot, begin, escaped, text_width};
 use crate::scale::{Axis, digits};
 use std::fmt::Write;
 
-/// A bar of a [`bars`] figure.
+/// A bar of a figure of bars.
 #[derive(Clone, Debug)]
 pub struct Bar {
     /// Its name.

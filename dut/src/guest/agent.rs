@@ -44,7 +44,7 @@ impl Agent {
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(_) => said.push(buffer[0]),
-                Err(error) if is_timeout(&error) => {}
+                Err(error) if is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
             if said.ends_with(READY) {
