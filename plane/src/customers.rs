@@ -106,7 +106,7 @@ pub struct Customers<K: Key> {
 }
 
 impl<K: Key> Customers<K> {
-    /// Room for `capacity` customers with numbers in `numbers`, of which the first is never given out.
+    /// Room for `capacity` customers with numbers in `numbers`. The first number is never given out.
     ///
     /// # Errors
     /// Too little memory.

@@ -21,7 +21,7 @@ pub enum Verdict {
     HandOver(u16),
     /// For the machine itself (ARP, ND, management): the caller keeps it.
     Local,
-    /// A fragment of which the function keeps a copy, or whose datagram it has sent. The caller frees the packet.
+    /// A fragment that the function copied, or that belongs to a datagram already sent. The caller frees the packet.
     Held,
 }
 

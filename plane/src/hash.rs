@@ -1,7 +1,7 @@
 //! The seeded hash of state-table keys.
 
 /// A keyed hash of two words: two folded 64 × 64 → 128 bit multiplications. Not cryptographic, but without the seed
-/// nobody can aim at one bucket.
+/// no sender can choose the bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Hasher {
     keys: [u64; 3],

@@ -17,7 +17,7 @@ pub(super) struct Mapped {
     key: u64,
     /// Outside end point with protocol.
     pub outside: u64,
-    /// Sessions below it, of which the last ends it.
+    /// Its sessions. It ends with the last one.
     pub sessions: u32,
     addr: u32,
 }
