@@ -93,7 +93,7 @@ pub struct WorkerCounters {
     pub refused: u64,
     /// Frames dropped by the function.
     pub dropped: u64,
-    /// Fragments of which the function keeps a copy, or whose datagram it has sent. A copy that leaves counts as sent.
+    /// Fragments that the function copied, or that belong to a datagram already sent. A copy that leaves counts as sent.
     pub held: u64,
     /// Frames given to another worker.
     pub handed_over: u64,
