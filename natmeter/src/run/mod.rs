@@ -98,7 +98,7 @@ pub struct Run<'a> {
     facts: Facts,
     /// All results, replaced ones included.
     outcomes: Vec<Outcome>,
-    /// The values of which they are enough.
+    /// The values that have enough of these results.
     enough: Enough,
     records: Vec<TrialRecord>,
     nulls: Vec<NullDevice>,

@@ -26,7 +26,7 @@ pool = \"2001:2:0:200::1\"
 const NAT66: &str = "[technology.nat66]
 pool = \"2001:2:0:200::1\"
 ";
-/// Sixteen outside addresses, of which the tester learns each.
+/// Sixteen outside addresses; the tester learns each.
 const NAT46_POOL: &str = "[technology.nat46]
 pref64 = \"2001:2:0:3000::/96\"
 pool = \"2001:2:0:200::a0/124\"
