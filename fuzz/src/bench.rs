@@ -292,8 +292,8 @@ impl<F: Function> Bench<'_, F> {
         assert!(self.uneven || settled + waiting >= self.given, "{settled} fates of {} frames", self.given);
     }
 
-    /// Frames of which the counters say what became of them, each crossing of an inner link being a frame more; and those
-    /// that once waited for others.
+    /// Frames whose fate the counters tell, where each crossing of an inner link counts as one more frame; and frames that
+    /// once waited for others.
     fn books(&self) -> (i64, i64) {
         let (mut settled, mut waited) = (0, 0);
         for (name, n) in self.workers.iter().flat_map(F::counters) {
