@@ -3,7 +3,7 @@
 
 use crate::known::{self, CAPACITY, of_search};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -38,7 +38,7 @@ pub static PROCEDURE: Procedure = Procedure {
         ),
     ],
     at_throughput: true,
-    tables: &[Table::of::<BackToBack>("back-to-back")],
+    tables: &[KeyTable::of::<BackToBack>("back-to-back")],
     rate: |keys| keys.get::<BackToBack>().rate,
     longest: |keys, _, _| keys.get::<BackToBack>().longest,
     search,

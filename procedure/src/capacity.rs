@@ -8,7 +8,7 @@ use crate::establishment::trial;
 use crate::known::{self, EXACT};
 use crate::metric::{Gives, Metric, Unit};
 use crate::validation::Validation;
-use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
 use key::kind::{maybe, number, share};
 use key::quantity::show_grouped;
 use key::{Fault, computed, or};
@@ -29,7 +29,7 @@ pub static PROCEDURE: Procedure = Procedure {
     metrics: &[CONN_TABLE_CAPACITY],
     sends: Sends::NewConnections,
     stateful: true,
-    tables: &[Table::after::<Capacity>("alpha")],
+    tables: &[KeyTable::after::<Capacity>("alpha")],
     check,
     search,
     known: KNOWN,

@@ -5,7 +5,7 @@
 
 use crate::known::{self, CONNECTIONS, HELD, of_search};
 use crate::metric::{Metric, Unit};
-use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
 use key::kind::{maybe, number, rate, seconds_from, share};
 use key::quantity::WrittenRate;
 use key::{Fault, computed, or};
@@ -31,7 +31,7 @@ pub static PROCEDURE: Procedure = Procedure {
 };
 
 /// The table that says which connections are held.
-pub(crate) const TABLE: Table = Table::of::<Churn>("churn");
+pub(crate) const TABLE: KeyTable = KeyTable::of::<Churn>("churn");
 
 /// New connections while others are held.
 pub const CHURN_RATE: Metric = Metric {

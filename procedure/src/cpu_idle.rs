@@ -4,7 +4,11 @@
 use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY, EXACT, HELD};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::results::{MetricResult, Results};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
+use document::scale::Axis;
+use document::svg::{Strip, Strips};
+use document::{Drawing, Figure, Section};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -13,7 +17,7 @@ use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, Seen};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
-use method::trial::{Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{self, Load, Sampler, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Nanos, Rate};
 use std::collections::BTreeMap;
 
@@ -38,11 +42,12 @@ pub static PROCEDURE: Procedure = Procedure {
         share("cpu_idle_mean", "CPU idle time, mean of all cores", "The mean of the medians of all cores."),
     ],
     at_throughput: true,
-    tables: &[Table::of::<CpuIdle>("cpu-idle")],
+    tables: &[KeyTable::of::<CpuIdle>("cpu-idle")],
     rate: |keys| keys.get::<CpuIdle>().rate,
     longest: |keys, _, _| keys.get::<CpuIdle>().duration,
     interval: |keys| Some(keys.get::<CpuIdle>().interval),
     search,
+    sections: &[section],
     known: KNOWN,
     ..Procedure::USUAL
 };
@@ -149,6 +154,93 @@ fn parts(boxes: &[CoreLoads]) -> BTreeMap<String, i64> {
         }
     }
     parts
+}
+
+/// The section of all points with CPU idle times.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let all = results.of(&[CPU_IDLE.key]);
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "CPU idle time".to_owned(),
+        about: "Idle time of each core in a trial at the throughput, whose frames give no result, because sampling takes CPU time."
+            .to_owned(),
+        findings: results.bottlenecks.clone(),
+        figures: all.iter().enumerate().flat_map(|(at, result)| figures(at, result)).collect(),
+        ..Section::default()
+    })
+}
+
+/// The idle times of a point: of its last repetition that has any.
+fn idle_of<'a>(result: &MetricResult<'a>) -> &'a [trial::CpuIdle] {
+    result.observed(|observed| (!observed.cpu.is_empty()).then_some(&observed.cpu[..])).next_back().unwrap_or(&[])
+}
+
+/// The name of a box among so many.
+pub fn name_of(of: u32, boxes: u32) -> String {
+    match (of, boxes) {
+        (_, 0 | 1) => "the device".to_owned(),
+        (0, _) => "the left device".to_owned(),
+        (of, boxes) if of + 1 == boxes => "the right device".to_owned(),
+        (of, _) => format!("device {} from the left", of + 1),
+    }
+}
+
+/// One figure for each box, of the last repetition: no average over repetitions or cores.
+fn figures(at: usize, result: &MetricResult<'_>) -> Vec<Figure> {
+    let boxes = idle_of(result);
+    let name = |cpu: &trial::CpuIdle| {
+        let place = result.place.clone();
+        if boxes.len() > 1 { format!("{place}, {}", name_of(cpu.of, boxes.len() as u32)) } else { place }
+    };
+    boxes.iter().map(|cpu| figure(&format!("cpu-idle-{at}-{}", cpu.of), &name(cpu), cpu)).collect()
+}
+
+/// The cores of a box, one row each.
+fn figure(id: &str, name: &str, cpu: &trial::CpuIdle) -> Figure {
+    let mut cores: Vec<(&String, &Vec<u32>)> = cpu.cores.iter().collect();
+    cores.sort_by_key(|(core, _)| (number_of(core), *core));
+    let end = cpu.ends.last().copied().max(Some(cpu.phase2[1])).map_or(1.0, seconds);
+    let in_words: Vec<String> = cpu.in_phase2().map(|(core, shares)| format!("{core}: {}", range(&shares))).collect();
+    let phases = [("phase 1", cpu.phase1), ("phase 2", Some(cpu.phase2))];
+    let phases: Vec<(&str, [Nanos; 2])> = phases.into_iter().filter_map(|(name, phase)| Some((name, phase?))).collect();
+    let row = |(core, shares): (&String, &Vec<u32>)| Strip {
+        label: core.clone(),
+        samples: cpu.ends.iter().zip(shares).map(|(end, share)| (seconds(*end), f64::from(*share) / 1e4)).collect(),
+        says: format!("{core}\n{}", range(shares)),
+    };
+    let strips = Strips {
+        id: id.to_owned(),
+        title: format!("CPU idle time, {name}"),
+        description: format!("{name}, in phase 2: {}", in_words.join("; ")),
+        x: Axis::until(("time since the start of the trial", "s"), end),
+        share: "idle, %",
+        spans: phases.iter().map(|(name, [start, end])| (seconds(*start), seconds(*end), *name)).collect(),
+        rows: cores.into_iter().map(row).collect(),
+        width: 1000.0,
+    };
+    let phases: Vec<String> = phases
+        .iter()
+        .map(|(name, [start, end])| format!("{name} from {:.1} s to {:.1} s", seconds(*start), seconds(*end)))
+        .collect();
+    let caption = format!("Idle time of each core, {name}; {}.", phases.join(", "));
+    Figure { caption, drawing: Drawing::Strips(strips), wide: true }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+/// The number at the end of a name, so that core 10 follows core 9.
+fn number_of(core: &str) -> u64 {
+    core.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Smallest and largest idle share in percent.
+fn range(shares: &[u32]) -> String {
+    let percent = |share: Option<&u32>| f64::from(share.copied().unwrap_or(0)) / 1e4;
+    format!("{:.0} % to {:.0} % idle", percent(shares.iter().min()), percent(shares.iter().max()))
 }
 
 const KNOWN: &[Known] = &[Known {

@@ -3,11 +3,13 @@
 //! stamps, and in the values that are computed from the delays. Loss does not invalidate a trial: a lost frame counts
 //! with a delay, too (METHODOLOGY.md).
 
+mod section;
+
 use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
 use crate::known::{self, EXACT};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
 use key::kind::{duration, maybe, number, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -34,13 +36,14 @@ pub static LATENCY_PROCEDURE: Procedure = Procedure {
         LATENCY.part("latency_lost_tags_reverse", "Lost tags, right to left", Unit::Frames, LOST_TAGS),
     ],
     at_throughput: true,
-    tables: &[Table::of::<Latency>("latency")],
+    tables: &[KeyTable::of::<Latency>("latency")],
     rate: |keys| keys.get::<Latency>().rate,
     longest: |keys, _, _| keys.get::<Latency>().duration,
     search: |context, trials, watch| {
         let Latency { duration, from, tags, .. } = *context.keys.get();
         search(context, Values::Latency, duration, Stamps::Some { frames: tags, from }, trials, watch)
     },
+    sections: &[section::section],
     known: &[
         Known {
             metric: "latency_typical_forward",
@@ -108,7 +111,7 @@ pub static PDV_PROCEDURE: Procedure = Procedure {
         PDV.part("pdv_late_reverse", "Lost or late frames, right to left", Unit::PartsPerMillion, LATE),
     ],
     at_throughput: true,
-    tables: &[Table::of::<Pdv>("pdv")],
+    tables: &[KeyTable::of::<Pdv>("pdv")],
     rate: |keys| keys.get::<Pdv>().rate,
     longest: |keys, _, _| keys.get::<Pdv>().duration,
     search: |context, trials, watch| {
@@ -166,7 +169,7 @@ pub static IPDV_PROCEDURE: Procedure = Procedure {
         IPDV.part("ipdv_max_reverse", "Largest IPDV, right to left", NS, LARGEST),
     ],
     at_throughput: true,
-    tables: &[Table::of::<Ipdv>("ipdv")],
+    tables: &[KeyTable::of::<Ipdv>("ipdv")],
     rate: |keys| keys.get::<Ipdv>().rate,
     longest: |keys, _, _| keys.get::<Ipdv>().duration,
     search: |context, trials, watch| {

@@ -7,7 +7,9 @@ use crate::frame_loss::loss_ppm;
 use crate::keys::LENGTHS;
 use crate::known::{self, EXACT, HELD};
 use crate::metric::{Metric, STILL_LOST, Unit};
-use crate::{Asked, Known, Procedure, Table, churn};
+use crate::results::{MetricResult, Results, line, names};
+use crate::{Asked, KeyTable, Known, Procedure, churn};
+use document::{Section, Table, number};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{Fault, computed, or};
@@ -38,7 +40,7 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         counted(RESET, "reset_moved", "Connections on another port after the reset", MOVED),
     ],
     at_throughput: true,
-    tables: &[Table::of::<Reset>("reset")],
+    tables: &[KeyTable::of::<Reset>("reset")],
     rate: |keys| keys.get::<Reset>().rate,
     longest: |keys, _, _| keys.get::<Reset>().duration,
     check: |asked| {
@@ -50,6 +52,7 @@ pub static RESET_PROCEDURE: Procedure = Procedure {
         let (action, rate) = (Action { what: Disruption::Reset, at }, context.throughput()?);
         measure(trials, context.settings, context.phase2()?, Outage { action, rate, duration, off, churn: None }, watch)
     },
+    sections: &[section],
     known: &[Known {
         metric: "reset_gap_forward",
         device: "is dark for 1.7 s after a reset",
@@ -118,7 +121,7 @@ pub static FAILOVER_PROCEDURE: Procedure = Procedure {
     ],
     stateful: true,
     at_throughput: true,
-    tables: &[Table::of::<Failover>("failover"), churn::TABLE],
+    tables: &[KeyTable::of::<Failover>("failover"), churn::TABLE],
     rate: |keys| keys.get::<Failover>().rate,
     longest: |keys, _, _| keys.get::<Failover>().duration,
     check: |asked| {
@@ -379,4 +382,42 @@ fn of_known(what: Disruption, control: ControlTruth) -> Result<SearchResult, Tri
     let (rate, duration, off) = (Rate(100_000), Nanos::from_secs(10), Nanos(0));
     let outage = Outage { action, rate, duration, off, churn: None };
     measure(&mut known::controlled(control), &known::settings(), Some(HELD), outage, &mut |_| ())
+}
+
+/// The section of all points with a reset or a failover.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let results = results.of(&[RESET.key, FAILOVER.key]);
+    if results.is_empty() {
+        return None;
+    }
+    let rows = [
+        line("the command took", &results, |r| spread(r, |acted| Some(acted.took.0), number::duration)),
+        line("connections before", &results, |r| connections(r, |c| c.all)),
+        line("same outside address and port afterwards", &results, |r| connections(r, |c| c.same)),
+        line("another outside address or port", &results, |r| connections(r, |c| c.moved)),
+        line("no frame passes", &results, |r| connections(r, |c| c.all - c.same - c.moved)),
+    ];
+    Some(Section {
+        title: "Resets and failovers".to_owned(),
+        about: "After the trial, one frame Left to Right on each connection shows what became of it. Frames Left to Right may have \
+                opened a connection again before, which then counts by the port that it got."
+            .to_owned(),
+        tables: vec![Table::new("Connections", "disruption", names(&results)).rows(rows)],
+        ..Section::default()
+    })
+}
+
+fn connections(result: &MetricResult<'_>, count: fn(trial::Survivors) -> u64) -> Option<String> {
+    spread(result, |acted| acted.connections.map(count), number::grouped)
+}
+
+/// The smallest and the largest of a figure over the repetitions.
+fn spread(
+    result: &MetricResult<'_>,
+    of: impl Fn(&Acted) -> Option<u64>,
+    show: impl Fn(u64) -> String,
+) -> Option<String> {
+    let all: Vec<u64> = result.observed(|observed| of(observed.action.as_ref()?)).collect();
+    let (least, most) = (*all.iter().min()?, *all.iter().max()?);
+    Some(if least == most { show(least) } else { format!("{} to {}", show(least), show(most)) })
 }

@@ -3,14 +3,16 @@
 
 use crate::known::{self, of_search};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, Known, Procedure, Sends, Table, Watch};
+use crate::results::{MetricResult, Results, line, names};
+use crate::{Context, KeyTable, Known, Procedure, Sends, Watch};
+use document::{Form, Quantity, Row, Section, Table, number};
 use key::kind::{duration, maybe, number, share_or_none};
 use key::{computed, or};
 use method::judged::{Decision, Patience};
 use method::ratio::Ratio;
 use method::search::{Decider, Progress, SearchResult, SearchSettings, binary, data_trial, probe};
 use method::simulated::Truth;
-use method::trial::{Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
+use method::trial::{Answers, Direction, Load, Observed, Queries, TrialError, TrialOptions, TrialSpec, Trials};
 use method::units::{Count, Nanos, Rate};
 
 /// Entry of DNS64 in the list of procedures.
@@ -23,6 +25,7 @@ pub static DNS64_PROCEDURE: Procedure = Procedure {
     sends: Sends::Queries,
     tables: &[TABLE],
     search: |context, trials, watch| search(context, context.keys.get::<Dns>().cached_ppm, trials, watch),
+    sections: &[section],
     known: &[Known {
         metric: DNS64_RESOLUTION_RATE.key,
         device: "answers 12,345 queries/s",
@@ -80,7 +83,7 @@ pub const DNS_QUERIES_RESOLVED: Metric = Metric {
 };
 
 /// The table of both.
-const TABLE: Table = Table::of::<Dns>("dns");
+const TABLE: KeyTable = KeyTable::of::<Dns>("dns");
 
 /// Source ports of each thread, where neither the file nor the number of connections gives them: those of published measurements.
 const PORTS: u32 = 100;
@@ -187,6 +190,57 @@ pub fn measure(
     let ends = (settings.lo, settings.hi);
     let result = binary::search_from(settings.warm, ends, (least, least), by, decide, watch)?;
     Ok(SearchResult { observed: shown.map(|(.., observed)| observed).unwrap_or_default(), ..result })
+}
+
+/// The section of all points with DNS queries.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let all = results.of(&[DNS64_RESOLUTION_RATE.key, DNS_QUERIES_RESOLVED.key]);
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "DNS".to_owned(),
+        about: "Answers in the trials at the lowest rate that failed, over all repetitions. An answer is valid if it has the right AAAA \
+                record and arrives within the time-out of its own query."
+            .to_owned(),
+        tables: vec![table(results.keys.get(), &all)],
+        ..Section::default()
+    })
+}
+
+fn table(dns: &Dns, results: &[&MetricResult<'_>]) -> Table {
+    let share = |ppm: u32| Quantity::new(f64::from(ppm) / 10_000.0, Form::Digits(4, " %")).to_string();
+    let of_dns64 = |r: &MetricResult<'_>, ppm: u32, other: &str| {
+        if r.metric == DNS64_RESOLUTION_RATE.key { share(ppm) } else { other.to_owned() }
+    };
+    let count = |label: &str, of: fn(&Answers) -> Count| -> Row {
+        line(label, results, |r| Quantity::count(answers(r).map(|a| of(&a)).sum()))
+    };
+    Table::new("DNS queries", "points", names(results)).rows([
+        line("thread pairs × source ports", results, |r| format!("{} × {}", dns.threads, dns.ports(r.connections))),
+        line("time-out of a query", results, |_| number::duration(dns.timeout.0)),
+        line("names of the zone", results, |_| Quantity::count(dns.names.into())),
+        line("cached names", results, |r| of_dns64(r, dns.cached_ppm, "no cache")),
+        line("names with an AAAA record", results, |r| of_dns64(r, dns.existing_ppm, "100 %")),
+        count("valid answers", |a| a.valid),
+        count("late", |a| a.late),
+        count("none", |a| a.unanswered),
+        count("response code other than NOERROR", |a| a.error_codes),
+        count("no AAAA record", |a| a.without_record),
+        count("wrong address", |a| a.wrong_address),
+        count("malformed", |a| a.malformed),
+        count("duplicates", |a| a.duplicates),
+        line("slowest valid answer", results, slowest),
+    ])
+}
+
+/// The answers of each repetition.
+fn answers(result: &MetricResult<'_>) -> impl Iterator<Item = Answers> {
+    result.observed(|observed| observed.answers)
+}
+
+fn slowest(result: &MetricResult<'_>) -> Option<String> {
+    answers(result).map(|a| a.slowest.0).max().map(number::duration)
 }
 
 fn of_known(rate: Rate) -> Result<SearchResult, TrialError> {

@@ -3,16 +3,23 @@
 
 use crate::known::{self, EXACT};
 use crate::metric::{Metric, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::results::{MetricResult, Results, names};
+use crate::throughput::THROUGHPUT;
+use crate::{Context, KeyTable, Known, Procedure, Watch};
+use document::scale::Axis;
+use document::svg::{Plot, Point, Series, highest, in_words};
+use document::{Drawing, Figure, Form, Quantity, Section, Table, number, row};
 use key::kind::{list, maybe, rate, share};
 use key::quantity::WrittenRate;
 use key::{computed, or};
+use method::SearchStep;
 use method::judged::{Decision, Patience};
 use method::search::{
     Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, StepVerdict, data_trial, probe,
 };
 use method::trial::{TrialError, TrialSpec, Trials};
 use method::units::{Count, Rate};
+use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
 pub static PROCEDURE: Procedure = Procedure {
@@ -21,8 +28,9 @@ pub static PROCEDURE: Procedure = Procedure {
     reference: FRAME_LOSS_RATE.reference,
     summary: "one trial at each of a series of falling loads, until two successive trials lose no frame",
     metrics: &[FRAME_LOSS_RATE],
-    tables: &[Table::of::<FrameLoss>("frame-loss")],
+    tables: &[KeyTable::of::<FrameLoss>("frame-loss")],
     search,
+    sections: &[section, by_kind],
     known: KNOWN,
     ..Procedure::USUAL
 };
@@ -123,6 +131,122 @@ pub fn falling(highest: Rate, step_ppm: u32) -> Vec<Rate> {
     let steps = 1_000_000 / u64::from(step_ppm.max(1));
     let share = |k: u64| 1_000_000 - k * u64::from(step_ppm);
     (0..steps).map(|k| highest.scaled(share(k), 1_000_000)).filter(|load| load.0 > 0).collect()
+}
+
+/// The section of all points with a frame loss rate.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let results = results.of(&[FRAME_LOSS_RATE.key]);
+    if results.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Frame loss rate".to_owned(),
+        about: "Loss in percent of the frames sent, at each offered load in percent of the highest (RFC 2544, section 26.3). \
+                Marks are medians of the repetitions; bars reach from the smallest to the largest."
+            .to_owned(),
+        figures: vec![curve(&results)],
+        ..Section::default()
+    })
+}
+
+fn curve(results: &[&MetricResult<'_>]) -> Figure {
+    let curves = results.iter().flat_map(|result| {
+        let place = result.place.clone();
+        let of_kind = |(name, kind)| (format!("{place}{name}"), points(result, kind));
+        KINDS.map(of_kind).into_iter().filter(|(_, points)| !points.is_empty())
+    });
+    let series: Vec<Series> = curves.enumerate().map(|(at, (name, points))| Series::marked(at, name, points)).collect();
+    let most = highest(&series);
+    let plot = Plot {
+        id: "frame-loss".to_owned(),
+        title: "Frame loss rate".to_owned(),
+        description: in_words(&series, |p| format!("{:.2} % at {:.0} %", p.y, p.x)),
+        x: Axis::linear(("offered load", "% of the highest"), 100.0),
+        y: Axis::linear(("loss", "%"), if most > 95.0 { 100.0 } else { (most * 1.05).max(0.01) }),
+        series,
+        size: (1000.0, 300.0),
+        ..Plot::default()
+    };
+    let highest = results.iter().flat_map(|result| result.steps()).map(|step| step.rate.0).max();
+    let highest = number::si_unit(highest.unwrap_or(0) as f64, 3, "fps");
+    let caption = format!("Frame loss rate. 100 % are {highest} per direction.");
+    Figure { caption, drawing: Drawing::Plot(plot), wide: true }
+}
+
+/// The loss of all frames in a trial, and of each kind where there are two.
+type Kind = fn(&SearchStep) -> Option<f64>;
+const KINDS: [(&str, Kind); 3] = [
+    ("", |step| (step.sent > 0).then(|| step.lost as f64 / step.sent as f64)),
+    (", foreground", |step| step.loss_by_kind().map(|shares| shares[0])),
+    (", native", |step| step.loss_by_kind().map(|shares| shares[1])),
+];
+
+/// The loss of a kind at each load over all repetitions.
+fn points(result: &MetricResult<'_>, kind: Kind) -> Vec<Point> {
+    let mut losses: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for step in result.decided() {
+        if let Some(share) = kind(step) {
+            losses.entry(step.rate.0).or_default().push(share * 100.0);
+        }
+    }
+    let highest = losses.keys().next_back().copied().unwrap_or(1).max(1) as f64;
+    let point = |(rate, mut losses): (u64, Vec<f64>)| {
+        losses.sort_by(f64::total_cmp);
+        let median = method::stats::median_of(&losses).unwrap_or(0.0);
+        let whisker = (losses.len() > 1).then(|| (losses[0], losses[losses.len() - 1]));
+        Point { whisker, ..Point::at(rate as f64 * 100.0 / highest, median) }
+    };
+    losses.into_iter().map(point).collect()
+}
+
+/// The section of all throughputs of both kinds.
+fn by_kind(results: &Results<'_>) -> Option<Section> {
+    let mut all = results.of(&[THROUGHPUT.key]);
+    all.retain(|result| result.steps().any(is_mixed));
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Frame loss of each kind".to_owned(),
+        about: "The throughput is that of foreground and native frames together. Here is what of each kind was lost at the lowest \
+                rate that failed: medians of the repetitions (RFC 8219, section 5.3)."
+            .to_owned(),
+        tables: vec![lowest(&all)],
+        ..Section::default()
+    })
+}
+
+fn lowest(all: &[&MetricResult<'_>]) -> Table {
+    let failed: Vec<Vec<&SearchStep>> = all.iter().map(|result| lowest_failed(result)).collect();
+    let median = |of: &dyn Fn(&SearchStep) -> Option<f64>| {
+        let each = failed.iter().map(|steps| {
+            let values: Vec<f64> = steps.iter().filter_map(|step| of(step)).collect();
+            method::stats::median_of(&values)
+        });
+        each.collect::<Vec<_>>()
+    };
+    let percent = |kind: usize| {
+        let shares = median(&|step| step.loss_by_kind().map(|shares| shares[kind]));
+        shares.into_iter().map(|share| share.map(|share| Quantity::new(share * 100.0, Form::Digits(3, " %"))))
+    };
+    let rates = median(&|step| Some(step.rate.0 as f64)).into_iter();
+    let count = |rate: f64| Quantity::count(rate as u64);
+    Table::new("Lowest rate that failed", "device", names(all)).rows([
+        row("rate, frames/s per direction", rates.map(|rate| rate.map(count))),
+        row("loss of foreground frames", percent(0)),
+        row("loss of native frames", percent(1)),
+    ])
+}
+
+fn is_mixed(step: &SearchStep) -> bool {
+    step.loss_by_kind().is_some()
+}
+
+/// The step at the lowest rate that failed, of each repetition that has one.
+fn lowest_failed<'a>(result: &MetricResult<'a>) -> Vec<&'a SearchStep> {
+    let failed = |step: &&SearchStep| step.verdict == StepVerdict::Fail && is_mixed(step);
+    let traces = result.repetitions.iter().map(|repetition| repetition.trace);
+    traces.filter_map(|trace| trace.iter().filter(failed).min_by_key(|step| step.rate)).collect()
 }
 
 const KNOWN: &[Known] = &[Known {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) const LENGTHS: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
 
 /// A table of keys.
-pub struct Table {
+pub struct KeyTable {
     /// Its name below `[measure]` and `[full]`; empty if its keys stand in these tables themselves.
     pub name: &'static str,
     /// The key of `[measure]` that its keys follow on the reference page.
@@ -28,10 +28,10 @@ trait Values: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> Values for T {}
 
-impl Table {
+impl KeyTable {
     /// A table with a heading of its own.
-    pub const fn of<T: key::Table + fmt::Debug + Send + Sync + 'static>(name: &'static str) -> Table {
-        Table {
+    pub const fn of<T: key::Table + fmt::Debug + Send + Sync + 'static>(name: &'static str) -> KeyTable {
+        KeyTable {
             name,
             after: "",
             chapter: |path| Chapter::of::<T>(path),
@@ -40,8 +40,8 @@ impl Table {
     }
 
     /// Keys that stand in `[measure]` itself, after this one.
-    pub const fn after<T: key::Table + fmt::Debug + Send + Sync + 'static>(key: &'static str) -> Table {
-        Table { after: key, ..Table::of::<T>("") }
+    pub const fn after<T: key::Table + fmt::Debug + Send + Sync + 'static>(key: &'static str) -> KeyTable {
+        KeyTable { after: key, ..KeyTable::of::<T>("") }
     }
 
     fn path(&self, parent: &str) -> String {
@@ -55,10 +55,10 @@ impl Table {
 }
 
 /// The tables of these procedures, each once.
-pub fn tables(list: List) -> Vec<&'static Table> {
-    let mut tables: Vec<&Table> = Vec::new();
+pub fn tables(list: List) -> Vec<&'static KeyTable> {
+    let mut tables: Vec<&KeyTable> = Vec::new();
     for table in list.iter().flat_map(|procedure| procedure.tables) {
-        let is_known = |known: &&Table| (known.name, known.after) == (table.name, table.after);
+        let is_known = |known: &&KeyTable| (known.name, known.after) == (table.name, table.after);
         if !tables.iter().any(is_known) {
             tables.push(table);
         }

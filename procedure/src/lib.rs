@@ -24,6 +24,7 @@ pub mod overload;
 pub mod profiling;
 pub mod recovery;
 pub mod requirement;
+pub mod results;
 pub mod tcp;
 pub mod tear_down;
 pub mod throughput;
@@ -32,10 +33,12 @@ pub mod validation;
 pub use asked::Asked;
 pub use capabilities::Capabilities;
 pub use context::{Cap, Context};
-pub use keys::{Keys, Table, metrics, of, tables};
+pub use keys::{KeyTable, Keys, metrics, of, tables};
 pub use known::Known;
 pub use metric::Metric;
+pub use results::Results;
 
+use document::{Finding, Section};
 use key::quantity::WrittenRate;
 use method::search::{Progress, SearchResult};
 use method::{Count, Nanos, TrialError, Trials};
@@ -89,7 +92,7 @@ pub struct Procedure {
     /// Whether `profile = true` adds its metric, of which one repetition is enough.
     pub profiles: bool,
     /// The tables of keys that it reads.
-    pub tables: &'static [Table],
+    pub tables: &'static [KeyTable],
     /// The rate that its keys give in place of the throughput of the point.
     pub rate: fn(&Keys) -> Option<WrittenRate>,
     /// The length of its longest trial, where other trials have this length and there are so many connections.
@@ -100,6 +103,10 @@ pub struct Procedure {
     pub check: fn(&mut Asked<'_>),
     /// Measures once.
     pub search: fn(&Context<'_>, &mut dyn Trials, Watch<'_>) -> Result<SearchResult, TrialError>,
+    /// What its tables and curves show beside the medians; none of a run without it.
+    pub sections: &'static [fn(&Results<'_>) -> Option<Section>],
+    /// What a summary says of single points.
+    pub findings: fn(&Results<'_>) -> Vec<Finding>,
     /// Devices of which it must find the truth.
     pub known: &'static [Known],
 }
@@ -122,6 +129,8 @@ impl Procedure {
         interval: |_| None,
         check: |_| (),
         search: |context, _, _| Err(TrialError::Refused(format!("`{}` has no search", context.metric.key))),
+        sections: &[],
+        findings: |_| Vec::new(),
         known: &[],
     };
 

@@ -4,7 +4,9 @@
 
 use crate::known;
 use crate::metric::{Metric, Unit};
-use crate::{Asked, Context, Known, Procedure, Table, Watch, throughput};
+use crate::results::{MetricResult, line, names};
+use crate::{Asked, Context, KeyTable, Keys, Known, Procedure, Results, Watch, throughput};
+use document::{Form, Quantity, Section, Table, number};
 use key::kind::{duration, maybe, number};
 use key::quantity::show_count;
 use key::{Fault, computed, or};
@@ -23,13 +25,14 @@ pub static PROCEDURE: Procedure = Procedure {
     summary: "a search for the throughput with one flow, or with a few, and one with all flows",
     metrics: &[OVERLOAD_SCALABILITY, OVERLOAD_FEW, OVERLOAD_ALL, OVERLOAD_DEGRADATION],
     stateful: true,
-    tables: &[Table::of::<OverloadScalability>("overload-scalability")],
+    tables: &[KeyTable::of::<OverloadScalability>("overload-scalability")],
     longest: |keys, duration, connections| {
         let ramp = keys.get::<OverloadScalability>().ramp(connections);
         Nanos(duration.0.saturating_add(ramp.map_or(0, |ramp| ramp.lasts().0)))
     },
     check,
     search,
+    sections: &[section],
     known: KNOWN,
     ..Procedure::USUAL
 };
@@ -218,6 +221,54 @@ fn compare(first: SearchResult, second: SearchResult) -> SearchResult {
 fn degradation_ppm(few: Rate, all: Rate) -> i64 {
     let (few, all) = (i128::from(few.0.max(1)), i128::from(all.0));
     ((few - all) * 1_000_000 / few) as i64
+}
+
+/// The section of all points with a degradation.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let all = results.of(&[OVERLOAD_DEGRADATION.key]);
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Overload scalability".to_owned(),
+        about: format!(
+            "Medians of the throughput with a few flows (X1) and with all flows (Xn), {}, and the degradation in percent: \
+             100 × (X1 − Xn) / X1.",
+            beginning(results.keys)
+        ),
+        tables: vec![table(results, &all)],
+        ..Section::default()
+    })
+}
+
+/// How all flows begin.
+fn beginning(keys: &Keys) -> String {
+    match keys.get::<OverloadScalability>().interval {
+        None => "which begin together (RFC 8219, section 10.2.1)".to_owned(),
+        Some(interval) => {
+            let interval = number::duration(interval.0);
+            format!("which begin one after the other, one every {interval} (RFC 8219, section 10.2.2)")
+        }
+    }
+}
+
+fn table(results: &Results<'_>, all: &[&MetricResult<'_>]) -> Table {
+    let rate = |metric: &Metric| {
+        line("throughput with these, frames/s per direction", all, |result| results.beside(result, metric))
+    };
+    let percent = |ppm: f64| Quantity::new(ppm / 10_000.0, Form::Decimals(2, " %"));
+    Table::new("Flows", "device", names(all)).rows([
+        line("a few flows", all, |result| few(result).map(Quantity::count)),
+        rate(&OVERLOAD_FEW),
+        line("all flows", all, |result| Quantity::count(result.connections)),
+        rate(&OVERLOAD_ALL),
+        line("degradation", all, |result| result.median.map(percent)),
+    ])
+}
+
+/// The flows of the first search.
+fn few(result: &MetricResult<'_>) -> Option<u64> {
+    result.steps().filter_map(|step| step.connections).min()
 }
 
 const KNOWN: &[Known] = &[Known {

@@ -5,7 +5,10 @@
 use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY, EXACT, HELD};
 use crate::metric::{Metric, Origin, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::results::{MetricResult, Results};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
+use document::flame::Flame;
+use document::{Drawing, Figure, Finding, Form, Quantity, Section, Table, number, row};
 use key::kind::{duration, maybe, number, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -14,8 +17,9 @@ use method::ratio::Ratio;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::search::{Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe};
 use method::simulated::ControlTruth;
-use method::trial::{Load, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
-use method::units::{Nanos, Rate};
+use method::trial::{Load, Profile, Profiler, TrialError, TrialOptions, TrialSpec, Trials};
+use method::units::{Count, Nanos, Rate};
+use std::collections::BTreeMap;
 
 /// Entry in the list of procedures.
 pub static PROCEDURE: Procedure = Procedure {
@@ -26,10 +30,12 @@ pub static PROCEDURE: Procedure = Procedure {
     metrics: &[LOCK_WAIT],
     at_throughput: true,
     profiles: true,
-    tables: &[Table::of::<Stacks>("profiling")],
+    tables: &[KeyTable::of::<Stacks>("profiling")],
     rate: |keys| keys.get::<Stacks>().rate,
     longest: |keys, _, _| keys.get::<Stacks>().duration,
     search,
+    sections: &[section],
+    findings,
     known: KNOWN,
     ..Procedure::USUAL
 };
@@ -110,6 +116,99 @@ pub fn measure(
     result.evidence.bottleneck = Seen { limit, boxes: 1, loads, locks: Some(locks) }.bottleneck();
     result.observed.profile = Some(profile);
     Ok(SearchResult { rate: Rate(locks.waits.into()), kind: ResultKind::Observed, ..result })
+}
+
+/// Functions in the table.
+const FUNCTIONS: usize = 10;
+/// Width of the drawing.
+const WIDTH: f64 = 1000.0;
+
+/// The section of all points with a profile.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let profiled: Vec<(&MetricResult, &Profile)> = of(results).collect();
+    if profiled.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Profile".to_owned(),
+        about: "Call stacks, sampled in a trial at the throughput, whose frames give no result, because sampling takes CPU time. An \
+                idle core has no samples. In a flame graph, a function stands on the one that called it, and is as wide as its share \
+                of the samples."
+            .to_owned(),
+        findings: findings(results),
+        tables: profiled.iter().flat_map(|(result, profile)| tables(result, profile)).collect(),
+        figures: profiled.iter().enumerate().map(|(at, (result, profile))| figure(at, result, profile)).collect(),
+    })
+}
+
+/// The profile of each point that has one: of its last repetition.
+fn of<'a, 'b>(results: &'b Results<'a>) -> impl Iterator<Item = (&'b MetricResult<'a>, &'a Profile)> {
+    let profiles =
+        |found: &'b MetricResult<'a>| Some((found, found.observed(|observed| observed.profile.as_ref()).next_back()?));
+    results.of(&[LOCK_WAIT.key]).into_iter().filter_map(profiles)
+}
+
+/// What took most of the time, at each point.
+fn findings(results: &Results<'_>) -> Vec<Finding> {
+    let finding = |(result, profile): (&MetricResult, _)| {
+        Some(Finding { subject: "Profile", of: result.place.clone(), found: in_words(profile)? })
+    };
+    of(results).filter_map(finding).collect()
+}
+
+fn in_words(profile: &Profile) -> Option<String> {
+    let samples = profile.samples();
+    let share = |of: Count, all: Count| number::percent(of as f64 * 100.0 / (all as f64).max(1.0));
+    let (part, of_part) = profile.parts.iter().max_by_key(|(name, samples)| (**samples, std::cmp::Reverse(*name)))?;
+    let (function, of_function) = *profile.functions().first()?;
+    let cores: Vec<String> =
+        profile.cores.iter().map(|(name, of)| format!("{name} {}", share(of.waiting, of.all))).collect();
+    let each = if cores.len() > 1 { format!(" ({})", cores.join(", ")) } else { String::new() };
+    Some(format!(
+        "most time goes to {part}, {}; of single functions to {function}, {}; {} waits for locks{each}.",
+        share(*of_part, samples.all),
+        share(of_function, samples.all),
+        share(samples.waiting, samples.all),
+    ))
+}
+
+/// The device at a point, in words.
+fn place(result: &MetricResult<'_>) -> String {
+    format!("profile of {}", result.place.clone())
+}
+
+/// The shares of parts, functions and cores, the largest first.
+fn tables(result: &MetricResult<'_>, profile: &Profile) -> Vec<Table> {
+    let of_map = |map: &BTreeMap<String, Count>| map.iter().map(|(name, n)| (name.clone(), *n)).collect::<Vec<_>>();
+    let functions = profile.functions().into_iter().take(FUNCTIONS).map(|(name, n)| (name.to_owned(), n)).collect();
+    let cores = profile.cores.iter().map(|(name, of)| (name.clone(), of.all)).collect();
+    let all = profile.samples().all.max(1) as f64;
+    let table = |(what, mut shares): (&'static str, Vec<(String, Count)>)| {
+        shares.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
+        let share = |n: Count| Quantity::new(n as f64 * 100.0 / all, Form::Percent);
+        let title = format!("{}, {what}", number::capitalised(&place(result)));
+        let rows = shares.into_iter().map(|(name, n)| row(name, [share(n)]));
+        Table::new(title, what, ["share of the samples"]).rows(rows)
+    };
+    [("part", of_map(&profile.parts)), ("function", functions), ("core", cores)].into_iter().map(table).collect()
+}
+
+fn figure(at: usize, result: &MetricResult<'_>, profile: &Profile) -> Figure {
+    let title = format!("Flame graph, {}", place(result));
+    let flame = Flame {
+        id: format!("profile-{at}"),
+        title: title.clone(),
+        description: in_words(profile).unwrap_or_default(),
+        stacks: profile.stacks.clone(),
+        width: WIDTH,
+    };
+    let [all, tester, others] = [profile.samples().all, profile.tester, profile.others].map(number::grouped);
+    let caption = format!(
+        "{title}: {all} samples of {}, {} a second of each core. Point at a box for its name. Not drawn: {tester} samples of the \
+         tester's own code and {others} of other programs on the same cores.",
+        profile.event, profile.frequency
+    );
+    Figure { caption, drawing: Drawing::Flame(flame), wide: true }
 }
 
 const KNOWN: &[Known] = &[Known {

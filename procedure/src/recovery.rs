@@ -4,7 +4,7 @@
 use crate::keys::LENGTHS;
 use crate::known::{self, CAPACITY};
 use crate::metric::{Metric, STILL_LOST, Unit};
-use crate::{Context, Known, Procedure, Table, Watch};
+use crate::{Context, KeyTable, Known, Procedure, Watch};
 use key::kind::{duration, maybe, rate};
 use key::quantity::WrittenRate;
 use key::{computed, or};
@@ -38,7 +38,7 @@ pub static PROCEDURE: Procedure = Procedure {
         ),
     ],
     at_throughput: true,
-    tables: &[Table::of::<SystemRecovery>("system-recovery")],
+    tables: &[KeyTable::of::<SystemRecovery>("system-recovery")],
     rate: |keys| keys.get::<SystemRecovery>().rate,
     longest: |keys, _, _| {
         let keys = keys.get::<SystemRecovery>();

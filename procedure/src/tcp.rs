@@ -3,14 +3,18 @@
 
 use crate::known::{self, CONNECTIONS, EXACT, FRAMES, HELD, of_search};
 use crate::metric::{Metric, Unit};
-use crate::{Asked, Context, Known, Procedure, Sends, Table, Watch};
+use crate::results::{MetricResult, Results};
+use crate::{Asked, Context, KeyTable, Known, Procedure, Sends, Watch};
+use document::{Cell, Quantity, Section, Table, number, row};
 use key::kind::{choice, maybe, number, seconds_from, share};
 use key::quantity::show_grouped;
 use key::{Fault, computed, or};
 use method::judged::Patience;
 use method::search::{Decider, Phase2, Progress, SearchResult, SearchSettings, binary, data_trial};
 use method::simulated::Truth;
-use method::trial::{Direction, Load, Tcp, TcpClose, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials};
+use method::trial::{
+    Direction, Emptying, Load, Tcp, TcpClose, TcpCounts, TrialError, TrialOptions, TrialOutcome, TrialSpec, Trials,
+};
 use method::units::{Count, Nanos, Rate};
 
 /// Entry in the list of procedures.
@@ -23,9 +27,10 @@ pub static PROCEDURE: Procedure = Procedure {
     metrics: &[MAX_TCP_CONN_RATE, ENTRIES, TRANSITORY_TIME, TCP_THROUGHPUT],
     sends: Sends::Segments,
     stateful: true,
-    tables: &[Table::of::<TcpKeys>("tcp")],
+    tables: &[KeyTable::of::<TcpKeys>("tcp")],
     check,
     search,
+    sections: &[section],
     known: KNOWN,
     ..Procedure::USUAL
 };
@@ -304,6 +309,56 @@ fn probe(spec: &TrialSpec, tcp: Tcp) -> TrialSpec {
         Tcp::Exchange => spec.connections.clamp(1, MOST),
     };
     TrialSpec { rate: spec.rate.min(Rate(MOST)), load: Load::Frames(count), ..spec.clone() }
+}
+
+/// The trial behind the rate of a point, in its first repetition that has one.
+struct Connections {
+    name: String,
+    counts: TcpCounts,
+}
+
+/// The section of all points with TCP connections.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let all = results.of(&[MAX_TCP_CONN_RATE.key, TCP_THROUGHPUT.key]);
+    let all: Vec<Connections> = all.into_iter().filter_map(connections).collect();
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "TCP connections".to_owned(),
+        about: "Segments of the trial at the rate found, without those of phase 1, in the first repetition. A connection counts \
+                if its last segment arrived. Reading the table of the device takes time, so that a time to forget closed \
+                connections is too long by one interval at most."
+            .to_owned(),
+        tables: vec![table(&all)],
+        ..Section::default()
+    })
+}
+
+fn connections(result: &MetricResult<'_>) -> Option<Connections> {
+    let counts = result.observed(|observed| observed.tcp.clone()).next()?;
+    Some(Connections { name: result.name.clone(), counts })
+}
+
+fn table(all: &[Connections]) -> Table {
+    let count = |label: &str, of: fn(&TcpCounts) -> u64| row(label, all.iter().map(|c| Quantity::count(of(&c.counts))));
+    let emptying =
+        |label: &str, of: fn(&Emptying) -> Cell| row(label, all.iter().map(|c| c.counts.emptying.as_ref().map(of)));
+    let mut rows = vec![
+        count("segments of the Initiator", |counts| counts.from_initiator),
+        count("segments of the Responder", |counts| counts.from_responder),
+        count("right segments received", |counts| counts.received),
+        count("handshakes completed", |counts| counts.established),
+    ];
+    if all.iter().any(|c| c.counts.emptying.is_some()) {
+        rows.extend([
+            emptying("entries at the end", |e| Quantity::count(e.at_end).into()),
+            emptying("entries at the last reading", |e| Quantity::count(e.at_last).into()),
+            emptying("closed connections forgotten after", |e| e.emptied.map(|time| number::duration(time.0)).into()),
+            emptying("time between two readings", |e| number::duration(e.interval.0).into()),
+        ]);
+    }
+    Table::new("TCP segments", "TCP connections", all.iter().map(|c| c.name.as_str())).rows(rows)
 }
 
 fn of_known(watch: Option<Nanos>, truth: Truth) -> Result<SearchResult, TrialError> {

@@ -4,7 +4,9 @@
 
 use crate::known::{self, CONNECTIONS, EXACT, HELD};
 use crate::metric::{Gives, Metric, TotalOf, Unit};
-use crate::{Known, Procedure, Sends, Table};
+use crate::results::{MetricResult, Results, line, names};
+use crate::{KeyTable, Known, Procedure, Sends};
+use document::{Form, Quantity, Section, Table, number, row};
 use key::kind::number;
 use key::or;
 use method::judged::{Decision, Patience};
@@ -12,7 +14,7 @@ use method::search::{
     BelowResolution, Decider, Phase2, Progress, ResultKind, SearchResult, SearchSettings, data_trial, probe,
 };
 use method::simulated::ControlTruth;
-use method::stats::median;
+use method::stats::{Line, median};
 use method::trial::{
     Direction, Emptied, Load, Observed, TableMemory, TearDown, TrialError, TrialOptions, TrialSpec, Trials,
 };
@@ -43,10 +45,11 @@ pub static PROCEDURE: Procedure = Procedure {
     ],
     sends: Sends::Samples,
     stateful: true,
-    tables: &[Table::of::<Emptying>("tear-down")],
+    tables: &[KeyTable::of::<Emptying>("tear-down")],
     search: |context, trials, watch| {
         measure(trials, context.settings, context.connected(NO_CONNECTIONS)?, context.keys.get(), watch)
     },
+    sections: &[section],
     known: &[Known {
         metric: CONN_TEAR_DOWN_RATE.key,
         device: "removes 7,000,000 connections/s, and an empty table in 2 s",
@@ -133,6 +136,7 @@ pub static MEMORY_PROCEDURE: Procedure = Procedure {
     sends: Sends::Samples,
     stateful: true,
     search: |context, trials, watch| memory(trials, context.settings, context.connected(NO_CONNECTIONS)?, watch),
+    sections: &[memory_section],
     known: &[Known {
         metric: MEMORY_PER_CONNTRACK_ENTRY.key,
         device: "takes 385 octets a connection",
@@ -303,4 +307,100 @@ fn filled(
             spec.frames()
         ))),
     }
+}
+
+/// The section of all points with a tear-down rate.
+fn section(results: &Results<'_>) -> Option<Section> {
+    let results = results.of(&[CONN_TEAR_DOWN_RATE.key]);
+    if results.is_empty() {
+        return None;
+    }
+    let rows = [
+        line("table is emptied by", &results, |r| last(r).map(|emptied| emptied.how.clone())),
+        line("times are of the clock of the", &results, |r| last(r).map(|emptied| emptied.clock.clone())),
+        line("entries, last repetition", &results, |r| last(r)?.entries.map(Quantity::count)),
+        line("times of the empty table, all repetitions", &results, empty_times),
+        line("below resolution", &results, below_resolution),
+    ];
+    Some(Section {
+        title: CONN_TEAR_DOWN_RATE.title.to_owned(),
+        about: "The net time is that to empty the full table without that to empty an empty one of the same size. It is resolved if it \
+                is at least five times the spread of the latter; otherwise the rate is a lower bound. Rates are comparable only \
+                between equal commands."
+            .to_owned(),
+        tables: vec![Table::new("Times to empty the table", "tear-down", names(&results)).rows(rows)],
+        ..Section::default()
+    })
+}
+
+/// How the table was emptied in the last repetition.
+fn last<'a>(result: &MetricResult<'a>) -> Option<&'a Emptied> {
+    result.observed(|observed| observed.emptied.as_ref()).next_back()
+}
+
+fn empty_times(result: &MetricResult<'_>) -> Option<String> {
+    let all: Vec<Nanos> =
+        result.observed(|observed| observed.emptied.as_ref()).flat_map(|emptied| &emptied.empty).copied().collect();
+    let (least, most) = (all.iter().min()?, all.iter().max()?);
+    Some(format!("{} to {}", number::duration(least.0), number::duration(most.0)))
+}
+
+fn below_resolution(result: &MetricResult<'_>) -> String {
+    let below = result.repetitions.iter().filter(|r| r.evidence.below_resolution.is_some()).count();
+    if below == 0 { "no".to_owned() } else { format!("in {below} of {} repetitions", result.repetitions.len()) }
+}
+
+/// Points of one device that differ in their connections only, and the line through their medians.
+struct Fit<'a> {
+    series: &'a str,
+    numbers: Vec<u64>,
+    line: Line,
+}
+
+/// The section of all devices with two numbers of connections or more.
+fn memory_section(results: &Results<'_>) -> Option<Section> {
+    let fits = fits(results);
+    if fits.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Memory of a connection by regression".to_owned(),
+        about: "The least squares line through the medians of the memory of all connections, over their numbers. Its slope is \
+                the memory of a further connection; R² is 1 if all points are on the line."
+            .to_owned(),
+        tables: vec![regression(&fits)],
+        ..Section::default()
+    })
+}
+
+fn fits<'a>(results: &'a Results<'_>) -> Vec<Fit<'a>> {
+    let is_known = |found: &&MetricResult| found.metric == MEMORY_CONNTRACK_ENTRIES && found.median.is_some();
+    let all: Vec<&MetricResult> = results.all.iter().filter(is_known).collect();
+    let mut series: Vec<&str> = Vec::new();
+    for found in &all {
+        if !series.contains(&found.series.as_str()) {
+            series.push(&found.series);
+        }
+    }
+    let fit = |series| {
+        let alike = || all.iter().filter(move |found| found.series == series);
+        let points: Vec<(f64, f64)> =
+            alike().filter_map(|found| Some((found.connections as f64, found.median?))).collect();
+        let numbers = alike().map(|found| found.connections).collect();
+        Some(Fit { series, numbers, line: Line::through(&points)? })
+    };
+    series.into_iter().filter_map(fit).collect()
+}
+
+fn regression(fits: &[Fit<'_>]) -> Table {
+    let numbers = |fit: &Fit<'_>| fit.numbers.iter().map(|n| number::grouped(*n)).collect::<Vec<_>>().join("; ");
+    let line = |label: &str, form: Form, of: fn(&Line) -> f64| {
+        row(label, fits.iter().map(|fit| Quantity::new(of(&fit.line), form)))
+    };
+    Table::new("Memory of a further connection", "device", fits.iter().map(|fit| fit.series)).rows([
+        row("connections", fits.iter().map(numbers)),
+        line("slope, bytes per connection", Form::Digits(4, ""), |line| line.slope),
+        line("intercept, bytes", Form::Digits(4, ""), |line| line.intercept),
+        line("R²", Form::Decimals(4, ""), |line| line.r_squared),
+    ])
 }

@@ -10,19 +10,19 @@ use method::ResultKind;
 use method::search::Bottleneck;
 use method::search::bottleneck::{CoreLoads, Limit, LockWait, Seen};
 use method::trial::{CpuIdle, Profile};
-use procedure::cpu_idle::CPU_IDLE;
-use procedure::metric::{Gives, gives};
+use procedure::cpu_idle::{CPU_IDLE, name_of};
+use procedure::metric::Gives;
 use procedure::profiling::LOCK_WAIT;
 use scenario::bed::BoxKeys;
 
 /// The idle times of a point: of its last repetition that has any.
-pub(super) fn idle_of(result: &PointResult) -> &[CpuIdle] {
+fn idle_of(result: &PointResult) -> &[CpuIdle] {
     let last = result.repetitions.iter().rev().find(|r| !r.observed.cpu.is_empty());
     last.map_or(&[], |r| &r.observed.cpu)
 }
 
 /// The profile of a point: of its last repetition that has one.
-pub(super) fn profile_of(result: &PointResult) -> Option<&Profile> {
+fn profile_of(result: &PointResult) -> Option<&Profile> {
     result.repetitions.iter().rev().find_map(|r| r.observed.profile.as_ref())
 }
 
@@ -83,8 +83,7 @@ fn limit(report: &Report, result: &PointResult) -> Limit {
     let header = &report.header;
     let is_same = |m: &&Measurement| m.metric == result.metric && result.is_at(&m.point);
     let Some(m) = header.plan.measurements.iter().find(is_same) else { return Limit::Unknown };
-    let throughputs =
-        report.results.iter().filter(|other| gives(&other.metric, Gives::Throughput) && other.is_beside(result));
+    let throughputs = report.results.iter().filter(|other| other.gives(Gives::Throughput) && other.is_beside(result));
     let kinds: Vec<ResultKind> =
         throughputs.flat_map(|of| &of.repetitions).map(|repetition| repetition.bound).collect();
     let calibration = report.calibration.clone().unwrap_or_default();
@@ -116,15 +115,5 @@ fn in_words(bottleneck: &Bottleneck) -> String {
         }
         Bottleneck::Tester => "the tester limits the throughput: it could offer no higher rate".to_owned(),
         Bottleneck::Unknown => format!("{ALL_IDLE} at this rate, at which no limit was found"),
-    }
-}
-
-/// The name of a box among so many.
-pub(super) fn name_of(of: u32, boxes: u32) -> String {
-    match (of, boxes) {
-        (_, 0 | 1) => "the device".to_owned(),
-        (0, _) => "the left device".to_owned(),
-        (of, boxes) if of + 1 == boxes => "the right device".to_owned(),
-        (of, _) => format!("device {} from the left", of + 1),
     }
 }

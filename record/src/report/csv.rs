@@ -9,7 +9,7 @@ use crate::folder::{CONNTRACK_TABLE_SIZE, HASH_TABLE_SIZE, Spread, TABLE_ENTRIES
 use document::csv::{self, Field};
 use method::stats::Interval;
 use method::{Direction, ResultKind};
-use procedure::metric::{self, Unit};
+use procedure::metric::{Gives, Unit};
 use scenario::Dut;
 use scenario::Plays;
 use scenario::axis::{AXES, in_order};
@@ -77,7 +77,7 @@ fn of_directions(result: &PointResult) -> (&'static str, &'static [&'static str]
 
 /// The unit of the values of a result, and those of other values that follow from them.
 fn units(result: &PointResult) -> (&'static str, &'static [&'static str]) {
-    match metric::by_key(&result.metric).map(|m| m.unit) {
+    match result.known.map(|m| m.unit) {
         Some(Unit::FramesPerSecond) => of_directions(result),
         Some(Unit::ConnectionsPerSecond) => ("cps", &[]),
         Some(unit) => (unit.symbol(), &[]),
@@ -155,7 +155,7 @@ impl Line<'_> {
             None => (None, result.bound, result.error),
         };
         let error = matches!(bound, ResultKind::Exact | ResultKind::Between).then_some(error);
-        let acceptance = if metric::gives(&result.metric, metric::Gives::SetUpRate) {
+        let acceptance = if result.gives(Gives::SetUpRate) {
             scenario.measure.phase1_acceptance_ppm
         } else {
             scenario.measure.acceptance_ppm

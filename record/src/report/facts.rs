@@ -420,7 +420,7 @@ pub(super) fn lower_bound(report: &Report, result: &super::PointResult) -> Strin
 
 /// Metric, device, cores, connections and further axes of a result, in words.
 pub(crate) fn place(result: &super::PointResult) -> String {
-    let metric = procedure::metric::by_key(&result.metric).map_or(result.metric.as_str(), |m| m.title);
+    let metric = result.known.map_or(result.metric.as_str(), |m| m.title);
     format!("{} of {}", number::uncapitalised(metric), device_at(result))
 }
 

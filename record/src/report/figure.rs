@@ -1,8 +1,6 @@
 //! The figures of a report. A kind is one file in `figure/` and one entry in [`COMPARISONS`] or [`DETAILS`]; figures that belong
 //! to one procedure come from `section`. `svg` draws them.
 
-mod cpu_idle;
-mod delays;
 mod lines;
 mod losses;
 mod published;
@@ -10,13 +8,11 @@ mod searches;
 mod side_by_side;
 mod time_line;
 
-use super::result::{PointResult, Repetition};
+use super::result::{PointResult, Repetition, known};
 use super::{Report, facts, value};
-pub(super) use cpu_idle::figure as cpu_idle;
-pub(super) use delays::{Distribution, figures as delays};
 use document::svg::{Dot, Plot};
 use document::{Bound, Drawing, Figure};
-use procedure::metric::{self, Unit};
+use procedure::metric::Unit;
 
 /// A kind of figure.
 pub(super) struct Kind {
@@ -92,8 +88,9 @@ fn metrics(report: &Report) -> Vec<(&str, Vec<&PointResult>)> {
         }
     }
     // The figure of a metric includes its baseline, such as plain forwarding.
-    let whole_of = |metric: &str| metric::by_key(metric).and_then(|metric| metric.baseline_of);
-    let baselines: Vec<(&str, &str)> = metrics.iter().filter_map(|(key, _)| Some((*key, whole_of(key)?))).collect();
+    let whole_of = |results: &[&PointResult]| results[0].known?.baseline_of;
+    let baselines: Vec<(&str, &str)> =
+        metrics.iter().filter_map(|(key, results)| Some((*key, whole_of(results)?))).collect();
     for (baseline, whole) in baselines {
         let Some(of) = metrics.iter().position(|(key, _)| *key == whole) else { continue };
         let is_either = |c: &&PointResult| [baseline, whole].contains(&c.metric.as_str()) && c.summary.is_some();
@@ -104,8 +101,8 @@ fn metrics(report: &Report) -> Vec<(&str, Vec<&PointResult>)> {
 }
 
 /// Whether its values are rates or connections, which searches find.
-fn is_rate(metric: &str) -> bool {
-    let unit = metric::by_key(metric).map(|known| known.unit);
+fn is_rate(result: &PointResult) -> bool {
+    let unit = result.known.map(|known| known.unit);
     matches!(
         unit,
         None | Some(Unit::FramesPerSecond | Unit::ConnectionsPerSecond | Unit::QueriesPerSecond | Unit::Connections)
@@ -116,7 +113,7 @@ fn is_rate(metric: &str) -> bool {
 fn has_several_rates(result: &PointResult) -> bool {
     let mut rates = result.repetitions.iter().flat_map(|r| &r.trace).map(|step| step.rate);
     let first = rates.next();
-    is_rate(&result.metric) || rates.any(|rate| Some(rate) != first)
+    is_rate(result) || rates.any(|rate| Some(rate) != first)
 }
 
 /// How a figure shows the values of a metric.
@@ -130,7 +127,7 @@ struct Shown {
 impl Shown {
     /// Chosen so that the largest of these results has few digits.
     fn of(metric: &str, results: &[&PointResult]) -> Shown {
-        let Some(known) = metric::by_key(metric) else {
+        let Some(known) = known(metric, results.iter().copied()) else {
             return Shown { title: metric.to_owned(), unit: "", factor: 1.0 };
         };
         let largest = results.iter().filter_map(|c| c.summary).map(|s| s.max).fold(0.0, f64::max);

@@ -41,7 +41,7 @@ const PARTS: &[Part] = &[
 ];
 
 fn render(report: &Report) -> String {
-    let page = Page { report, sections: section::ALL.iter().filter_map(|of| of(report)).collect() };
+    let page = Page { report, sections: section::all(report) };
     let name = report.run_name();
     let parts: Vec<(&Part, String)> = PARTS
         .iter()

@@ -88,7 +88,7 @@ pub(super) fn of(report: &Report, results: &[&PointResult], said: &[&PointResult
 
 /// Whether the value of a result is a time.
 fn is_time(result: &PointResult) -> bool {
-    metric::by_key(&result.metric).is_some_and(|metric| metric.unit == metric::Unit::Nanoseconds)
+    result.known.is_some_and(|metric| metric.unit == metric::Unit::Nanoseconds)
 }
 
 /// The places of some results in parentheses; empty if these are all results. A point of which all results are meant is named
@@ -127,7 +127,7 @@ impl Varies {
 
     /// A result in words, or its point if `whole`.
     fn place(&self, result: &PointResult, whole: bool) -> String {
-        let metric = metric::by_key(&result.metric).map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
+        let metric = result.known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
         let device = self.device.then(|| result.dut_name.clone());
         let cores = self.cores.then(|| format!("on {}", result.cores_in_words()));
         let swept = (!result.axes.is_empty()).then(|| in_words(&result.axes));

@@ -7,7 +7,7 @@ use method::model::cores::CoreModel;
 use method::model::sessions::SessionModel;
 use method::model::{Refusal, Series};
 use method::{Count, ResultKind};
-use procedure::metric::{Unit, by_key};
+use procedure::metric::Unit;
 use scenario::axis::AxisValues;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -232,5 +232,5 @@ const CURVE_POINTS: usize = 65;
 fn is_rate(result: &PointResult) -> bool {
     let of_rates = [Unit::FramesPerSecond, Unit::ConnectionsPerSecond, Unit::QueriesPerSecond];
     let is_part = parts::measured(&result.metric) != result.metric;
-    !is_part && by_key(&result.metric).is_some_and(|metric| of_rates.contains(&metric.unit))
+    !is_part && result.known.is_some_and(|metric| of_rates.contains(&metric.unit))
 }

@@ -17,7 +17,7 @@ pub(super) fn document(report: &Report) -> Document {
         Part::new("Results", results),
         Part::new("Terms", terms.table()),
     ];
-    parts.extend(section::ALL.iter().filter_map(|of| of(report)).map(part));
+    parts.extend(section::all(report).into_iter().map(part));
     let conditions = Pairs { title: "Conditions of all measurements".to_owned(), ..facts::conditions(report) };
     parts.extend([
         beside(report),

@@ -191,7 +191,7 @@ pub(super) fn differences(scenario: &Scenario, result: &PointResult, published: 
         differences.push("translated or tunnelled frames alone (here native IPv6 beside them)".to_owned());
     }
     differences.extend(mapping(dut, published));
-    let is_rate = metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
+    let is_rate = result.known.is_some_and(|metric| metric.unit == Unit::FramesPerSecond);
     match traffic.direction {
         _ if !is_rate => {}
         Direction::Both => {}

@@ -17,7 +17,8 @@ use method::{
     Count, Direction, DirectionRatio, Invalid, Loop, Nanos, Rate, ResultKind, SearchResult, SearchStep, StepVerdict,
     Strict, TrialRecord, Verdict,
 };
-use procedure::metric::{Gives, gives};
+use procedure::Metric;
+use procedure::metric::Gives;
 use scenario::axis::{AxisValues, in_order};
 use scenario::{Point, Scenario};
 use schemars::JsonSchema;
@@ -33,6 +34,9 @@ pub struct PointResult {
     pub dut_name: String,
     /// Key of the metric.
     pub metric: String,
+    /// The metric; none if this natmeter does not know it.
+    #[serde(skip)]
+    pub known: Option<&'static Metric>,
     /// Connections; 0 when stateless.
     pub connections: Count,
     /// Cores of the DUT.
@@ -332,7 +336,7 @@ impl PointResult {
     /// until the drain. `None` if they hold at most 1 % of a trial.
     pub fn queued_excess(&self, trial: Nanos) -> Option<f64> {
         let (queued, seconds) = (self.queued? as f64, trial.as_secs_f64());
-        let rate = self.median().filter(|_| gives(&self.metric, Gives::Throughput) && !self.nothing_passed())?;
+        let rate = self.median().filter(|_| self.gives(Gives::Throughput) && !self.nothing_passed())?;
         (queued * 100.0 > rate * seconds).then_some(queued / seconds)
     }
 
@@ -346,6 +350,11 @@ impl PointResult {
     /// Its cores, as reports name them.
     pub fn cores_in_words(&self) -> String {
         self.known_cores.map_or_else(|| "cores as found".to_owned(), |cores| number::plural(cores.into(), "core"))
+    }
+
+    /// Whether its metric gives this.
+    pub fn gives(&self, what: Gives) -> bool {
+        self.known.is_some_and(|metric| metric.gives == Some(what))
     }
 
     /// Whether both are results of one point.
@@ -369,6 +378,12 @@ fn key(m: &Measurement) -> Key<'_> {
     (m.point.dut, m.point.connections, m.point.cores, &m.point.axes, &m.metric)
 }
 
+/// The metric with this key, as these results know it.
+pub(super) fn known<'a>(metric: &str, results: impl IntoIterator<Item = &'a PointResult>) -> Option<&'static Metric> {
+    let of_results = results.into_iter().find(|result| result.metric == metric).and_then(|result| result.known);
+    of_results.or_else(|| procedure::metric::by_key(metric))
+}
+
 /// Groups standing outcomes and trials by DUT, point and metric, in the order of DUTs, cores, further axes, connections and metrics.
 pub fn group(
     scenario: &Scenario,
@@ -382,7 +397,7 @@ pub fn group(
     let mut known = BTreeSet::new();
     for m in planned.iter().chain(outcomes.iter().map(|o| &o.measurement)) {
         if known.insert(key(m)) {
-            results.push(empty(m));
+            results.push(PointResult { known: scenario.procedures.metric(&m.metric), ..empty(m) });
         }
     }
     let is_box = |result: &PointResult| scenario.duts.get(result.dut).is_some_and(|dut| dut.boxes(scenario).is_some());
@@ -467,6 +482,7 @@ fn empty(m: &Measurement) -> PointResult {
         dut: m.point.dut,
         dut_name: m.point.dut_name.clone(),
         metric: m.metric.clone(),
+        known: None,
         connections: m.point.connections,
         cores: m.point.cores,
         known_cores: Some(m.point.cores),

@@ -57,7 +57,7 @@ impl Sentences {
 pub(super) fn of(report: &Report) -> Sentences {
     Sentences {
         found: all_found(report),
-        findings: section::of_profiles(report).into_iter().chain(bottleneck::findings(report)).collect(),
+        findings: section::findings(report).into_iter().chain(bottleneck::findings(report)).collect(),
         models: section::of_models(report),
         comparison: comparison(report),
         repeated: repeated(report.repeated_points),
@@ -162,7 +162,7 @@ fn headline<'a>(results: &[&'a PointResult]) -> Vec<Headline<'a>> {
 
 /// Whether its values are numbers of connections, and no rates.
 fn is_capacity(result: &PointResult) -> bool {
-    metric::by_key(&result.metric).is_some_and(|metric| metric.unit == Unit::Connections)
+    result.known.is_some_and(|metric| metric.unit == Unit::Connections)
 }
 
 struct Headline<'a> {
@@ -182,7 +182,7 @@ fn found(report: &Report, headline: &[Headline], several: bool) -> Vec<String> {
             let tried = if result.bound == ResultKind::AtUpperLimit { "all" } else { "of" };
             let _ = write!(part, " fit into the table, {tried} {} that were tried", si(result.connections as f64, 3));
         } else if result.connections == 0 {
-            let baseline = metric::by_key(&result.metric).is_some_and(|metric| metric.baseline_of.is_some());
+            let baseline = result.known.is_some_and(|metric| metric.baseline_of.is_some());
             part.push_str(if baseline { " of plain forwarding" } else { ", stateless" });
         } else if said != Some(result.connections) {
             let _ = write!(part, " at {} connections", si(result.connections as f64, 3));
@@ -266,7 +266,7 @@ fn compared(ratio: &str, interval: Interval, unit: &str, other: &str) -> String 
 
 /// The rate of a result in words.
 fn rate(result: &PointResult) -> String {
-    let known = metric::by_key(&result.metric);
+    let known = result.known;
     let what = known.map_or(result.metric.clone(), |m| number::uncapitalised(m.title));
     match result.median() {
         Some(median) if !result.nothing_passed() => {
@@ -306,7 +306,7 @@ fn validated(rate: Quantity, metric: &str) -> Quantity {
 
 /// Whether it is a rate beside throughputs and establishment rates.
 fn is_other(result: &PointResult) -> bool {
-    metric::by_key(&result.metric).is_none_or(|metric| metric.gives.is_none()) && !is_capacity(result)
+    result.known.is_none_or(|metric| metric.gives.is_none()) && !is_capacity(result)
 }
 
 /// "For comparison: iptables on one core of a 2016 server, 223,500 connections/s at 4 M connections (…)."

@@ -3,14 +3,13 @@
 
 use super::number::{self, grouped};
 use super::remarks::remarks;
-use super::result::{PHASE1_RATE, PointResult};
+use super::result::{PHASE1_RATE, PointResult, known};
 use super::{Report, parts, terms, value};
 use crate::folder::{Cost, Spread};
 use document::{Bar, Bound, Cell, Form, Group, Quantity, Role, Row, Table, row};
 use method::stats::{Interval, Summary};
 use method::{Direction, ResultKind};
 use procedure::Metric;
-use procedure::metric::{self};
 use procedure::requirement::AVERAGED;
 use scenario::Traffic;
 use scenario::axis::{self, AXES, AxisValues};
@@ -216,8 +215,9 @@ fn s_cpu(result: &PointResult, all: SCpu) -> Option<Quantity> {
 
 /// Title and unit of a metric with these results.
 pub(super) fn titled<'a>(metric: &str, results: impl IntoIterator<Item = &'a PointResult>) -> String {
-    let Some(known) = metric::by_key(metric) else { return metric.to_owned() };
-    let ratios: Vec<bool> = results.into_iter().map(|result| result.direction_ratio.is_some()).collect();
+    let results: Vec<&PointResult> = results.into_iter().collect();
+    let Some(known) = known(metric, results.iter().copied()) else { return metric.to_owned() };
+    let ratios: Vec<bool> = results.iter().map(|result| result.direction_ratio.is_some()).collect();
     let unit = match (ratios.contains(&true), ratios.contains(&false)) {
         (true, false) if known.unit.per_direction() => "frames/s in the faster direction",
         (true, true) if known.unit.per_direction() => "frames/s per direction, of a ratio in the faster one",
@@ -381,7 +381,7 @@ fn group(
     columns: &[String],
     notes: &mut Vec<String>,
 ) -> Group {
-    let known = metric::by_key(metric);
+    let known = known(metric, results.iter().copied().flatten());
     let title = titled(metric, results.iter().copied().flatten());
     let statistic = |label: &str, of: fn(&PointResult) -> Option<f64>| {
         row(label, results.iter().map(|c| c.map_or(Cell::Nothing, |c| value::statistic(c, of(c)))))

@@ -3,7 +3,7 @@
 use super::result::PointResult;
 use document::{Bound, Cell, Ends, Form, Quantity};
 use method::trial::of_rate;
-use procedure::metric::{Unit, by_key};
+use procedure::metric::Unit;
 
 /// The median of a result as printed in tables.
 pub(super) fn median(result: &PointResult) -> Cell {
@@ -45,7 +45,7 @@ pub(super) fn below(rate: f64) -> Quantity {
 
 /// A value of a result in a few digits, with its unit: `≥ 7.4 Mfps per direction`.
 pub(super) fn short(result: &PointResult, value: f64, digits: usize) -> Quantity {
-    let unit = by_key(&result.metric).map(|metric| metric.unit);
+    let unit = result.known.map(|metric| metric.unit);
     let form = form(unit, digits, of_rate(result.direction_ratio));
     // Ratios of frames are recorded in parts per million.
     match unit {
@@ -72,7 +72,7 @@ const PPM: f64 = 10_000.0;
 pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quantity {
     let short = short(result, value, digits);
     let Some(interval) = result.interval.filter(|_| result.repetitions.len() > 1) else { return short };
-    let unit = by_key(&result.metric).map(|metric| metric.unit);
+    let unit = result.known.map(|metric| metric.unit);
     let scale = if unit == Some(Unit::PartsPerMillion) { PPM } else { 1.0 };
     let word = if result.has_interval() { "" } else { "range " };
     Quantity { ends: Some(Ends { low: interval.low / scale, high: interval.high / scale, word }), ..short }
@@ -82,7 +82,7 @@ pub(super) fn between(result: &PointResult, value: f64, digits: usize) -> Quanti
 pub(super) fn of_bar(result: &PointResult, value: f64) -> Quantity {
     let between = between(result, value, 3);
     let Some(ends) = between.ends else { return between };
-    let form = match (between.form, by_key(&result.metric).map(|metric| metric.unit)) {
+    let form = match (between.form, result.known.map(|metric| metric.unit)) {
         (Form::Si(digits, _, _), Some(Unit::FramesPerSecond)) => Form::Si(digits, "fps", ""),
         (Form::Si(digits, _, _), Some(Unit::ConnectionsPerSecond)) => Form::Si(digits, "cps", ""),
         (form, _) => form,

@@ -7,7 +7,7 @@ use crate::report::result::PointResult;
 use document::Bound;
 use method::Count;
 use procedure::Metric;
-use procedure::metric::{Gives, by_key, gives};
+use procedure::metric::Gives;
 use scenario::axis::{AXES, AxisValues};
 
 // Remarks on results of a point.
@@ -55,7 +55,7 @@ pub(super) fn points(report: &Report, dut: usize) -> Vec<Limits> {
 
 fn limits(report: &Report, first: &PointResult) -> Limits {
     let here = || report.results.iter().filter(|result| result.is_beside(first));
-    let of = |is: &dyn Fn(&Metric) -> bool| here().find(|result| by_key(&result.metric).is_some_and(is));
+    let of = |is: &dyn Fn(&Metric) -> bool| here().find(|result| result.known.is_some_and(is));
     let throughput = of(&|metric| metric.gives == Some(Gives::Throughput) && metric.baseline_of.is_none());
     let set_up = |validated| of(&|m| m.gives == Some(Gives::SetUpRate) && m.validated == validated).and_then(measured);
     let scenario = report.header.scenario.at(first.dut, first.connections, &first.axes);
@@ -106,7 +106,7 @@ fn table(capacity: Option<Measured>, connections: Count) -> Measured {
 /// The memory of a session at the device's point with the most connections, for points without a value of their own.
 fn memory_elsewhere(report: &Report, first: &PointResult) -> Option<Measured> {
     let alike = |result: &&PointResult| {
-        gives(&result.metric, Gives::MemoryOfConnection) && (result.dut, &result.axes) == (first.dut, &first.axes)
+        result.gives(Gives::MemoryOfConnection) && (result.dut, &result.axes) == (first.dut, &first.axes)
     };
     report.results.iter().filter(alike).max_by_key(|result| result.connections).and_then(measured)
 }

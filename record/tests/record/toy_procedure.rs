@@ -6,7 +6,7 @@ use key::or;
 use method::simulated::{SimulatedDut, Truth};
 use method::{Rate, ResultKind, SearchResult, TrialError, TrialOutcome, TrialRecord, TrialSpec, Trials, judge};
 use procedure::metric::Unit;
-use procedure::{Context, List, Metric, Procedure, Table, Watch};
+use procedure::{Context, KeyTable, List, Metric, Procedure, Watch};
 use record::audit::Basis;
 use record::folder::{Calibration, Facts, Header, Outcome};
 use record::plan::Plan;
@@ -40,7 +40,7 @@ static TOY: Procedure = Procedure {
     reference: TOY_RATE.reference,
     summary: "one trial at a share of the highest rate",
     metrics: &[TOY_RATE],
-    tables: &[Table::of::<Toy>("toy")],
+    tables: &[KeyTable::of::<Toy>("toy")],
     check: |asked| {
         if let Some(at) = asked.metric_at(&TOY_RATE).filter(|_| asked.keys.get::<Toy>().share_ppm == 1_000_000) {
             let fault = key::Fault::new("a toy is no whole").at(at, "needs a part").needs(asked.at("toy.share"));

@@ -39,16 +39,15 @@ pub(super) fn over_axes(report: &Report) -> Vec<Figure> {
 
 /// Each other metric over all axes.
 pub(super) fn of_others(report: &Report) -> Vec<Figure> {
-    all().flat_map(|against| over(report, against, |metric| !is_rate(metric))).collect()
+    all().flat_map(|against| over(report, against, |result| !is_rate(result))).collect()
 }
 
 fn all() -> impl Iterator<Item = Against> {
     [Against::Cores, Against::Connections].into_iter().chain(AXES.iter().map(Against::Swept))
 }
 
-fn over(report: &Report, against: Against, wanted: fn(&str) -> bool) -> Vec<Figure> {
-    let varies =
-        |(_, (metric, results)): &(usize, (&str, Vec<&PointResult>))| wanted(metric) && against.varies(results);
+fn over(report: &Report, against: Against, wanted: fn(&PointResult) -> bool) -> Vec<Figure> {
+    let varies = |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| wanted(results[0]) && against.varies(results);
     let of_metrics = metrics(report).into_iter().enumerate().filter(varies);
     of_metrics.map(|(n, (metric, results))| lines(report, metric, &results, against, n)).collect()
 }
@@ -134,7 +133,7 @@ fn lines(report: &Report, metric: &str, results: &[&PointResult], against: Again
     let results: Vec<&PointResult> = results.iter().filter(on_axis).copied().collect();
     let mut series = measured(&results, against, &shown);
     let lines = series.len();
-    if matches!(against, Against::Cores) && is_rate(metric) {
+    if matches!(against, Against::Cores) && results.first().is_some_and(|result| is_rate(result)) {
         series.extend(ideals(&results, against));
     }
     series.extend(fitted(report, &results, against, &shown));

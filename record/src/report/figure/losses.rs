@@ -7,7 +7,7 @@ use document::Figure;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape};
 use method::trial::of_rate;
-use procedure::metric::{self, Unit};
+use procedure::metric::Unit;
 
 /// One figure for each result with trials.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
@@ -27,7 +27,7 @@ fn loss(result: &PointResult, n: usize) -> Option<Figure> {
         let name = if points.is_empty() { String::new() } else { name.to_owned() };
         Series { name, class: class.to_owned(), shape: Some(shape), joined: false, points }
     };
-    let unit = match metric::by_key(&result.metric).map(|m| m.unit) {
+    let unit = match result.known.map(|m| m.unit) {
         Some(Unit::ConnectionsPerSecond | Unit::Connections) => "connections/s".to_owned(),
         Some(Unit::QueriesPerSecond) => "queries/s".to_owned(),
         _ => format!("frames/s {}", of_rate(result.direction_ratio)),

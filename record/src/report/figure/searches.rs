@@ -7,7 +7,6 @@ use document::Figure;
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series, Shape};
 use method::{SearchStep, StepVerdict};
-use procedure::metric;
 
 /// One figure for each result with a search.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
@@ -19,7 +18,7 @@ fn trace(result: &PointResult, n: usize) -> Option<Figure> {
     if shown.trace.is_empty() {
         return None;
     }
-    let unit = metric::by_key(&result.metric).map_or("", |m| m.unit.symbol());
+    let unit = result.known.map_or("", |m| m.unit.symbol());
     let steps = || shown.trace.iter().enumerate();
     let highest = shown.trace.iter().map(|step| step.rate.0 as f64).fold(0.0, f64::max);
     let of = |wanted: Option<StepVerdict>| -> Vec<Point> {

@@ -10,7 +10,7 @@ use document::{Drawing, Figure};
 /// One figure for each rate without an axis. Other metrics have a section of their own.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     let alone =
-        |(_, (metric, results)): &(usize, (&str, Vec<&PointResult>))| is_rate(metric) && !lines::has_line(results);
+        |(_, (_, results)): &(usize, (&str, Vec<&PointResult>))| is_rate(results[0]) && !lines::has_line(results);
     let of_metrics = metrics(report).into_iter().enumerate().filter(alone);
     of_metrics.map(|(n, (metric, results))| figure(metric, &results, n)).collect()
 }

@@ -12,7 +12,7 @@ use scenario::axis;
 /// figure.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
-    for result in report.results.iter().filter(|result| is_rate(&result.metric)) {
+    for result in report.results.iter().filter(|result| is_rate(result)) {
         if !metrics.contains(&result.metric.as_str()) {
             metrics.push(&result.metric);
         }

@@ -4,7 +4,6 @@ use super::{Page, e, heading};
 use crate::report::{Report, number};
 use document::Finding;
 use document::html::{list, paragraph};
-use procedure::metric;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -51,7 +50,8 @@ fn measured(out: &mut String, report: &Report) {
 fn metrics(report: &Report) -> Option<String> {
     let mut titles: Vec<String> = Vec::new();
     for metric in &report.header.scenario.measure.metrics {
-        let title = metric::by_key(metric).map_or_else(|| metric.clone(), |known| number::uncapitalised(known.title));
+        let known = report.header.scenario.procedures.metric(metric);
+        let title = known.map_or_else(|| metric.clone(), |known| number::uncapitalised(known.title));
         if !titles.contains(&title) {
             titles.push(title);
         }

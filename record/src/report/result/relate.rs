@@ -4,7 +4,7 @@ use super::PointResult;
 use document::Bound;
 use method::stats::Interval;
 use method::{ResultKind, scaling};
-use procedure::metric::{Gives, REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING, gives};
+use procedure::metric::{Gives, REL_SCALE_UP, SCALING_OVER_CONNECTIONS, THROUGHPUT_RATIO_NAT_TO_FORWARDING};
 use scenario::Scenario;
 
 /// Fills in the ratios between results.
@@ -41,7 +41,7 @@ pub(super) fn relate(results: &mut [PointResult], scenario: &Scenario) {
             Some(other) => Compared::of(result, other, scenario, ratio),
             None => Compared::default(),
         };
-        let baseline = baseline.filter(|_| gives(&result.metric, Gives::Throughput) && is_kernel_nat(result, scenario));
+        let baseline = baseline.filter(|_| result.gives(Gives::Throughput) && is_kernel_nat(result, scenario));
         let s_c = many(with(smallest, &|p0| scaling::connections(own, p0)), |c| c.connections);
         let s_cpu = many(with(one_core, &|p1| scaling::cores(result.cores, own, p1)), |c| u64::from(c.cores));
         let forwarding = with(baseline, &|p| scaling::to_previous(own, p));
@@ -120,7 +120,7 @@ pub(crate) fn drift(one: &PointResult, other: &PointResult) -> Option<f64> {
 
 /// Plain forwarding by this kernel.
 fn is_baseline(result: &PointResult, scenario: &Scenario) -> bool {
-    scenario.duts.get(result.dut).is_some_and(|dut| dut.is_forwarding()) && gives(&result.metric, Gives::Throughput)
+    scenario.duts.get(result.dut).is_some_and(|dut| dut.is_forwarding()) && result.gives(Gives::Throughput)
 }
 
 /// The test bed of a result of several merged runs, which stands behind the name of its device.

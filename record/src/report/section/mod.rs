@@ -1,56 +1,67 @@
-//! The part of a report that belongs to one procedure: what its tables and curves show beside the medians of all metrics. A new
-//! one is one file beside this one and one entry in [`ALL`].
+//! The parts of a report beside its results: what each procedure shows of them, fitted models, and comparisons with other results.
 
 mod compare;
-mod device;
-mod dns;
-mod foreground;
-mod frame_loss;
-mod memory;
 mod model;
-mod overload;
-mod profile;
-mod tcp;
-mod timing;
 
-use super::Report;
 use super::facts;
 use super::result::PointResult;
-use document::{Cell, Row, Section, row};
+use super::{Report, bottleneck, value};
+use document::{Finding, Section};
+use procedure::Results;
+use procedure::results::{MetricResult, Repetition};
+use scenario::axis::in_words;
 
 pub(in crate::report) use compare::section as compared;
 pub(in crate::report) use model::{section as models, sentences as of_models};
-pub(super) use profile::findings as of_profiles;
 
-/// All parts, in the order of the report; each is `None` for a run without its procedure.
-pub(super) const ALL: &[fn(&Report) -> Option<Section>] = &[
-    frame_loss::section,
-    foreground::section,
-    tcp::section,
-    timing::section,
-    overload::section,
-    device::tear_down,
-    memory::section,
-    device::cpu_idle,
-    profile::section,
-    device::disruptions,
-    dns::section,
-    model::section,
-    compare::section,
-];
-
-/// The results of these metrics that have repetitions.
-fn of<'a>(report: &'a Report, metrics: &[&str]) -> Vec<&'a PointResult> {
-    let wanted = |r: &&PointResult| metrics.contains(&r.metric.as_str()) && !r.repetitions.is_empty();
-    report.results.iter().filter(wanted).collect()
+/// All parts, in the order of the report: none for what the run has not.
+pub(super) fn all(report: &Report) -> Vec<Section> {
+    let results = results(report);
+    let procedures = results.keys.list().iter().flat_map(|procedure| procedure.sections);
+    let of_procedures = procedures.filter_map(|section| section(&results));
+    of_procedures.chain(model::section(report)).chain(compare::section(report)).collect()
 }
 
-/// The names of columns, one for each result.
-fn places(results: &[&PointResult]) -> Vec<String> {
-    results.iter().map(|result| facts::place(result)).collect()
+/// What procedures say of single points.
+pub(super) fn findings(report: &Report) -> Vec<Finding> {
+    let results = results(report);
+    results.keys.list().iter().flat_map(|procedure| (procedure.findings)(&results)).collect()
 }
 
-/// A row with a cell for each result.
-fn line<C: Into<Cell>>(label: &str, results: &[&PointResult], of: impl Fn(&PointResult) -> C) -> Row {
-    row(label, results.iter().map(|result| of(result)))
+/// The results as procedures see them.
+fn results(report: &Report) -> Results<'_> {
+    let mut points: Vec<&PointResult> = Vec::new();
+    let numbered = |result| {
+        let known = points.iter().position(|point| point.is_beside(result));
+        let point = known.unwrap_or_else(|| {
+            points.push(result);
+            points.len() - 1
+        });
+        found(result, point)
+    };
+    Results {
+        all: report.results.iter().map(numbered).collect(),
+        keys: &report.header.scenario.procedures,
+        floor: report.calibration.as_ref().map(facts::floor_in_words),
+        bottlenecks: bottleneck::findings(report),
+    }
+}
+
+fn found(result: &PointResult, point: usize) -> MetricResult<'_> {
+    let swept = if result.axes.is_empty() { String::new() } else { format!(", {}", in_words(&result.axes)) };
+    MetricResult {
+        metric: &result.metric,
+        name: facts::place(result),
+        place: facts::device_at(result),
+        series: format!("{}, {}{swept}", result.dut_name, result.cores_in_words()),
+        point,
+        connections: result.connections,
+        median: result.median(),
+        cell: value::median(result),
+        repetitions: result
+            .repetitions
+            .iter()
+            .map(|of| Repetition { observed: &of.observed, evidence: &of.evidence, trace: &of.trace })
+            .collect(),
+    }
 }

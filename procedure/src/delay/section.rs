@@ -1,15 +1,75 @@
-//! Distributions of delays: the share of frames with a longer delay, on logarithmic axes, so that the rare delays are visible.
+//! The distribution of the delays of each direction, with what stamped the frames: a table, and the share of frames with a longer
+//! delay, on logarithmic axes, so that the rare delays are visible.
 
-use super::{WIDE, plotted};
-use crate::report::number;
-use document::Figure;
+use crate::results::{MetricResult, Results};
 use document::scale::Axis;
 use document::svg::{Plot, Point, Series};
+use document::{Cell, Drawing, Figure, Quantity, Section, Table, number, row};
 use method::{Count, Delays};
 use std::collections::BTreeMap;
 
+/// The parts of metrics whose repetitions have delays: one for each metric and direction, with its words in a legend.
+const SHOWN: [(&str, &str, &str); 6] = [
+    ("latency_typical_forward", "forward", "latency, left to right"),
+    ("latency_typical_reverse", "reverse", "latency, right to left"),
+    ("pdv_forward", "forward", "PDV, left to right"),
+    ("pdv_reverse", "reverse", "PDV, right to left"),
+    ("ipdv_median_forward", "forward", "IPDV, left to right"),
+    ("ipdv_median_reverse", "reverse", "IPDV, right to left"),
+];
+
+/// The section of all points with delays.
+pub(super) fn section(results: &Results<'_>) -> Option<Section> {
+    let all: Vec<Distribution> = results.all.iter().filter_map(distribution).collect();
+    if all.is_empty() {
+        return None;
+    }
+    Some(Section {
+        title: "Delays".to_owned(),
+        about: "From the call that transmits a frame to its receive stamp (RFC 8219, sections 7.2 and 7.3), over all repetitions. Latency \
+                is that of store and forward devices (RFC 1242, section 3.8). Nothing is subtracted: the tester's own floor without \
+                a device is printed beside."
+            .to_owned(),
+        tables: vec![table(results.floor.as_deref(), &all)],
+        figures: figures(&all),
+        ..Section::default()
+    })
+}
+
+fn distribution(result: &MetricResult<'_>) -> Option<Distribution> {
+    let (_, direction, words) = SHOWN.iter().find(|(part, ..)| *part == result.metric)?;
+    let delays = result.observed(|observed| {
+        let delays = &observed.delays;
+        if *direction == "forward" { delays.forward.clone() } else { delays.reverse.clone() }
+    });
+    let delays: Vec<Delays> = delays.collect();
+    let rates: Vec<u64> = result.steps().map(|step| step.rate.0).collect();
+    let rates = (*rates.iter().min()?, *rates.iter().max()?);
+    let label = format!("{}, {words}", result.place);
+    (!delays.is_empty()).then(|| Distribution { name: result.name.clone(), label, delays, rates })
+}
+
+fn table(floor: Option<&str>, all: &[Distribution]) -> Table {
+    let line = |label: &str, of: fn(&Distribution) -> Cell| row(label, all.iter().map(of));
+    let rows = [
+        line("rate per direction", |d| {
+            let [low, high] = [d.rates.0, d.rates.1].map(|rate| number::si_unit(rate as f64, 3, "fps"));
+            if low == high { low.into() } else { format!("{low} to {high}").into() }
+        }),
+        line("frames with time stamps", |d| Quantity::count(d.sum(|delays| delays.frames)).into()),
+        line("of these lost", |d| Quantity::count(d.sum(|delays| delays.lost)).into()),
+        line("smallest delay", |d| number::duration(d.delays.iter().map(|x| x.min.0).min().unwrap_or(0)).into()),
+        line("largest delay received", |d| {
+            number::duration(d.delays.iter().map(|x| x.max.0).max().unwrap_or(0)).into()
+        }),
+        line("received frames are stamped by", |d| d.delays.first().map_or("", |x| x.source.as_str()).into()),
+    ];
+    let floor = floor.map(|floor| row("the tester's own floor", all.iter().map(|_| floor)));
+    Table::new("Time stamps", "delays", all.iter().map(|d| d.name.as_str())).rows(rows.into_iter().chain(floor))
+}
+
 /// The delays of one direction at a point, over all repetitions.
-pub(in crate::report) struct Distribution {
+struct Distribution {
     /// Metric and point in words.
     pub name: String,
     /// Point and direction, for a legend.
@@ -22,7 +82,7 @@ pub(in crate::report) struct Distribution {
 
 impl Distribution {
     /// Adds up a count over the repetitions.
-    pub(in crate::report) fn sum(&self, of: fn(&Delays) -> Count) -> Count {
+    fn sum(&self, of: fn(&Delays) -> Count) -> Count {
         self.delays.iter().map(of).sum()
     }
 
@@ -47,7 +107,7 @@ impl Distribution {
 const CURVES: usize = 6;
 
 /// The curves of all distributions on equal axes, a few in each figure; none without a delay.
-pub(in crate::report) fn figures(all: &[Distribution]) -> Vec<Figure> {
+fn figures(all: &[Distribution]) -> Vec<Figure> {
     let shares: Vec<Vec<(f64, f64)>> = all.iter().map(Distribution::longer).collect();
     let ends = || shares.iter().flatten();
     let Some(least) = ends().map(|(delay, _)| *delay).reduce(f64::min) else { return Vec::new() };
@@ -76,14 +136,14 @@ fn figure(n: usize, all: &[Distribution], shares: &[Vec<(f64, f64)>], (x, y): (A
         x,
         series: series.collect(),
         y,
-        size: (WIDE, 340.0),
+        size: (1000.0, 340.0),
         ..Plot::default()
     };
     let caption =
         "Share of the received frames with a longer delay than each (complementary distribution). A curve ends at the \
                    longest delay."
             .to_owned();
-    plotted(caption, plot)
+    Figure { caption, drawing: Drawing::Plot(plot), wide: true }
 }
 
 /// The points of a curve: from all frames down to the lower end of the axis at the longest delay.

@@ -1,0 +1,97 @@
+//! The results of a run, as the sections of procedures see them: one metric, or a part of one, at one point each, with what its
+//! repetitions observed.
+
+use crate::{Keys, Metric};
+use document::{Cell, Finding, Row, row};
+use method::search::{Evidence, SearchStep};
+use method::trial::Observed;
+use method::{Count, StepVerdict};
+
+/// One metric at one point.
+pub struct MetricResult<'a> {
+    /// Key of the metric.
+    pub metric: &'a str,
+    /// Metric and point in words.
+    pub name: String,
+    /// Device and point in words.
+    pub place: String,
+    /// Device and point without the connections, in words.
+    pub series: String,
+    /// Number of the point.
+    pub point: usize,
+    /// Connections; 0 when stateless.
+    pub connections: Count,
+    /// Median of the repetitions.
+    pub median: Option<f64>,
+    /// The same as tables print it.
+    pub cell: Cell,
+    /// The repetitions in order.
+    pub repetitions: Vec<Repetition<'a>>,
+}
+
+/// What a repetition shows beside its value.
+#[derive(Clone, Copy)]
+pub struct Repetition<'a> {
+    /// What its deciding trial observed.
+    pub observed: &'a Observed,
+    /// What its search did beside its steps.
+    pub evidence: &'a Evidence,
+    /// The steps of its search.
+    pub trace: &'a [SearchStep],
+}
+
+impl<'a> MetricResult<'a> {
+    /// The steps of all repetitions.
+    pub fn steps(&self) -> impl Iterator<Item = &'a SearchStep> {
+        self.repetitions.iter().flat_map(|repetition| repetition.trace)
+    }
+
+    /// The steps of all repetitions at rates that were decided.
+    pub fn decided(&self) -> impl Iterator<Item = &'a SearchStep> {
+        self.steps().filter(|step| matches!(step.verdict, StepVerdict::Pass | StepVerdict::Fail))
+    }
+
+    /// What the repetitions observed, of those that observed it.
+    pub fn observed<T: 'a>(&self, of: impl Fn(&'a Observed) -> Option<T>) -> impl DoubleEndedIterator<Item = T> {
+        self.repetitions.iter().filter_map(move |repetition| of(repetition.observed))
+    }
+}
+
+/// The results of a run.
+pub struct Results<'a> {
+    /// All of them, in the order of reports.
+    pub all: Vec<MetricResult<'a>>,
+    /// The keys of all procedures.
+    pub keys: &'a Keys,
+    /// The tester's own part of a delay, in words.
+    pub floor: Option<String>,
+    /// What limits the throughput at each point with idle times or a profile.
+    pub bottlenecks: Vec<Finding>,
+}
+
+impl<'a> Results<'a> {
+    /// The results of these metrics that have repetitions.
+    pub fn of(&self, metrics: &[&str]) -> Vec<&MetricResult<'a>> {
+        self.all.iter().filter(|found| metrics.contains(&found.metric) && !found.repetitions.is_empty()).collect()
+    }
+
+    /// The median of another metric at the point of a result.
+    pub fn beside(&self, found: &MetricResult<'_>, metric: &Metric) -> Cell {
+        let is_beside = |other: &&MetricResult| other.point == found.point && other.metric == metric.key;
+        self.all.iter().find(is_beside).map_or(Cell::Nothing, |other| other.cell.clone())
+    }
+}
+
+/// The names of columns, one for each result.
+pub fn names(results: &[&MetricResult<'_>]) -> Vec<String> {
+    results.iter().map(|result| result.name.clone()).collect()
+}
+
+/// A row with a cell for each result.
+pub fn line<'a, 'b, C: Into<Cell>>(
+    label: &str,
+    results: &[&'b MetricResult<'a>],
+    of: impl Fn(&'b MetricResult<'a>) -> C,
+) -> Row {
+    row(label, results.iter().map(|result| of(result)))
+}
