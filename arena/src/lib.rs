@@ -1,5 +1,6 @@
-//! Memory: very large flat arrays for connection and state tables (huge pages, pre-faulted, with prefetch), and the
-//! interface of a frame rewritten in place. One of two crates that may use `unsafe`; each block says why it is sound.
+//! Memory: very large flat arrays for connection and state tables (huge pages, pre-faulted, with
+//! prefetch), and the interface of a frame rewritten in place. One of two crates that may use
+//! `unsafe`; each block says why it is sound.
 
 mod map;
 mod packet;
@@ -7,7 +8,7 @@ mod packet;
 pub use map::{ArenaError, Array, AtomicArray};
 pub use packet::Packet;
 
-/// Prefetches a value's cache line, to be read: only a hint.
+/// Prefetches a value's cache line, to be read.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -30,12 +31,12 @@ pub fn prefetch_to_write<T>(value: &T) {
     prefetch_beside(value, 0);
 }
 
-/// As [`prefetch_to_write`], `offset` bytes behind the value. No memory needs to be mapped there.
+/// As [`prefetch_to_write`], `offset` bytes behind the value, where no memory needs to be mapped.
 #[inline(always)]
 pub fn prefetch_beside<T>(value: &T, offset: isize) {
     let at = std::ptr::from_ref(value).cast::<u8>().wrapping_offset(offset);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: PREFETCHW is a hint that changes no value and faults at no address; a processor without it does nothing.
+    // SAFETY: PREFETCHW is a hint that changes no value and faults at no address.
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags));
     }

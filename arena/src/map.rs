@@ -1,5 +1,4 @@
-//! The mapping behind large arrays, and two views of it: [`Array`] for one owner, [`AtomicArray`] of 64-bit words for
-//! any thread.
+//! The mapping behind large arrays: [`Array`] for one owner, [`AtomicArray`] of 64-bit words for any thread.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
@@ -12,16 +11,16 @@ pub enum ArenaError {
     /// The kernel gave no memory.
     #[error("reserving {bytes} bytes for {what}: {source} (ask for fewer entries, or free memory)")]
     NoMemory {
-        /// The array's name.
+        /// Name of the array.
         what: String,
-        /// Size of the request.
+        /// Of the request.
         bytes: usize,
         /// The kernel's error.
         source: std::io::Error,
     },
 }
 
-/// Mappings consist of huge pages; small units for the many small arrays of fuzz targets (on the heap) and Miri.
+/// Huge pages; small units for the many small arrays of fuzz targets (on the heap) and Miri.
 const UNIT: usize = if cfg!(any(fuzzing, miri)) { 4096 } else { 2 << 20 };
 
 struct Mapping {
@@ -31,7 +30,7 @@ struct Mapping {
 
 // SAFETY: the mapping is plain memory that is not bound to a thread.
 unsafe impl Send for Mapping {}
-// SAFETY: the mapping itself gives no access to its memory; its two users below define the access.
+// SAFETY: the mapping gives no access to its memory; its two users below define the access.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -59,7 +58,7 @@ impl Mapping {
             )
         }
         .map_err(|e| no(e.into()))?;
-        // SAFETY: the range is the mapping made just now. Huge pages matter for speed only, so a refusal is ignored.
+        // SAFETY: the range is the mapping made just now. Huge pages matter for speed only.
         #[cfg(not(miri))]
         unsafe {
             let _ = madvise(base, bytes, Advice::LinuxHugepage);
@@ -67,7 +66,7 @@ impl Mapping {
         Ok(Mapping { base: NonNull::new(base.cast()).expect("the kernel never maps page zero here"), bytes })
     }
 
-    /// Touches every page, so that no trial has page faults.
+    /// So that no trial has page faults.
     fn populate(&self) {
         if cfg!(fuzzing) {
             return;
@@ -100,7 +99,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Layout of so many octets of the heap, aligned as a mapping; `None` beyond the address space.
+/// Aligned as a mapping; `None` beyond the address space.
 fn heap(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, 4096).ok()
 }
@@ -146,7 +145,7 @@ impl<T: Copy> Array<T> {
             unsafe { base.write(value) };
         }
         while done < len {
-            // At most what the L1 cache holds, from which each copy reads.
+            // At most what the L1 cache holds.
             let n = done.min(len - done).min(CHUNK.div_ceil(size_of::<T>().max(1)));
             // SAFETY: the first `done` values have been written, n of them are copied behind them, and done + n <= len.
             unsafe { std::ptr::copy_nonoverlapping(base, base.add(done), n) };
@@ -163,7 +162,7 @@ impl<T: Copy> Array<T> {
         }
     }
 
-    /// The size of the mapping in bytes.
+    /// Size of the mapping.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }
@@ -186,7 +185,7 @@ impl<T: Copy> DerefMut for Array<T> {
     }
 }
 
-/// 64-bit words, initially zero, for any thread.
+/// Initially zero, for any thread.
 pub struct AtomicArray {
     map: Mapping,
     len: usize,
@@ -203,7 +202,7 @@ impl AtomicArray {
         Ok(AtomicArray { map, len })
     }
 
-    /// Returns all words.
+    /// All words.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: zeroed memory is valid for AtomicU64, alignment is that of a page, the mapping lives as long as
@@ -211,7 +210,7 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// 32-bit halves of all words, for arrays accessed by halves alone.
+    /// Halves of all words, for arrays accessed by halves alone.
     #[inline(always)]
     pub fn halves(&self) -> &[AtomicU32] {
         // SAFETY: as in `words`; AtomicU32 needs less alignment, and two of them have the size of a word.
@@ -224,7 +223,7 @@ impl AtomicArray {
         unsafe { std::slice::from_raw_parts_mut(self.map.base.as_ptr().cast(), self.len) }
     }
 
-    /// The number of words.
+    /// Number of words.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -254,7 +253,7 @@ impl AtomicArray {
         }
     }
 
-    /// The size of the mapping in bytes.
+    /// Size of the mapping.
     pub fn bytes(&self) -> usize {
         self.map.bytes
     }

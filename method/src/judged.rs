@@ -1,11 +1,9 @@
-//! Decides about a rate: runs a trial, judges it, and repeats it while it is invalid.
-//!
-//! Repetitions of invalid trials (METHODOLOGY.md, validity):
+//! Decides about a rate: runs a trial, judges it, and repeats it while it is invalid (METHODOLOGY.md, validity).
 //!
 //! - Invalid because of the tester: three trials at one rate make it tester-limited.
 //! - Invalid because of host noise: up to 40 repetitions, then the rate is undecided.
-//! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1 established no
-//!   connection, a probe follows first.
+//! - Incomplete phase 1: three trials, then again with a phase 1 that is 10 % slower. If a phase 1
+//!   established no connection, a probe follows first.
 //! - Once the invalid trials of a measurement have used up their time limit, no trial is repeated.
 
 use crate::ratio::Ratio;
@@ -16,19 +14,18 @@ use serde::{Deserialize, Serialize};
 
 const PROBE_CONNECTIONS: Count = 1_000;
 
-/// Returns number and rate of the connections of a probe, of which a working DUT sets up at least one. They take a
-/// second, unless `rate` is lower, so that two probes outlast a router's repetition of a neighbor solicitation.
+/// Returns number and rate of the connections of a probe. They take a second, unless `rate` is
+/// lower, so that two probes outlast a router's repetition of a neighbor solicitation.
 pub fn probe_connections(connections: Count, rate: Rate) -> (Count, Rate) {
     let few = connections.min(PROBE_CONNECTIONS);
     (few, rate.min(Rate(few)))
 }
 
 const PROBES: u32 = 5;
-/// Valid trials without an answer after which the DUT is dead. During the first, a router may still resolve the
-/// tester's address (RFC 4861, section 10, RETRANS_TIMER).
+/// During the first, a router may still resolve the tester's address (RFC 4861, section 10, RETRANS_TIMER).
 const DEAD_PROBES: u32 = 2;
 
-// How often an invalid trial is repeated: constants, because they define a result.
+// Constants, because they define a result.
 
 /// Trials at one rate that the tester invalidates before the rate is tester-limited.
 pub const TESTER_TRIALS: u32 = 3;
@@ -42,7 +39,7 @@ pub const PHASE1_LOWERINGS: u32 = 10;
 /// One trial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The specification, perhaps with a lowered rate of phase 1.
+    /// Perhaps with a lowered rate of phase 1.
     pub spec: TrialSpec,
     /// The outcome.
     pub outcome: TrialOutcome,
@@ -50,7 +47,7 @@ pub struct Attempt {
     pub verdict: Verdict,
 }
 
-/// The decision about a rate, after all its trials.
+/// The decision about a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -58,10 +55,9 @@ pub enum Decision {
     Pass,
     /// The rate failed.
     Fail(Failure),
-    /// The tester limited the trials: the search continues below this rate. At the upper end of the search, the result
-    /// is a lower bound ("≥").
+    /// Tester-limited: the search continues below this rate. At its upper end, the result is a lower bound ("≥").
     TesterBound(Invalid),
-    /// Host noise invalidated every trial: the rate is undecided.
+    /// Undecided: host noise invalidated every trial.
     HostBound(Invalid),
 }
 
@@ -77,7 +73,7 @@ impl Decision {
 pub struct Judgement {
     /// The decision.
     pub decision: Decision,
-    /// Every trial in order, at least one.
+    /// At least one, in order.
     pub attempts: Vec<Attempt>,
 }
 
@@ -130,7 +126,7 @@ impl<T: Trials> Judged<T> {
         Judged { trials, criteria, phase1_cap: None, invalid_at_most: None, invalid_time: Nanos(0) }
     }
 
-    /// Limits the total time of invalid trials, after which each rate gets one trial.
+    /// Limits the total time of invalid trials.
     #[must_use]
     pub fn invalid_at_most(self, time: Option<Nanos>) -> Self {
         Judged { invalid_at_most: time, ..self }
@@ -141,8 +137,8 @@ impl<T: Trials> Judged<T> {
         &self.criteria
     }
 
-    /// Probes the DUT with a load that every working DUT passes in part. It is dead after two valid trials without an
-    /// answer; invalid ones do not count.
+    /// Probes the DUT with a load that every working DUT passes in part. It is dead after two valid
+    /// trials without an answer.
     ///
     /// # Errors
     /// As [`Trials::run`].

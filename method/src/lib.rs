@@ -1,10 +1,10 @@
 //! Defines what results mean: units, trials, validity, search algorithms and statistics.
 //!
-//! A procedure requests one [`TrialOutcome`] after the other from a [`Trials`]: the engine, a replay of a run folder,
-//! or a simulated device. This crate handles no packets, reads no clock or file, and prints nothing.
+//! A procedure requests one [`TrialOutcome`] after the other from a [`Trials`]. This crate handles
+//! no packets, reads no clock or file, and prints nothing.
 //!
-//! [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a [`search`] chooses the
-//! rates, [`stats`], [`scaling`] and [`model`] work on results.
+//! [`validity::judge`] gives the verdict on one trial, [`Judged`] repeats invalid trials, a
+//! [`search`] chooses the rates, [`stats`], [`scaling`] and [`model`] work on results.
 
 #![forbid(unsafe_code)]
 

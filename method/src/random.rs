@@ -1,4 +1,4 @@
-//! Seeded random numbers, for simulated devices and for resampling.
+//! Seeded random numbers.
 
 use crate::{Count, Ratio};
 
@@ -34,7 +34,7 @@ impl SplitMix {
         (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Affected frames of `n`: binomial, approximated by Poisson for few and by the normal distribution for many.
+    /// Binomial, approximated by Poisson for few and by the normal distribution for many.
     pub(crate) fn hits(&mut self, n: Count, share: Ratio) -> Count {
         let p = share.as_f64();
         let mean = n as f64 * p;

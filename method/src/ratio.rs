@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// An exact fraction between 0 and 1, reduced. As text and in files: `0.9999`, `99.99 %` or `1/3`.
+/// A reduced fraction. As text and in files: `0.9999`, `99.99 %` or `1/3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ratio {
@@ -17,7 +17,7 @@ pub struct Ratio {
 impl Ratio {
     /// Zero.
     pub const ZERO: Ratio = Ratio { num: 0, den: 1 };
-    /// One: the acceptance of RFC 2544.
+    /// The acceptance of RFC 2544.
     pub const ONE: Ratio = Ratio { num: 1, den: 1 };
 
     /// Returns `num`/`den`, or `None` if it is not between 0 and 1.
@@ -37,17 +37,17 @@ impl Ratio {
         }
     }
 
-    /// Returns ceil(self × `n`).
+    /// ceil(self × `n`).
     pub fn ceil_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num)).div_ceil(u128::from(self.den)) as u64
     }
 
-    /// Returns floor(self × `n`).
+    /// floor(self × `n`).
     pub fn floor_of(self, n: Count) -> Count {
         (u128::from(n) * u128::from(self.num) / u128::from(self.den)) as u64
     }
 
-    /// Returns this share of a rate, rounded down.
+    /// Rounded down.
     pub fn of(self, rate: Rate) -> Rate {
         Rate(self.floor_of(rate.0))
     }
@@ -67,14 +67,13 @@ impl Ratio {
         self.num == self.den
     }
 
-    /// Returns a floating point number, never for decisions.
+    /// Never for decisions.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
 }
 
 impl fmt::Display for Ratio {
-    /// As a decimal number if that is exact, else as a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut scale = 1u128;
         for digits in 0..=18usize {
@@ -93,7 +92,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// The error for a text that is not a [`Ratio`].
+/// The text is not a [`Ratio`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share between 0 and 1: write it as 0.9999, 99.99 % or 1/3")]
 pub struct NotARatio(String);
@@ -135,7 +134,6 @@ fn parse(text: &str) -> Option<Ratio> {
     Ratio::new(num, scale.checked_mul(unit)?)
 }
 
-/// Decimal digits only: no sign, no exponent, no empty text.
 fn digits(text: &str) -> Option<u64> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }

@@ -21,8 +21,7 @@ pub struct TrialRecord {
     pub verdict: Verdict,
 }
 
-/// Returns recorded outcomes, then runs `inner`. Procedures request the recorded trials in the recorded order; any
-/// other request is an error.
+/// Returns recorded outcomes in the recorded order, then runs `inner`.
 #[derive(Debug)]
 pub struct Replay<T> {
     records: VecDeque<TrialRecord>,
@@ -44,7 +43,7 @@ impl<T> Replay<T> {
         Ok(Replay { records, inner })
     }
 
-    /// Number of records that were not requested yet.
+    /// Number of records not yet requested.
     pub fn pending(&self) -> usize {
         self.records.len()
     }
@@ -60,7 +59,6 @@ impl<T: Trials> Trials for Replay<T> {
             "trial {} of `{}` was recorded as {:?}, but these settings need {spec:?}; start a new run for changed settings",
             record.seq, record.measurement, record.spec
         );
-        // So that the next request does not skip it.
         self.records.push_front(record);
         Err(TrialError::Mismatch(text))
     }

@@ -1,4 +1,4 @@
-//! A simulated device under test with exactly known truth, for tests and forecasts; deterministic for a seed.
+//! A simulated device under test with exactly known truth; deterministic for a seed.
 //!
 //! Truth: of a stream of R > C frames per second for time T, the device forwards C × T frames, plus its queue.
 
@@ -21,9 +21,9 @@ use crate::units::{Count, Nanos, Rate};
 /// Behaviour when the connection tracking table is full (RFC 9693 section 4.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Refuses new connections: their frames are lost.
+    /// Their frames are lost.
     KeepOld,
-    /// Replaces the oldest: every frame passes, but only the last connections validate.
+    /// Every frame passes, but only the last connections validate.
     ReplaceOldest,
     /// Removes this many of the oldest at once, 1 to all.
     Collect(Count),
@@ -44,66 +44,66 @@ impl WhenFull {
 /// Injected properties of a device and its tester.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// The DUT's capacity from Left to Right.
+    /// From Left to Right.
     pub forward_capacity: Rate,
-    /// The DUT's capacity from Right to Left.
+    /// From Right to Left.
     pub reverse_capacity: Rate,
-    /// Its maximum number of new connections per second.
+    /// New connections per second.
     pub setup_rate: Rate,
-    /// Share of the frames that it loses at random at any rate.
+    /// At random, at any rate.
     pub loss: Ratio,
-    /// Share of the frames that it sends to a wrong port.
+    /// Sent to a wrong port.
     pub misrouted: Ratio,
-    /// Share of the frames that it forwards with a wrong checksum.
+    /// With a wrong checksum.
     pub corrupted: Ratio,
-    /// Share of the frames that it sends twice.
+    /// Sent twice.
     pub duplicated: Ratio,
-    /// Share of the frames that arrive after a later one.
+    /// Arriving after a later one.
     pub reordered: Ratio,
     /// Once in each stream it forwards nothing for this long, beyond its queue.
     pub stall: Nanos,
-    /// Entries that its connection tracking table holds.
+    /// Connections.
     pub table_size: Count,
-    /// Its behaviour when the table is full.
+    /// What a full table does.
     pub when_full: WhenFull,
     /// Connections that it forgets between trials that keep the table.
     pub forgets: Count,
-    /// Its queue depth: frames that pass an overloaded trial in addition.
+    /// Frames that pass an overloaded trial in addition.
     pub queue: Count,
-    /// The delay of every frame.
+    /// Of every frame.
     pub delay: Nanos,
-    /// Maximum additional delay of each frame, evenly distributed.
+    /// Maximum additional delay, evenly distributed.
     pub delay_spread: Nanos,
     /// How long it loses all frames after an overload.
     pub recovery: Nanos,
-    /// How long a closed TCP connection stays in its table.
+    /// How long a closed TCP connection stays in the table.
     pub tcp_transitory: Nanos,
     /// Maximum deviation of a trial's capacities.
     pub jitter: Ratio,
     /// How many first trials run on cold caches, with which share of the capacities.
     pub slow_start: (u32, Ratio),
-    /// How long each trial, warm-up included, runs on cold caches, with which share of the capacities.
+    /// For how long each trial, warm-up included, runs on cold caches, with which share of the capacities.
     pub cold: (Nanos, Ratio),
-    /// Popular connections in its cache, and its share of the capacities with others.
+    /// Popular connections in the cache, and the share of the capacities with others.
     pub cache: Option<(Count, Ratio)>,
     /// From this trial, counted from 1, it forwards nothing.
     pub dies_at: Option<u64>,
-    /// Share of the trials in which the host stalls the tester for 2 ms.
+    /// Share of trials in which the host stalls the tester for 2 ms.
     pub host_stalls: Ratio,
     /// Share of these stalls that cost a quarter of the frames due in 2 ms.
     pub harmful_stalls: Ratio,
-    /// Share of the trials in which the tester drops a frame.
+    /// Share of trials in which the tester drops a frame.
     pub tester_drops: Ratio,
-    /// The tester ceiling in one direction.
+    /// In one direction.
     pub tester_ceiling: Rate,
-    /// Whether the DUT works inside the sender's thread, so that an excessive rate makes it late.
+    /// Whether overload makes the sender late.
     pub dut_loop: Loop,
-    /// Its behaviour other than forwarding.
+    /// Behaviour other than forwarding.
     pub control: ControlTruth,
 }
 
 impl Truth {
-    /// Returns a DUT with these capacities, without disturbances, and an unlimited tester.
+    /// A DUT without disturbances, and an unlimited tester.
     pub fn new(capacity: Rate, setup_rate: Rate) -> Truth {
         Truth {
             forward_capacity: capacity,
@@ -153,11 +153,11 @@ impl Truth {
 /// Trials of a simulated DUT.
 #[derive(Clone, Debug)]
 pub struct SimulatedDut {
-    /// The simulated properties, which may change between trials.
+    /// May change between trials.
     pub truth: Truth,
     trials: u64,
     seed: u64,
-    /// The series and the trial's number in it, for noise of its own.
+    /// Series and number of the trial in it.
     series: Option<(u64, u64)>,
     rng: SplitMix,
     table: Count,
@@ -165,12 +165,12 @@ pub struct SimulatedDut {
 }
 
 impl SimulatedDut {
-    /// Creates a device with these properties; the seed determines all random values.
+    /// The seed determines all random values.
     pub fn new(truth: Truth, seed: u64) -> SimulatedDut {
         SimulatedDut { truth, trials: 0, seed, series: None, rng: SplitMix(seed), table: 0, learned: 0 }
     }
 
-    /// Trials run so far.
+    /// Trials so far.
     pub fn trials(&self) -> u64 {
         self.trials
     }
@@ -185,7 +185,6 @@ impl SimulatedDut {
         Condition { share, sign: if self.rng.below(2) == 0 { 1 } else { -1 }, jitter }
     }
 
-    /// Connections that time out before this trial in keep-table mode.
     fn age(&mut self, spec: &TrialSpec) {
         if spec.keep_table {
             self.table -= self.truth.forgets.min(self.table);
@@ -240,7 +239,7 @@ impl SimulatedDut {
         capacity.frames_in(working).saturating_add(queue).min(frames - in_stall)
     }
 
-    /// Phase 1: fills the table and returns the frames at the Responder.
+    /// Fills the table and returns the frames at the Responder.
     fn establish(&mut self, rate: Rate, connections: Count, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, connections, condition.of(self.truth.setup_rate));
         if self.truth.when_full == WhenFull::KeepOld {
@@ -328,7 +327,7 @@ impl SimulatedDut {
         self.table += (arrived / churn.frames.max(1)).min(churn.different).min(self.truth.table_size - self.table);
     }
 
-    /// One frame on each learned connection, lost if that left the table.
+    /// A frame is lost if its connection left the table.
     fn validate(&mut self, rate: Rate, condition: &Condition) -> Leg {
         let mut leg = self.stream(rate, self.learned, condition.of(self.truth.reverse_capacity));
         leg.received = leg.received.min(self.table);
@@ -404,7 +403,6 @@ impl Trials for SimulatedDut {
         Ok(outcome)
     }
 
-    /// Makes noise depend only on the seed, the series and the trial's number.
     fn begin(&mut self, series: &str, before: u64) {
         // FNV-1a.
         let hash = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -412,7 +410,6 @@ impl Trials for SimulatedDut {
     }
 }
 
-/// Ends the trial when the loss of a direction is too large.
 fn end_early(outcome: &mut TrialOutcome, spec: &TrialSpec) {
     let Some(early) = spec.options.early_end else { return };
     let end = [(&outcome.forward, true), (&outcome.reverse, false)].into_iter().filter_map(|(leg, forward)| {

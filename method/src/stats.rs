@@ -30,7 +30,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises values; `None` without values.
+    /// `None` without values.
     pub fn of<T: Copy + Ord + Into<i128>>(values: &[T]) -> Option<Summary> {
         let mut sorted: Vec<i128> = values.iter().map(|&value| value.into()).collect();
         sorted.sort_unstable();
@@ -51,7 +51,7 @@ impl Summary {
     }
 }
 
-/// Returns the median of sorted values.
+/// Of sorted values.
 pub fn median<T: Copy + Into<i128>>(sorted: &[T]) -> Option<f64> {
     let upper: i128 = (*sorted.get(sorted.len() / 2)?).into();
     if sorted.len() % 2 == 1 {
@@ -68,12 +68,12 @@ pub struct Line {
     pub slope: f64,
     /// y at x = 0.
     pub intercept: f64,
-    /// Coefficient of determination: 1 if all points are on the line.
+    /// 1 if all points are on the line.
     pub r_squared: f64,
 }
 
 impl Line {
-    /// Returns the least squares line, if two x differ.
+    /// Least squares, if two x differ.
     pub fn through(points: &[(f64, f64)]) -> Option<Line> {
         let n = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
@@ -89,18 +89,18 @@ impl Line {
     }
 }
 
-/// Returns the median of sorted numbers.
+/// Of sorted numbers.
 pub fn median_of(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
 
-/// Returns a percentile by the empirical distribution (RFC 2330 section 11.3).
+/// By the empirical distribution (RFC 2330 section 11.3).
 pub fn percentile<T: Copy>(sorted: &[T], share: Ratio) -> Option<T> {
     sorted.get(percentile_index(sorted.len(), share)?).copied()
 }
 
-/// Returns the index ceil(share × n) − 1, at least 0; `None` without values.
+/// ceil(share × n) − 1, at least 0.
 pub fn percentile_index(n: usize, share: Ratio) -> Option<usize> {
     if n == 0 {
         return None;
@@ -121,19 +121,19 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The coverage of a median's interval, if there are enough values.
+    /// Coverage, if there are enough values.
     pub const NOMINAL: f64 = 0.93;
     /// With fewer values, an interval is a range: 5 values cover a median with 94 %, 4 with 88 %.
     pub const LEAST_VALUES: usize = 5;
 
-    /// Returns the narrowest symmetric interval of the median of sorted values that covers [`Interval::NOMINAL`], else
-    /// minimum to maximum.
+    /// Narrowest symmetric interval of the median of sorted values that covers
+    /// [`Interval::NOMINAL`], else minimum to maximum.
     pub fn of(sorted: &[f64]) -> Option<Interval> {
         let (first, coverage) = Interval::first_rank(sorted.len())?;
         Some(Interval { low: sorted[first], high: sorted[sorted.len() - 1 - first], coverage })
     }
 
-    /// Returns the index of the interval's lower end among n values, and its coverage.
+    /// Index of the interval's lower end among n values, and its coverage.
     pub fn first_rank(n: usize) -> Option<(usize, f64)> {
         if n == 0 {
             return None;
@@ -155,13 +155,13 @@ impl Interval {
         Some(best)
     }
 
-    /// Returns the interval of the ratio to another value (Bonferroni); `None` if that reaches 0.
+    /// Ratio to another value (Bonferroni); `None` if that reaches 0.
     pub fn over(self, other: Interval) -> Option<Interval> {
         let coverage = (self.coverage + other.coverage - 1.0).max(0.0);
         (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low, coverage })
     }
 
-    /// Returns the interval with its ends moved outwards by a factor of `1 + drift`.
+    /// Moves both ends outwards by a factor of `1 + drift`.
     #[must_use]
     pub fn widened(self, drift: f64) -> Interval {
         Interval { low: self.low / (1.0 + drift), high: self.high * (1.0 + drift), ..self }

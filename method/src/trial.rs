@@ -1,4 +1,4 @@
-//! One trial: specification ([`TrialSpec`]), outcome ([`TrialOutcome`]), and what carries it out ([`Trials`]).
+//! One trial: specification ([`TrialSpec`]), outcome ([`TrialOutcome`]), execution ([`Trials`]).
 
 mod delays;
 mod device;
@@ -109,7 +109,7 @@ pub struct TrialSpec {
 }
 
 impl TrialSpec {
-    /// Returns the frames in each active direction, of different rates the faster one.
+    /// Frames in each active direction; of different rates, in the faster one.
     pub fn frames(&self) -> Count {
         match self.load {
             Load::For(duration) => match (self.options.step, self.options.ramp) {
@@ -124,13 +124,13 @@ impl TrialSpec {
             Load::Frames(frames) => frames,
         }
     }
-    /// Returns the frames due before a change of the rate, and the rate afterwards, if there is one.
+    /// Frames due before a change of the rate, and the rate afterwards.
     pub fn step(&self) -> Option<(RateStep, Count, Rate)> {
         let step = self.options.step?;
         Some((step, self.rate.frames_in(step.at).min(self.frames()), step.to.of(self.rate).max(Rate(1))))
     }
 
-    /// Returns the parts with different rates or flows; none if the trial has one rate and all flows.
+    /// Parts with different rates or flows; none if the trial has one rate and all flows.
     pub fn pieces(&self) -> Vec<Piece> {
         if let Some((step, before, rate)) = self.step() {
             let first = Piece { from: Nanos(0), before: 0, rate: self.rate, seconds: 1, flows: None };
@@ -148,12 +148,12 @@ impl TrialSpec {
         (0..ramp.flows).map(piece).collect()
     }
 
-    /// Returns the frames that one direction must send, Left to Right if `forward`, independently of the sender's plan.
+    /// Frames that one direction must send, independently of the sender's plan.
     pub fn frames_of(&self, forward: bool) -> Count {
         self.direction.frames(forward, self.frames())
     }
 
-    /// Returns the rate that a search varies: with churn that of new connections, else that of the frames.
+    /// With churn the rate of new connections, else that of the frames.
     pub fn searched_rate(&self) -> Rate {
         let churn = self.options.churn.filter(|_| self.options.action.is_none());
         churn.map_or(self.rate, |churn| churn.arrivals)
@@ -172,7 +172,7 @@ impl TrialSpec {
             },
         }
     }
-    /// Returns the rate at which it opens connections, if it opens any.
+    /// Rate of new connections, if it opens any.
     pub fn opened_at(&self) -> Option<Rate> {
         match self.kind {
             PhaseKind::Establish => Some(self.rate),
@@ -236,12 +236,12 @@ impl Fault {
     ];
 }
 
-/// Frames per [`Fault`], by its position in [`Fault::ALL`]; as JSON an object with the faults that occurred.
+/// Frames per [`Fault`], in the order of [`Fault::ALL`]; as JSON an object with the faults that occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts(pub [Count; Fault::ALL.len()]);
 
 impl FaultCounts {
-    /// Returns the number of frames with this fault.
+    /// Frames with this fault.
     pub fn get(&self, fault: Fault) -> Count {
         self.0[fault as usize]
     }
@@ -250,13 +250,13 @@ impl FaultCounts {
     pub fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
-    /// Adds the counts of another receiver of the same direction.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &FaultCounts) {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a += b;
         }
     }
-    /// Returns the number of frames with any fault.
+    /// Frames with any fault.
     pub fn total(&self) -> Count {
         self.0.iter().sum()
     }
@@ -302,7 +302,7 @@ impl Leg {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Returns the lost foreground and native frames, with a background.
+    /// Lost foreground and native frames, with a background.
     pub fn lost_by_kind(&self) -> Option<[Count; 2]> {
         let native = self.native?;
         let lost = native.sent.saturating_sub(native.received);
@@ -319,7 +319,7 @@ pub struct NativeFrames {
     pub received: Count,
 }
 
-/// Returns the queue with the fewest frames, and these, if less than half of an equal share; fewer than 100 frames per
+/// The queue with the fewest frames, if less than half of an equal share; fewer than 100 frames per
 /// queue show nothing.
 pub fn starved_queue(arrived: &[Count]) -> Option<(usize, Count)> {
     let share = arrived.iter().sum::<Count>() / arrived.len().max(1) as Count;
@@ -466,13 +466,13 @@ pub struct TrialOutcome {
 /// Why a trial could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrialError {
-    /// Ctrl-C or a stop request: the run can be resumed.
+    /// The run can be resumed.
     #[error("interrupted")]
     Interrupted,
     /// No frame was received, or the DUT's probe failed.
     #[error("the device under test does not answer: {0}")]
     DutDead(String),
-    /// The tester itself failed (a port, memory, a clock).
+    /// A port, memory, a clock.
     #[error("the tester failed: {0}")]
     Tester(String),
     /// A command of the device failed, which the text names.
@@ -481,7 +481,7 @@ pub enum TrialError {
     /// The connection to the device's host is lost.
     #[error("{0}")]
     Unreachable(String),
-    /// The record could not be stored (disk full, read-only folder).
+    /// The record could not be stored.
     #[error("the trial could not be recorded: {0}")]
     Store(String),
     /// A recorded trial differs from the requested one.
@@ -498,7 +498,7 @@ pub enum TrialError {
     Phase1(String),
 }
 
-/// Carries out trials: the engine, middleware around it, or a simulated device.
+/// Carries out trials.
 pub trait Trials {
     /// Carries out exactly one trial.
     ///
@@ -506,7 +506,7 @@ pub trait Trials {
     /// Without an outcome; a failed or invalid trial is `Ok`.
     fn run(&mut self, spec: &TrialSpec) -> Result<TrialOutcome, TrialError>;
 
-    /// Announces the series of the next trials, and its trials so far, for reproducible random values.
+    /// Announces a series and its trials so far, for reproducible random values.
     fn begin(&mut self, _series: &str, _before: u64) {}
 }
 

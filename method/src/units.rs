@@ -20,15 +20,15 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
-    /// A duration of `ms` milliseconds.
+    /// Milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms * 1_000_000)
     }
-    /// A duration of `s` seconds.
+    /// Seconds.
     pub const fn from_secs(s: u64) -> Nanos {
         Nanos(s * 1_000_000_000)
     }
-    /// Seconds, for statistics and reports only.
+    /// For statistics and reports only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -47,18 +47,18 @@ impl From<Nanos> for std::time::Duration {
 }
 
 impl Rate {
-    /// Returns floor(rate × duration), in 128 bits, saturating.
+    /// floor(rate × duration), saturating.
     pub fn frames_in(self, duration: Nanos) -> Count {
         u64::try_from((self.0 as u128 * duration.0 as u128) / 1_000_000_000).unwrap_or(u64::MAX)
     }
-    /// Returns the time of `frames` at this rate, rounded up; the longest time for a rate of 0.
+    /// Rounded up; the longest time for a rate of 0.
     pub fn time_for(self, frames: Count) -> Nanos {
         if self.0 == 0 {
             return Nanos(if frames == 0 { 0 } else { u64::MAX });
         }
         Nanos(((frames as u128 * 1_000_000_000).div_ceil(self.0 as u128)).min(u64::MAX as u128) as u64)
     }
-    /// Returns the mean of both rates, rounded down.
+    /// Mean, rounded down.
     #[must_use]
     pub fn halfway(self, higher: Rate) -> Rate {
         Rate(self.0 + (higher.0 - self.0) / 2)

@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 
 /// Allowed lateness of a sender, for any duration.
 pub const LATE_FLOOR: Nanos = Nanos(100_000);
-/// The same as a part of the planned send time: 1/100,000 is 0.001 %.
+/// As a part of the planned send time: 0.001 %.
 pub const LATE_PART: u64 = 100_000;
 /// Connections that phase 1 needs for each frame that the path can buffer.
 pub const BUFFER_FACTOR: u64 = 100;
-/// In spite of host noise, a loss of more than this part of the frames sent stays a fail: 1/100.
+/// In spite of host noise, a larger loss stays a fail.
 pub const CERTAIN_PART: u64 = 100;
 /// The stall that an unknown queue absorbs.
 pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
@@ -34,10 +34,10 @@ pub const QUEUE_UNKNOWN: Nanos = LATE_FLOOR;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criteria {
-    /// Smallest accepted share of received to sent frames; 1 by RFC 2544.
+    /// Smallest share of received to sent frames; 1 by RFC 2544.
     pub acceptance: Ratio,
-    /// The same for phase 1 and its validation; 1 by RFC 9693. Separate, because a loss tolerance in phase 1 makes the
-    /// establishment rate seem to rise with the connections.
+    /// For phase 1 and its validation; 1 by RFC 9693. Separate, because a loss tolerance in phase 1
+    /// makes the establishment rate seem to rise with the connections.
     pub phase1_acceptance: Ratio,
 }
 
@@ -65,7 +65,7 @@ impl Rule {
     /// All rules, in their order.
     pub const ALL: [Rule; 4] = [Rule::Tester, Rule::HostNoise, Rule::ConservativeException, Rule::ClosedLoop];
 
-    /// The rule that decided; `None` for a pass, a fail on a quiet host, and an incomplete preparing phase 1.
+    /// `None` for a pass, a fail on a quiet host, and an incomplete preparing phase 1.
     pub fn of(verdict: &Verdict, outcome: &TrialOutcome) -> Option<Rule> {
         match verdict {
             Verdict::Pass => None,
@@ -79,7 +79,7 @@ impl Rule {
         }
     }
 
-    /// Its name in documents and reports.
+    /// In documents and reports.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Tester => "tester",
@@ -98,16 +98,15 @@ pub fn judge(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> V
     }
 }
 
-/// Returns the allowed lateness of the last frame for this planned send time.
+/// Allowed lateness of the last frame.
 pub fn late_limit(planned: Nanos) -> Nanos {
     LATE_FLOOR.max(Nanos(planned.0 / LATE_PART))
 }
 
-/// Refuses a phase 1 that would measure the path's buffers: it needs 100 times as many connections as these hold
-/// frames.
+/// Refuses a phase 1 that would measure the path's buffers.
 ///
 /// # Errors
-/// [`TrialError::Refused`] naming the number of connections needed.
+/// Names the number of connections needed.
 pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialError> {
     let needed = buffered.saturating_mul(BUFFER_FACTOR);
     if connections < needed {
@@ -119,7 +118,7 @@ pub fn check_buffers(connections: Count, buffered: Count) -> Result<(), TrialErr
     Ok(())
 }
 
-/// Whether the DUT's table changed during phase 2, which it must not (RFC 9693 section 4.4).
+/// Whether the DUT's table changed during phase 2 (RFC 9693 section 4.4).
 pub fn table_changed(outcome: &TrialOutcome) -> bool {
     outcome.store.as_ref().is_some_and(|store| match (store.dut_entries, store.dut_entries_after) {
         (Some(before), Some(after)) => before != after,
@@ -127,8 +126,8 @@ pub fn table_changed(outcome: &TrialOutcome) -> bool {
     })
 }
 
-/// Whether a trial lost frames under the strict rule of RFC 2544: `true` if a stream missed its acceptance, `false` if
-/// every frame was on time and arrived, else `None`.
+/// By the strict rule of RFC 2544: `true` if a stream missed its acceptance, `false` if every frame
+/// was on time and arrived, else `None`.
 pub fn lost_any(spec: &TrialSpec, outcome: &TrialOutcome, criteria: &Criteria) -> Option<bool> {
     match judge(spec, outcome, criteria) {
         Verdict::Pass => return Some(false),
@@ -226,7 +225,7 @@ fn phase1<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) 
     Some(Part { stream: Stream::Forward, leg, frames, pace, acceptance })
 }
 
-/// The streams of a trial: each active direction, and the validation.
+/// Each active direction, and the validation.
 fn parts<'a>(spec: &TrialSpec, outcome: &'a TrialOutcome, criteria: &Criteria) -> Vec<Part<'a>> {
     // Only the Initiator may open connections.
     let (acceptance, direction) = match spec.kind {
@@ -265,8 +264,8 @@ fn counters_agree(part: &Part<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// An early end is a fail if a stream lost more than a full trial may, and more than the noise can have touched; else
-/// it shows nothing.
+/// A fail if a stream lost more than a full trial may, and more than the noise can have touched;
+/// else it shows nothing.
 fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(part) = parts.iter().find(|part| part.late()) {
         return late(part, parts, outcome);
@@ -280,7 +279,7 @@ fn ended_early(parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     }
 }
 
-/// Why a stream sent fewer frames than planned; `None` also if a closed loop was slower than its rate (rule 4).
+/// `None` also if a closed loop was slower than its rate (rule 4).
 fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let (stream, planned, sent) = (part.stream, part.planned(), part.leg.sent);
     if sent >= planned {
@@ -291,7 +290,7 @@ fn sent_too_few(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     by_host.or((!was_too_slow).then_some(Invalid::SentTooFew { stream, planned, sent }))
 }
 
-/// A late sender: the cause is the host that descheduled the tester, the DUT in a closed loop, or the tester.
+/// The cause is the host that descheduled the tester, the DUT in a closed loop, or the tester.
 fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict {
     if let Some(reason) = kept_from_sending(part, outcome) {
         return Verdict::Invalid(reason);
@@ -303,10 +302,8 @@ fn late(part: &Part<'_>, parts: &[Part<'_>], outcome: &TrialOutcome) -> Verdict 
     Verdict::Invalid(Invalid::SenderLate { stream, late, limit })
 }
 
-/// How the tester was descheduled for as long as a sender was late.
-///
-/// Any wait above the allowed lateness counts; in a closed loop, in which kernel threads do the DUT's work, only what
-/// queues do not absorb.
+/// Any wait above the allowed lateness counts; in a closed loop, in which kernel threads do the
+/// DUT's work, only what queues do not absorb.
 fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid> {
     let noticed = if outcome.dut_loop == Loop::Closed { absorbed(outcome) } else { absorbed(outcome).min(LATE_FLOOR) };
     let explained = part.late_limit().0.saturating_add(tester_off(outcome).0);
@@ -314,8 +311,8 @@ fn kept_from_sending(part: &Part<'_>, outcome: &TrialOutcome) -> Option<Invalid>
     (part.leg.timing.finished_late.0 <= explained).then_some(off.reason)
 }
 
-/// Rule 4: whether the tester alone would have met the schedule. Both directions' times are added, as on one thread; on
-/// two, the error is towards tester-limited. That of a sender that gave up is extrapolated.
+/// Rule 4. Both directions' times are added, as on one thread; on two, the error is towards
+/// tester-limited. That of a sender that gave up is extrapolated.
 fn own_share_fits(parts: &[Part<'_>]) -> bool {
     let own: u128 = parts
         .iter()
@@ -335,7 +332,7 @@ fn loss(part: &Part<'_>, outcome: &TrialOutcome) -> Verdict {
 
 struct OffCore {
     of_dut: bool,
-    /// The longest stall, or the run delay where stalls cannot be observed.
+    /// Where stalls cannot be observed, the run delay.
     time: Nanos,
     reason: Invalid,
 }
@@ -344,12 +341,12 @@ fn absorbed(outcome: &TrialOutcome) -> Nanos {
     outcome.host.queue_lasts.unwrap_or(QUEUE_UNKNOWN)
 }
 
-/// The tester's run delay; no host noise in a closed loop, in which it waits for the DUT.
+/// No host noise in a closed loop, in which the tester waits for the DUT.
 fn tester_run_delay(outcome: &TrialOutcome) -> Nanos {
     outcome.host.tester_run_delay.filter(|_| outcome.dut_loop != Loop::Closed).unwrap_or_default()
 }
 
-/// The descheduled threads, the tester's first.
+/// The tester's first.
 fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     let host = &outcome.host;
     let (queue_lasts, dut_run_delay) = (host.queue_lasts, host.dut_run_delay.unwrap_or_default());
@@ -363,7 +360,7 @@ fn off_core(outcome: &TrialOutcome) -> impl Iterator<Item = OffCore> {
     )
 }
 
-/// Rule 2, by the thread that was descheduled for longest.
+/// By the thread that was descheduled for longest.
 fn noise(outcome: &TrialOutcome) -> Option<Invalid> {
     let off = off_core(outcome).max_by_key(|off| off.time)?;
     (off.time > absorbed(outcome)).then_some(off.reason)
@@ -374,7 +371,7 @@ fn tester_off(outcome: &TrialOutcome) -> Nanos {
     host.tester_stall.max(host.tester_stalled).max(tester_run_delay(outcome))
 }
 
-/// Rule 3: whether more frames were lost than the noise can have touched, and more than 1 % of those sent.
+/// Rule 3.
 fn exceeds_noise(parts: &[Part<'_>], outcome: &TrialOutcome) -> bool {
     let host = &outcome.host;
     let dut = host.dut_stall.max(host.dut_stalled).max(host.dut_run_delay.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! bpf(2): instructions, loading, and attaching with a BPF link, which the kernel removes when its descriptor is
-//! closed.
+//! bpf(2): instructions, loading, and attaching with a BPF link, which the kernel removes when its
+//! descriptor is closed.
 
 use crate::PortError;
 use crate::sys::check;
@@ -26,10 +26,10 @@ pub(crate) const fn set(to: u8, value: i32) -> Instruction {
     Instruction::new(0xb7, to, 0, 0, value)
 }
 
-/// Ends the program; register 0 is its result.
+/// Register 0 is the result.
 pub(crate) const EXIT: Instruction = Instruction::new(0x95, 0, 0, 0, 0);
 
-/// Determines what a program may read, and where it is attached.
+/// What a program may read, and where it is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// In a driver, or at the start of the receive path.
@@ -84,14 +84,14 @@ pub(crate) fn refused(kind: Kind, doing: &str, error: io::Error) -> PortError {
     PortError::system(doing, error, advice)
 }
 
-/// Makes a map with keys and values of four bytes.
+/// Keys and values have four bytes.
 pub(crate) fn new_map(kind: u32, entries: u32) -> io::Result<OwnedFd> {
     let mut attributes = [kind, 4, 4, entries, 0, 0];
     // SAFETY: the attributes of this command are integers only.
     unsafe { bpf_fd(MAP_CREATE, attributes.as_mut_ptr().cast(), size_of_val(&attributes)) }
 }
 
-/// `union bpf_attr` of this command, up to the attach type.
+/// `union bpf_attr`, up to the attach type.
 #[repr(C)]
 struct Load {
     kind: u32,
@@ -145,7 +145,7 @@ fn load_with(kind: Kind, code: &[Instruction], log: &mut [u8]) -> io::Result<Own
     unsafe { bpf_fd(PROG_LOAD, (&raw mut attributes).cast(), size_of::<Load>()) }
 }
 
-/// Attaches a program to the interface `index` of this thread's namespace.
+/// `index` is of this thread's namespace.
 pub(crate) fn attach(program: &OwnedFd, index: u32, attach: u32, flags: u32) -> io::Result<OwnedFd> {
     let mut attributes = [program.as_raw_fd() as u32, index, attach, flags];
     // SAFETY: the attributes of this command are integers only.

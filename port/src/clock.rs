@@ -1,9 +1,9 @@
-//! The clock of measuring threads: the processor's counter if its rate is constant (x86-64 TSC, aarch64 CNTVCT),
-//! calibrated against the system's monotonic clock, or else that clock.
+//! The clock of measuring threads: the processor's counter if its rate is constant (x86-64 TSC,
+//! aarch64 CNTVCT), else the system's monotonic clock.
 
 use std::time::{Duration, Instant};
 
-/// A point in time, in ticks of a [`Clock`].
+/// Ticks of a [`Clock`].
 pub type Ticks = u64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,19 +13,19 @@ enum Source {
     System,
 }
 
-/// A clock in ticks, cheap to copy; all copies agree.
+/// All copies agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
     /// Ticks per second.
     frequency: u64,
-    /// Ticks in a nanosecond, times 2^[`SHIFT`]: dividing 128 bits for every frame is too slow.
+    /// Times 2^[`SHIFT`]: dividing 128 bits for every frame is too slow.
     ticks_a_nano: u64,
-    /// Nanoseconds in a tick, times 2^[`SHIFT`].
+    /// Times 2^[`SHIFT`].
     nanos_a_tick: u64,
 }
 
-/// Fraction bits of both factors, rounded up: accurate to a nanosecond over a year, from 4 MHz to 256 GHz.
+/// Accurate to a nanosecond over a year, from 4 MHz to 256 GHz.
 const SHIFT: u32 = 56;
 
 impl Clock {
@@ -34,12 +34,12 @@ impl Clock {
         if counter_is_constant() { Clock::new(Source::Counter, measure_frequency()) } else { Clock::system() }
     }
 
-    /// The system's monotonic clock.
+    /// `CLOCK_MONOTONIC`.
     pub fn system() -> Clock {
         Clock::new(Source::System, 1_000_000_000)
     }
 
-    /// A clock that runs fast by `ppm`, to test that a wrong clock is detected.
+    /// A clock that runs fast by `ppm`, for tests.
     #[doc(hidden)]
     pub fn gone_fast(self, ppm: u64) -> Clock {
         Clock::new(self.source, (self.frequency as u128 * 1_000_000 / (1_000_000 + ppm as u128)) as u64)
@@ -51,7 +51,7 @@ impl Clock {
         Clock { source, frequency, ticks_a_nano: ratio(frequency, nano), nanos_a_tick: ratio(nano, frequency.max(1)) }
     }
 
-    /// The current time, from an arbitrary origin.
+    /// From an arbitrary origin.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {
@@ -60,24 +60,24 @@ impl Clock {
         }
     }
 
-    /// The number of ticks per second.
+    /// Ticks per second.
     pub fn frequency(&self) -> u64 {
         self.frequency
     }
 
-    /// Converts ticks to nanoseconds, rounded down.
+    /// Nanoseconds, rounded down.
     #[inline]
     pub fn nanos(&self, ticks: Ticks) -> u64 {
         ((ticks as u128 * self.nanos_a_tick as u128) >> SHIFT) as u64
     }
 
-    /// Converts nanoseconds to ticks, rounded down.
+    /// Ticks, rounded down.
     #[inline]
     pub fn ticks(&self, nanos: u64) -> Ticks {
         ((nanos as u128 * self.ticks_a_nano as u128) >> SHIFT) as u64
     }
 
-    /// Which clock, and its frequency, for the record.
+    /// Clock and frequency, for the record.
     pub fn describe(&self) -> String {
         match self.source {
             Source::Counter => format!("processor counter at {} Hz", self.frequency),
@@ -86,8 +86,8 @@ impl Clock {
     }
 }
 
-/// One moment on this clock and the calendar's (`CLOCK_REALTIME`, by which the kernel stamps frames). Converts only
-/// times close to this moment, as the calendar is adjusted: make a new one every few milliseconds.
+/// One moment on this clock and on `CLOCK_REALTIME`, by which the kernel stamps frames. Make a new
+/// one every few milliseconds, as the calendar is adjusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Calendar {
     clock: Clock,
@@ -96,7 +96,7 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// Reads both clocks three times, and keeps the fastest reading, in case of interruptions.
+    /// Keeps the fastest of three readings, in case of interruptions.
     pub fn now(clock: Clock) -> Calendar {
         let look = || {
             let before = clock.now();
@@ -112,12 +112,12 @@ impl Calendar {
         if best.0 <= c.0 { best.1 } else { c.1 }
     }
 
-    /// The tick of the moment.
+    /// Tick of the moment.
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
 
-    /// The tick at a time in nanoseconds since 1970.
+    /// Tick of nanoseconds since 1970.
     #[inline]
     pub fn ticks_at(&self, nanos: u64) -> Ticks {
         if nanos >= self.nanos {
@@ -127,7 +127,7 @@ impl Calendar {
         }
     }
 
-    /// A tick's time in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     #[inline]
     pub fn nanos_at(&self, ticks: Ticks) -> u64 {
         if ticks >= self.ticks {
@@ -165,12 +165,12 @@ fn counter_is_constant() -> bool {
     // CPUID 0x80000007, EDX bit 8: the counter runs at a constant rate in all power states.
     let invariant = core::arch::x86_64::__cpuid(0x8000_0000).eax >= 0x8000_0007
         && core::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
-    // The kernel detects counters that differ between sockets, and may trust that of a guest whose hypervisor hides the
-    // bit.
+    // The kernel detects counters that differ between sockets, and may trust that of a guest whose
+    // hypervisor hides the bit.
     kernel_trusts_the_counter().unwrap_or(invariant)
 }
 
-/// Whether the kernel accepts the counter as a clock source; `None` if unknown.
+/// `None` if unknown.
 #[cfg(target_arch = "x86_64")]
 fn kernel_trusts_the_counter() -> Option<bool> {
     let list = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource").ok()?;
@@ -187,7 +187,7 @@ fn system_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Measures ticks per second as the median of short spans, so that a preempted one is an outlier.
+/// The median of short spans, so that a preempted one is an outlier.
 fn measure_frequency() -> u64 {
     let mut found: Vec<u64> = (0..5)
         .map(|_| {

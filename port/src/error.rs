@@ -1,8 +1,8 @@
-//! The error type: what natmeter was doing, what happened, and how to fix it.
+//! The error type.
 
 use std::io;
 
-/// Why an operation on a port, a pool, a namespace or the clock failed.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// A system call failed.
@@ -10,12 +10,12 @@ pub enum PortError {
     System {
         /// What natmeter was doing, and with what.
         doing: String,
-        /// The error that the kernel returned.
+        /// The kernel's error.
         source: io::Error,
         /// How to fix it; may be empty.
         advice: &'static str,
     },
-    /// No support in kernel, driver or configuration; the text names an alternative.
+    /// The text names an alternative.
     #[error("{0}")]
     Unsupported(String),
 }

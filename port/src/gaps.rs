@@ -2,26 +2,26 @@
 
 use crate::{Clock, Ticks};
 
-/// Nanoseconds above which a gap is a stall. A round takes a few microseconds.
+/// A round takes a few microseconds.
 const STALL_NANOS: u64 = 20_000;
 
-/// The stalls of a polling thread, in ticks.
+/// Stalls, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
-    /// The longest gap between two rounds.
+    /// Longest gap between two rounds.
     pub longest: Ticks,
-    /// The total of all stalls.
+    /// Sum of all stalls.
     pub stalled: Ticks,
     at_least: Ticks,
 }
 
 impl Gaps {
-    /// Starts with no gaps.
+    /// No gaps.
     pub fn new(clock: Clock) -> Gaps {
         Gaps { longest: 0, stalled: 0, at_least: clock.ticks(STALL_NANOS) }
     }
 
-    /// Adds a gap between two rounds.
+    /// Adds a gap.
     #[inline(always)]
     pub fn add(&mut self, gap: Ticks) {
         self.longest = self.longest.max(gap);
@@ -30,7 +30,7 @@ impl Gaps {
         }
     }
 
-    /// The gaps, and resets them.
+    /// Takes the gaps, and resets them.
     #[must_use]
     pub fn take(&mut self) -> Gaps {
         std::mem::replace(self, Gaps { longest: 0, stalled: 0, ..*self })

@@ -7,25 +7,25 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes a command inherit descriptors under their numbers, open here as long as the command lives.
+/// Makes a command inherit descriptors under their numbers.
 pub fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
     let keep = move || descriptors.iter().try_for_each(|fd| Ok(fcntl_setfd(fd.as_fd(), FdFlags::empty())?));
     // SAFETY: between fork and exec the closure makes only system calls: it neither allocates nor locks.
     unsafe { command.pre_exec(keep) };
 }
 
-/// Opens a packet socket on an interface. It receives every frame but its own; sending bypasses queueing disciplines.
+/// Opens a packet socket that receives every frame but its own; sending bypasses queueing disciplines.
 ///
 /// # Errors
-/// When no interface has this name, or without CAP_NET_RAW in the namespace.
+/// No interface has this name, or CAP_NET_RAW is missing in the namespace.
 pub fn packet_socket(namespace: &Netns, interface: &str) -> Result<OwnedFd, PortError> {
     namespace.run_in(|| af_packet::both_ways(interface))?
 }
 
-/// Opens the queues of an existing TAP, whose owner is the interface's other end.
+/// Opens the queues of an existing TAP.
 ///
 /// # Errors
-/// When no TAP has this name and so many free queues, or without CAP_NET_ADMIN in the namespace.
+/// No TAP has this name and so many free queues, or CAP_NET_ADMIN is missing in the namespace.
 pub fn tap(namespace: &Netns, interface: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
     namespace.run_in(|| tap::queues(interface, queues))?
 }

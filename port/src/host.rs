@@ -8,10 +8,10 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// As [`Scope::spawn`], but without a panic if the system refuses.
+/// As [`Scope::spawn`], without a panic.
 ///
 /// # Errors
-/// When the system refuses to start a thread.
+/// The system refuses to start a thread.
 pub fn spawn_in<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -25,7 +25,7 @@ pub fn spawn_in<'scope, T: Send + 'scope>(
 /// Pins the calling thread to one core.
 ///
 /// # Errors
-/// When the core does not exist, or this process may not use it.
+/// The core does not exist, or this process may not use it.
 pub fn pin(core: usize) -> Result<(), PortError> {
     keep_to(&[core])
 }
@@ -41,7 +41,7 @@ pub fn place(core: Option<usize>) -> Result<(), PortError> {
 /// Pins the calling thread, and later threads of it, to these cores.
 ///
 /// # Errors
-/// When a core does not exist, or this process may not use it.
+/// As [`pin`].
 pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     let mut set = CpuSet::new();
     for &core in cores {
@@ -56,20 +56,19 @@ pub fn keep_to(cores: &[usize]) -> Result<(), PortError> {
     })
 }
 
-/// Gives the calling thread the best ordinary priority (nice -20). Best effort: without privilege, checks of validity
-/// detect the effects. Returns whether it succeeded.
+/// Gives the calling thread the best ordinary priority (nice -20), if possible. Returns whether it succeeded.
 pub fn hurry() -> bool {
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).is_ok()
 }
 
-/// Gives the calling thread real-time priority (SCHED_RR, lowest), above all ordinary threads of its core, which still
-/// get a twentieth of the time. Only for threads that do not depend on kernel threads, such as its packet threads. Best
-/// effort, as [`hurry`].
+/// Gives the calling thread real-time priority (SCHED_RR, lowest), if possible: above all ordinary
+/// threads of its core, which still get a twentieth of the time. Only for threads that do not
+/// depend on kernel threads, such as its packet threads.
 ///
-/// Under SCHED_FIFO, two processes with two spinning threads each on the same two cores could deadlock: on each core a
-/// thread would wait for its partner, which cannot run on the other one.
+/// Under SCHED_FIFO, two processes with two spinning threads each on the same two cores could
+/// deadlock: on each core a thread would wait for its partner, which cannot run on the other one.
 pub fn preempt_others() -> bool {
-    // SAFETY: sched_param is plain old data, for which all zeroes is a valid value.
+    // SAFETY: sched_param is plain data, for which all zeroes is a valid value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = 1;
     // SAFETY: thread 0 is the calling thread, and the pointer refers to a live sched_param.
@@ -78,7 +77,7 @@ pub fn preempt_others() -> bool {
 
 /// Reverses [`preempt_others`]: the best ordinary priority.
 pub fn preempt_no_more() -> bool {
-    // SAFETY: sched_param is plain old data, for which all zeroes is a valid value; ordinary threads have priority 0.
+    // SAFETY: as above; ordinary threads have priority 0.
     let param: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: thread 0 is the calling thread, and the pointer refers to a live sched_param.
     let ordinary =
@@ -86,11 +85,11 @@ pub fn preempt_no_more() -> bool {
     ordinary == 0 && hurry()
 }
 
-/// Longest work at real-time priority without a pause: the kernel stops such threads beyond 950 ms of each second
-/// (sched_rt_runtime_us). Use [`hurry`] for longer work.
+/// The kernel stops real-time threads beyond 950 ms of each second (sched_rt_runtime_us). Use
+/// [`hurry`] for longer work.
 pub const PREEMPT_AT_MOST: std::time::Duration = std::time::Duration::from_millis(850);
 
-/// The cores of this process, in order, as of the first call, before any pinning.
+/// In order, as of the first call, before any pinning.
 pub fn cores() -> Vec<usize> {
     static GIVEN: OnceLock<Vec<usize>> = OnceLock::new();
     let ask = || {
@@ -100,32 +99,31 @@ pub fn cores() -> Vec<usize> {
     GIVEN.get_or_init(ask).clone()
 }
 
-/// The CPU time of the calling thread in nanoseconds, softirq work in its context included.
+/// In nanoseconds, softirq work in the thread's context included.
 pub fn thread_cpu_nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The run delay of the calling thread in nanoseconds (second figure of `/proc/thread-self/schedstat`); `None` if not
-/// counted.
+/// In nanoseconds (second figure of `/proc/thread-self/schedstat`); `None` if not counted.
 pub fn thread_run_delay_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The process at the other end of a Unix socket when it connected or began to listen; 0 for an invisible pid namespace
-/// (which rustix's type cannot represent).
+/// The process at the other end of a Unix socket when it connected or began to listen; 0 in an
+/// invisible pid namespace (which rustix's type cannot represent).
 ///
 /// # Errors
-/// When the socket is of another kind.
+/// The socket is of another kind.
 pub fn peer_process(socket: impl AsFd) -> io::Result<i32> {
     let peer: libc::ucred = get_option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED)?;
     Ok(peer.pid)
 }
 
-/// Fields of `SO_MEMINFO` (`linux/sock_diag.h`) that are read; the last counts drops.
+/// Field of `SO_MEMINFO` (`linux/sock_diag.h`).
 const MEMINFO_DROPS: usize = 8;
 
-/// The datagrams, modulo 2^32, that this socket dropped because its receive buffer was full.
+/// Datagrams, modulo 2^32, that this socket dropped because its receive buffer was full.
 ///
 /// # Errors
 /// On kernels before 4.12.

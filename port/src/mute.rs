@@ -1,11 +1,11 @@
-//! Keeps the tester's own kernel away from the interface of a measuring port: it would answer ARP and Neighbor
-//! Discovery, send ICMP unreachable and TCP resets, or forward test frames.
+//! Keeps the tester's own kernel away from the interface of a measuring port: it would answer ARP
+//! and Neighbor Discovery, send ICMP unreachable and TCP resets, or forward test frames.
 //!
-//! Two programs at the interface's traffic control hooks (TCX) drop what the kernel sends and receives:
+//! Two programs at the traffic control hooks (TCX) drop what the kernel sends and receives:
 //!
-//! - **Egress**: the kernel's frames pass this hook. The tester's do not: packet sockets use `PACKET_QDISC_BYPASS`, and
-//!   XDP sockets give frames to the driver.
-//! - **Ingress**: runs after XDP and packet sockets of every protocol, before the rest of the kernel.
+//! - **Egress**: the tester's frames do not pass this hook: packet sockets use
+//!   `PACKET_QDISC_BYPASS`, and XDP sockets give frames to the driver.
+//! - **Ingress**: runs after XDP and packet sockets, before the rest of the kernel.
 //!
 //! The kernel removes the programs when their descriptors are closed, even if the process is killed.
 
@@ -17,12 +17,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Keeps the tester's kernel away from an interface while it lives.
+/// Keeps the kernel away while it lives.
 #[derive(Debug)]
 pub struct Mute {
-    /// BPF links, each of which removes its program when it is closed.
+    /// Each removes its program when it is closed.
     _links: Vec<OwnedFd>,
-    /// Makes the card accept frames to any address until it is closed.
+    /// Makes the card accept frames to any address.
     _promiscuous: OwnedFd,
 }
 
@@ -30,7 +30,7 @@ pub struct Mute {
 const INGRESS: u32 = 46;
 /// `BPF_TCX_EGRESS`
 const EGRESS: u32 = 47;
-/// `BPF_F_BEFORE`: in front of all other programs, one of which might accept the frame.
+/// `BPF_F_BEFORE`: another program might accept the frame.
 const FIRST: u32 = 1 << 3;
 /// `TC_ACT_SHOT`
 const DROP: i32 = 2;
@@ -38,11 +38,11 @@ const DROP: i32 = 2;
 impl Mute {
     /// Keeps the kernel from sending on an interface, and with `ingress` also from receiving.
     ///
-    /// Use `ingress` with AF_PACKET and AF_XDP, as the kernel otherwise forwards test frames. With AF_XDP it costs
-    /// nothing: the hook sees only frames that XDP did not redirect.
+    /// Use `ingress` with AF_PACKET and AF_XDP, as the kernel otherwise forwards test frames. With
+    /// AF_XDP it costs nothing: the hook sees only frames that XDP did not redirect.
     ///
     /// # Errors
-    /// When no interface has this name, without the privilege, or without TCX (before Linux 6.6).
+    /// No interface has this name, the privilege or TCX is missing (before Linux 6.6).
     pub fn attach(ns: &Netns, interface: &str, ingress: bool) -> Result<Mute, PortError> {
         ns.run_in(|| Mute::attach_here(interface, ingress))?
     }
@@ -66,8 +66,7 @@ impl Mute {
     }
 }
 
-/// Promiscuous mode until the socket is closed: otherwise the card drops Neighbor Solicitations to multicast groups of
-/// addresses that the interface does not have.
+/// Otherwise the card drops Neighbor Solicitations to multicast groups of addresses that the interface does not have.
 fn promiscuous(index: u32, interface: &str) -> Result<OwnedFd, PortError> {
     let doing = |e: io::Error| {
         PortError::system(format!("making {interface} promiscuous"), e, "needs CAP_NET_ADMIN: run as root")

@@ -1,4 +1,4 @@
-//! Unnamed network namespaces: they vanish with the process, even after a kill. Namespaces belong to threads, and a
+//! Unnamed network namespaces: they vanish with the process. Namespaces belong to threads, and a
 //! mistake would configure the host, so only this file changes a thread's namespace.
 
 use crate::PortError;
@@ -14,19 +14,18 @@ use std::{fs, io};
 
 const PRIVILEGE: &str = "run as root, or let natmeter enter a user namespace first";
 
-/// A network namespace. It exists while a clone, a process or a socket in it does: keep a clone as long as a DUT is in
-/// it.
+/// Exists while a clone, a process or a socket in it does: keep a clone as long as a DUT is in it.
 #[derive(Clone, Debug)]
 pub struct Netns {
     fd: Arc<OwnedFd>,
 }
 
-/// What a command sees from inside a namespace.
+/// What a command in a namespace sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// The network; `/sys` shows the namespace in which it was mounted.
+    /// `/sys` shows the namespace in which it was mounted.
     Network,
-    /// The network, and its `/sys` (for `rps_cpus`, `threaded` and the like), in a separate mount namespace.
+    /// With its `/sys` (for `rps_cpus`, `threaded` and the like), in a separate mount namespace.
     NetworkAndSysfs,
 }
 
@@ -47,7 +46,7 @@ impl Netns {
     /// The namespace of the calling thread.
     ///
     /// # Errors
-    /// When `/proc` is not mounted.
+    /// `/proc` is not mounted.
     pub fn current() -> Result<Netns, PortError> {
         open_namespace(c"/proc/thread-self/ns/net").map(|fd| Netns { fd: Arc::new(fd) }).map_err(|e| {
             PortError::system("opening the network namespace of this thread", e, "natmeter needs /proc mounted")
@@ -62,8 +61,9 @@ impl Netns {
         on_fresh_thread(|| {
             // setns(2) needs the privilege even for the present namespace.
             if !Netns::current()?.same_as(self) {
-                // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this thread, which ends after
-                // this closure; the descriptor is open as long as `self` lives.
+                // SAFETY: setns with CLONE_NEWNET changes only the network namespace of this
+                // thread, which ends after this closure; the descriptor is open as long as `self`
+                // lives.
                 check(unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) })
                     .map_err(|e| PortError::system("entering a network namespace", e, PRIVILEGE))?;
             }
@@ -71,11 +71,11 @@ impl Netns {
         })
     }
 
-    /// A command that will run inside the namespace. Starting it fails if that cannot be entered.
+    /// Starting the command fails if the namespace cannot be entered.
     pub fn command(&self, program: impl AsRef<OsStr>, sight: Sight) -> Command {
         let mut command = Command::new(program);
-        // iptables locks a file under /run, which root of a user namespace cannot write; the lock matters only between
-        // commands of one namespace. /dev/null leaves no file behind.
+        // iptables locks a file under /run, which root of a user namespace cannot write; the lock
+        // matters only between commands of one namespace.
         if in_user_namespace() {
             command.env("XTABLES_LOCKFILE", "/dev/null");
         }
@@ -90,12 +90,12 @@ impl Netns {
         command
     }
 
-    /// A path by which any process may open the namespace, for `ip link … netns PATH`.
+    /// For `ip link … netns PATH` of any process.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()))
     }
 
-    /// Returns device and inode, which identify the namespace; `None` if unknown.
+    /// Device and inode; `None` if unknown.
     pub fn identity(&self) -> Option<(u64, u64)> {
         rustix::fs::fstat(&self.fd).map(|s| (s.st_dev, s.st_ino)).ok()
     }
@@ -105,11 +105,11 @@ impl Netns {
     }
 }
 
-/// Makes this single-threaded process root of a new user, network and mount namespace, so that namespaces, TAP devices,
-/// nftables and iptables work without privilege.
+/// Makes this single-threaded process root of a new user, network and mount namespace, so that
+/// namespaces, TAP devices, nftables and iptables work without privilege.
 ///
 /// # Errors
-/// When the kernel or a setting forbids it; the error names the setting.
+/// The kernel or a setting forbids it; the error names the setting.
 pub fn enter_user_namespace() -> Result<(), PortError> {
     let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads != 1 {
@@ -118,7 +118,7 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
         )));
     }
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    // SAFETY: the process has one thread (checked above), so this changes namespaces for all of it at once.
+    // SAFETY: the process has one thread (checked above), so this changes namespaces for all of it.
     check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWNS) })
         .map_err(|e| PortError::system("creating a user namespace", e, setting_that_forbids_user_namespaces()))?;
     let map = |file: &str, text: String| {
@@ -135,13 +135,13 @@ pub fn enter_user_namespace() -> Result<(), PortError> {
         .map_err(|e| PortError::system("making the mounts of a new namespace private", e, PRIVILEGE))
 }
 
-/// Whether this process is in a user namespace other than the initial one.
+/// Other than the initial one.
 pub fn in_user_namespace() -> bool {
     // The initial namespace maps all 2^32 - 1 users to themselves.
     fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// The most likely reason: checks each setting of Linux and the distributions.
+/// The most likely one.
 fn setting_that_forbids_user_namespaces() -> &'static str {
     let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|s| s.trim() == value);
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
@@ -155,7 +155,7 @@ fn setting_that_forbids_user_namespaces() -> &'static str {
     }
 }
 
-/// Runs `work` on a thread that ends afterwards, so that namespaces of other threads stay.
+/// On a thread that then ends, so that namespaces of other threads stay.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> Result<T, PortError> + Send) -> Result<T, PortError> {
     std::thread::scope(|scope| match crate::host::spawn_in(scope, work)?.join() {
         Ok(result) => result,
@@ -167,7 +167,7 @@ fn open_namespace(path: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Mounts this namespace's `/sys`, in a forked child, so only by system calls.
+/// In a forked child, so only by system calls.
 fn mount_own_sysfs() -> io::Result<()> {
     // SAFETY: the child has one thread and then calls exec; only its own view of mounts changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;

@@ -7,10 +7,10 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The watched interfaces of one namespace.
+/// Watched interfaces of one namespace.
 #[derive(Debug)]
 pub struct Presence {
-    /// Becomes readable after any change of any interface of the namespace.
+    /// Readable after a change of any interface of the namespace.
     changes: OwnedFd,
     interfaces: Interfaces,
     watched: Vec<(u32, String)>,
@@ -19,10 +19,10 @@ pub struct Presence {
 /// Why an interface can no longer be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// No interface has this name, or another interface has it now.
+    /// No interface, or another one, has this name.
     #[error("interface {0} is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
-    /// The interface was switched off (`ip link set DEV down`).
+    /// `ip link set DEV down`.
     #[error("interface {0} was switched off")]
     SwitchedOff(String),
 }
@@ -31,7 +31,7 @@ impl Presence {
     /// Watches interfaces of the calling thread's namespace.
     ///
     /// # Errors
-    /// When no interface has one of these names, or the kernel gives no netlink socket.
+    /// No interface has one of these names, or the kernel gives no netlink socket.
     pub fn watch<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Presence, PortError> {
         let failed = |e: Errno| PortError::system("listening for changes of interfaces", e, "");
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -45,8 +45,8 @@ impl Presence {
         Ok(Presence { changes, interfaces, watched })
     }
 
-    /// Whether an interface has changed since the last call. Messages may get lost, so [`Presence::lost`] says what
-    /// changed.
+    /// Whether an interface has changed since the last call. Messages may get lost:
+    /// [`Presence::lost`] says what changed.
     pub fn has_changed(&self) -> bool {
         let (mut message, mut changed) = ([0u8; 4096], false);
         loop {
@@ -57,10 +57,10 @@ impl Presence {
         }
     }
 
-    /// The first interface that can no longer be used, with the reason.
+    /// The first interface that can no longer be used.
     ///
     /// # Errors
-    /// When the request to the kernel fails.
+    /// The request to the kernel fails.
     pub fn lost(&mut self) -> Result<Option<Lost>, PortError> {
         for (index, name) in &self.watched {
             let lost = match self.interfaces.get(name) {

@@ -6,11 +6,11 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-/// Drops all capabilities of the calling thread except `keep`, and prevents it and its later threads from regaining any
-/// (PR_SET_NO_NEW_PRIVS).
+/// Drops all capabilities of the calling thread except `keep`, and prevents it and its later
+/// threads from regaining any (PR_SET_NO_NEW_PRIVS).
 ///
 /// # Errors
-/// When the kernel refuses.
+/// The kernel refuses.
 pub fn keep_only(keep: CapabilitySet) -> Result<(), Errno> {
     for one in CapabilitySet::all() {
         if capability_is_in_bounding_set(one) == Ok(true) {
@@ -30,11 +30,11 @@ pub fn keep_only(keep: CapabilitySet) -> Result<(), Errno> {
     set_no_new_privs(true)
 }
 
-/// Limits a measuring thread to the capability to set its priority (CAP_SYS_NICE). Only two system calls, as a thread
-/// starts for each phase; the bounding set gives nothing (PR_SET_NO_NEW_PRIVS).
+/// Limits a measuring thread to the capability to set its priority (CAP_SYS_NICE), with two system
+/// calls, as a thread starts for each phase; the bounding set gives nothing (PR_SET_NO_NEW_PRIVS).
 ///
 /// # Errors
-/// When the kernel refuses.
+/// The kernel refuses.
 pub fn limit_measuring_thread() -> Result<(), Errno> {
     let keep = capabilities(None)?.permitted & CapabilitySet::SYS_NICE;
     set_capabilities(None, CapabilitySets { effective: keep, permitted: keep, inheritable: CapabilitySet::empty() })?;

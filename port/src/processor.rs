@@ -1,11 +1,11 @@
-//! Explains SIGILL on a processor that lacks an instruction of this program. Comparing lists of features might itself
-//! use such an instruction.
+//! Explains SIGILL on a processor that lacks an instruction of this program. Comparing lists of
+//! features might itself use such an instruction.
 
 use std::sync::OnceLock;
 
 static MESSAGE: OnceLock<&'static str> = OnceLock::new();
 
-/// Prints `text` and exits with code 1 on a missing instruction. Call it once, before anything else.
+/// Prints `text` and exits with code 1 on a missing instruction. Call it before anything else.
 pub fn explain_illegal_instructions(message: &'static str) {
     let _ = MESSAGE.set(message);
     let handler: extern "C" fn(libc::c_int) = explain;

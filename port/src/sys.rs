@@ -1,4 +1,4 @@
-//! System interfaces that rustix lacks: options of packet and XDP sockets, shared memory, and `errno`.
+//! System interfaces that rustix lacks.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,7 +18,7 @@ pub(crate) fn set_option<T: Copy>(socket: impl AsFd, level: i32, name: i32, valu
 /// Structures of integers that the kernel writes.
 ///
 /// # Safety
-/// Every bit pattern must be a valid value of the type.
+/// Every bit pattern must be a valid value.
 pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: an integer.
 unsafe impl Plain for libc::c_int {}
@@ -39,20 +39,19 @@ pub(crate) fn get_option<T: Plain>(socket: impl AsFd, level: i32, name: i32) -> 
     // SAFETY: all zeroes is a valid value of a `Plain` type.
     let mut value: T = unsafe { std::mem::zeroed() };
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into a local value, which lives through the call and may hold any
-    // bit pattern.
+    // SAFETY: the kernel writes at most `len` bytes into a local value, which may hold any bit pattern.
     check(unsafe { libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut len) })?;
     Ok(value)
 }
 
-/// Sets the send buffer, in bytes. With a small buffer, a full queue of the DUT becomes the tester's back-pressure,
-/// which hides loss. The privileged option ignores the system's limit.
+/// In bytes. With a small buffer, a full queue of the DUT becomes the tester's back-pressure, which
+/// hides loss. The privileged option ignores the system's limit.
 pub(crate) fn set_send_buffer(socket: impl AsFd, bytes: i32) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
         .or_else(|_| set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
 }
 
-/// Memory that is shared with the kernel or private; unmapped when dropped.
+/// Shared with the kernel or private; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
@@ -65,7 +64,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps a socket's memory at `offset` (a ring).
+    /// A socket's memory at `offset` (a ring).
     pub(crate) fn shared(socket: impl AsFd, len: usize, offset: u64) -> io::Result<Mapping> {
         Mapping::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_fd().as_raw_fd(), offset)
     }

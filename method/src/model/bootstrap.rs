@@ -54,7 +54,6 @@ impl Bootstrap {
         }
     }
 
-    /// A value with the middle of its resampled values, which may be infinite.
     pub(super) fn estimate(self, value: f64, mut resampled: Vec<f64>) -> Estimate {
         resampled.sort_by(f64::total_cmp);
         let last = resampled.len().saturating_sub(1);

@@ -113,7 +113,7 @@ impl Parameters {
         one_core * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0))
     }
 
-    /// The cores with the highest rate: at least one, infinite without coherency.
+    /// At least one, infinite without coherency.
     fn peak_cores(self) -> f64 {
         if self.coherency > 0.0 {
             ((1.0 - self.contention).max(0.0) / self.coherency).sqrt().max(1.0)
@@ -148,7 +148,7 @@ impl CoreModel {
         self.fits.iter().find(|fit| fit.law == self.preferred).expect("every law is fitted")
     }
 
-    /// Returns the fitted curve as (cores, rate), over the measured cores.
+    /// Returns the fitted curve as (cores, rate).
     pub fn curve(&self, points: usize) -> Vec<(f64, f64)> {
         let step = (self.most - self.least) / points.saturating_sub(1).max(1) as f64;
         (0..points).map(|i| self.least + step * i as f64).map(|n| (n, self.fit().rate(n))).collect()
@@ -156,7 +156,7 @@ impl CoreModel {
 }
 
 impl Fit {
-    /// The fitted rate of n cores.
+    /// Fitted rate of `n` cores.
     pub fn rate(&self, n: f64) -> f64 {
         let coherency = self.coherency.map_or(0.0, |coherency| coherency.value);
         Parameters { one_core: self.one_core.value, contention: self.contention.value, coherency }.rate(n)
@@ -222,7 +222,7 @@ enum Sigma {
     Fixed(f64),
 }
 
-/// The best parameters within bounds: σ free, 0 or 1; κ free or 0.
+/// σ free, 0 or 1; κ free or 0.
 fn bounded(law: Law, points: &[(f64, f64)]) -> Parameters {
     let allowed = |p: &Parameters| p.one_core > 0.0 && (0.0..=1.0).contains(&p.contention) && p.coherency >= 0.0;
     let sigmas = [Sigma::Fixed(0.0), Sigma::Free, Sigma::Fixed(1.0)];
@@ -233,8 +233,7 @@ fn bounded(law: Law, points: &[(f64, f64)]) -> Parameters {
     found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("the mean of n / P is above 0")
 }
 
-/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1), with or without κ. `None` if the points do not
-/// determine it.
+/// Least squares of n / P(n) = 1/λ + σ/λ (n − 1) + κ/λ n (n − 1). `None` if the points do not determine it.
 fn linear(points: &[(f64, f64)], coherency: bool, sigma: Sigma) -> Option<Parameters> {
     let (is_free, fixed) = match sigma {
         Sigma::Free => (true, 0.0),

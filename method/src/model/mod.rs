@@ -1,5 +1,4 @@
-//! Models of series of results: rate over cores ([`cores`]) and over connections ([`sessions`]). Each fit names the
-//! points that contradict it.
+//! Models of rate over cores ([`cores`]) and over connections ([`sessions`]).
 
 mod bootstrap;
 pub mod cores;
@@ -15,7 +14,7 @@ use serde::Serialize;
 /// Minimum number of points of a fit.
 pub const LEAST_POINTS: usize = 4;
 
-/// The relative deviation from the fitted rate above which a point contradicts the law.
+/// Relative deviation above which a point contradicts the law.
 pub const LARGEST_RESIDUAL: f64 = 0.1;
 
 /// Why a series has no fit.
@@ -95,7 +94,7 @@ pub struct Estimate {
     pub high: Option<f64>,
 }
 
-/// A series: repetitions of a rate at several positions, in ascending order.
+/// Repetitions of a rate at several positions, in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     points: Vec<Point>,
@@ -112,7 +111,7 @@ pub(crate) struct Point {
 }
 
 impl Series {
-    /// Returns the series of (position, repetitions), joining equal positions.
+    /// Joins equal positions of (position, repetitions).
     ///
     /// # Errors
     /// With fewer than [`LEAST_POINTS`] positions, or a position or median that is not above 0.

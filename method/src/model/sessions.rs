@@ -1,8 +1,6 @@
-//! Rate over connections: a model of the memory hierarchy. The logarithm of the rate is piecewise constant in the
-//! logarithm of the connections, with a step where the table outgrows a cache level; the alternative is a constant
-//! ratio with each doubling.
-//!
-//! A further level must reduce χ² by [`gain`].
+//! Rate over connections: the logarithm of the rate is piecewise constant in the logarithm of the
+//! connections, with a step where the table outgrows a cache level; the alternative is a constant
+//! ratio with each doubling. A further level must reduce χ² by [`gain`].
 
 use super::{Doubt, Estimate, Refusal, Series, bootstrap::Basis};
 use crate::stats::{median_of, student};
@@ -122,7 +120,7 @@ impl SessionModel {
         if is_trend { data.trend(&line) } else { data.stepped(&levels) }
     }
 
-    /// Returns the fitted curve as (connections, rate), straight across the steps.
+    /// Returns the fitted curve as (connections, rate).
     pub fn curve(&self) -> Vec<(f64, f64)> {
         let ends = |level: &Level| [(level.least, level.rate.value), (level.most, level.rate.value)];
         let of_trend = |trend: &Trend| {
@@ -155,7 +153,7 @@ impl Data {
         let mut data = Data { x, y, scatter: Vec::new(), freedom: 0, basis: Basis::Repetitions };
         let variances: Vec<f64> = points.iter().filter_map(|point| variance(&point.values)).collect();
         data.scatter = if variances.len() == points.len() {
-            // Pooled over all points; a median deviates more than a mean by √(π/2).
+            // A median deviates more than a mean by √(π/2).
             let freedoms = || points.iter().map(|point| point.values.len() - 1);
             data.freedom = freedoms().sum();
             let squares: f64 = variances.iter().zip(freedoms()).map(|(variance, n)| variance * n as f64).sum();
@@ -186,7 +184,6 @@ impl Data {
         (from..to).map(|i| self.weight(i) * (self.y[i] - mean).powi(2)).sum()
     }
 
-    /// χ² of levels that begin at the points `starts`.
     fn misfit(&self, starts: &[usize]) -> f64 {
         self.ranges(starts).map(|(from, to)| self.of_level(from, to)).sum()
     }
@@ -196,7 +193,7 @@ impl Data {
         starts.iter().copied().zip(ends)
     }
 
-    /// The levels with the smallest sum of χ² and `threshold` for each step, at most one for each two points.
+    /// At most one for each two points.
     fn best_levels(&self, threshold: f64) -> Vec<usize> {
         let n = self.y.len();
         // best[k][to]: smallest χ² of k + 1 levels over the first `to` points, and the start of the last level.
@@ -221,7 +218,7 @@ impl Data {
         starts
     }
 
-    /// Weighted least squares over log2 of the connections, from the first point.
+    /// Weighted, over log2 of the connections.
     fn line(&self) -> Line {
         let doublings: Vec<f64> = self.x.iter().map(|x| (x / self.x[0]).log2()).collect();
         let sum = |of: &dyn Fn(usize) -> f64| (0..self.y.len()).map(|i| self.weight(i) * of(i)).sum::<f64>();
@@ -296,7 +293,7 @@ impl Data {
         (from..to).map(|i| self.weight(i)).sum::<f64>().powf(-0.5)
     }
 
-    /// The step before level `at`; positions up to the 95 % quantile of F are its interval.
+    /// Positions up to the 95 % quantile of F are the step's interval.
     fn step(&self, starts: &[usize], at: usize) -> StepChange {
         let (from, split) = (starts[at - 1], starts[at]);
         let to = starts.get(at + 1).copied().unwrap_or(self.y.len());
@@ -316,15 +313,14 @@ struct Line {
     fitted: Vec<f64>,
 }
 
-/// Variance of the logarithms of several repetitions.
 fn variance(values: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     (logs.len() > 1).then(|| logs.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64)
 }
 
-/// The scatter of points without repetitions: the median absolute deviation of differences between neighbours. 0.6745
-/// is the median of the absolute value of a standard normal number.
+/// The median absolute deviation of differences between neighbours. 0.6745 is the median of the
+/// absolute value of a standard normal number.
 fn between_neighbours(y: &[f64]) -> f64 {
     let median = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);

@@ -11,12 +11,13 @@ use crate::validity::{Criteria, Failure, Invalid, Spoiler, Stream};
 /// Equal verdicts at the end of a search that make it one-sided.
 pub const ONE_SIDED: usize = 8;
 
-/// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed. `decide` decides one
-/// rate, and repeats invalid trials; `watch` receives the progress before each decision. No rate below the first of
+/// Searches in `[lo, hi]`, the upper end first, and the lower end if nothing above it passed.
+/// `decide` decides one rate; `watch` receives the progress before. No rate below the first of
 /// `least` is tried, at which a trial would have no frame.
 ///
-/// If host noise leaves a rate undecided, the search tries another one of the bracket, and ends if that is undecided
-/// too. It continues with one strict trial (RFC 2544) for each rate, not below the second of `least`.
+/// If host noise leaves a rate undecided, the search tries another one of the bracket, and ends if
+/// that is undecided too. It continues with one strict trial (RFC 2544) for each rate, not below
+/// the second of `least`.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -30,7 +31,7 @@ pub fn search(
     search_from(None, ends, (least, least), by, decide, watch)
 }
 
-/// The same from the bounds of an earlier search, if any.
+/// As [`search`], from the bounds of an earlier search, if any.
 ///
 /// # Errors
 /// Those of `decide`.
@@ -84,7 +85,7 @@ pub fn search_from(
     Ok(bracket.conclude(result, literal.result(decided)))
 }
 
-/// State of the search: `lo` passed or is the lower end; `hi` did not pass, as `bound` says, or is the upper end.
+/// `lo` passed or is the lower end; `hi` did not pass, as `bound` says, or is the upper end.
 struct Bracket {
     lo: Rate,
     passed: Option<Rate>,
@@ -93,7 +94,6 @@ struct Bracket {
     failed: Option<(Rate, Failure)>,
     undecided: Option<Rate>,
     stopped: Option<Invalid>,
-    /// The steps from the bounds of an earlier search.
     gallop: Option<Gallop>,
 }
 
@@ -107,7 +107,7 @@ impl Bracket {
         Bracket { lo, passed: None, hi, failed: None, bound: None, undecided: None, stopped: None, gallop: None }
     }
 
-    /// The middle of the bracket, below an undecided rate, because queues absorb longer stalls at lower rates.
+    /// Below an undecided rate, because queues absorb longer stalls at lower rates.
     fn next(&mut self) -> Rate {
         match (&mut self.gallop, self.undecided, &self.bound) {
             (Some(gallop), None, None) => gallop.up(self.passed, self.hi),
@@ -136,7 +136,6 @@ impl Bracket {
                 return;
             }
             Decision::HostBound(reason) => {
-                // The upper end stays, undecided.
                 if rate == self.hi && self.bound.is_none() {
                     self.bound = Some(Bound::Undecided(reason));
                 }
@@ -164,7 +163,7 @@ impl Bracket {
     fn progress(&self, rate: Rate, (lo, hi): (Rate, Rate), precision: Precision) -> Progress {
         let width = precision.width(lo).0;
         let intervals = (hi.0 - lo.0).div_ceil(width).max(1);
-        // ceil(log2): halvings until one interval is left.
+        // Halvings until one interval is left.
         let halvings = u64::BITS - (intervals - 1).leading_zeros();
         let steps_left = if self.bound.is_none() && self.passed.is_none() { halvings + 1 } else { halvings };
         Progress { lo, hi, rate, steps_left: steps_left.max(1) }

@@ -5,9 +5,9 @@ use crate::trial::{CoreSamples, CpuIdle, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A core that is idle for less than this is busy: 10 %.
+/// A core that is idle for less is busy: 10 %.
 pub const BUSY_BELOW_PPM: u32 = 100_000;
-/// Locks limit a device that waits for them for this part of its working time: 10 %.
+/// Share of working time: 10 %.
 pub const LOCKS_FROM_PPM: u32 = 100_000;
 /// A profile with this part of its samples outside the device shows no idle time: 5 %.
 const OUTSIDE_FROM_PPM: u128 = 50_000;
@@ -19,7 +19,7 @@ pub enum Limit {
     Device,
     /// The tester could not offer more.
     Tester,
-    /// Nothing: the scenario gives the rate, or host noise ended the search.
+    /// The scenario gives the rate, or host noise ended the search.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ pub enum Bottleneck {
 /// Idle shares of the cores of one box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreLoads {
-    /// Number of the box, from 0 on the left.
+    /// From 0 on the left.
     pub of: u32,
     /// Name and idle share in parts per million.
     pub cores: Vec<(String, u32)>,
@@ -74,7 +74,7 @@ pub struct CoreLoads {
 /// Time of a box that waits for locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockWait {
-    /// Number of the box, from 0 on the left.
+    /// From 0 on the left.
     pub of: u32,
     /// Share of its working time in parts per million.
     pub waits: u32,
@@ -87,9 +87,9 @@ pub struct Seen {
     pub limit: Limit,
     /// Number of boxes.
     pub boxes: u32,
-    /// Loads of boxes, if seen.
+    /// If seen.
     pub loads: Vec<CoreLoads>,
-    /// Of the box that waits most, with a profile.
+    /// Of the box that waits most.
     pub locks: Option<LockWait>,
 }
 
@@ -144,7 +144,7 @@ impl Rule {
 }
 
 impl Seen {
-    /// Returns what limits the throughput, if enough was seen, by the box with the busiest core.
+    /// Judges the box with the busiest core; `None` if not enough was seen.
     pub fn bottleneck(&self) -> Option<Bottleneck> {
         let boxes = self.boxes.max(1);
         let decisive = self.loads.iter().filter_map(|load| Some((load, load.busiest()?)));
@@ -170,7 +170,7 @@ impl Seen {
 }
 
 impl CoreLoads {
-    /// The medians of the samples of phase 2.
+    /// Medians over phase 2.
     pub fn of_samples(cpu: &CpuIdle) -> CoreLoads {
         let middle = |mut shares: Vec<u32>| {
             shares.sort_unstable();
@@ -196,7 +196,7 @@ impl CoreLoads {
         Some(CoreLoads { of: 0, cores: cores.collect() })
     }
 
-    /// Returns the busiest core and its idle share in parts per million.
+    /// Busiest core and its idle share in parts per million.
     pub fn busiest(&self) -> Option<(&str, u32)> {
         self.cores.iter().map(|(name, idle)| (name.as_str(), *idle)).min_by_key(|(_, idle)| *idle)
     }
@@ -212,7 +212,7 @@ impl CoreLoads {
 }
 
 impl LockWait {
-    /// The share of a profile with samples.
+    /// Share of a profile with samples.
     pub fn of_profile(profile: &Profile) -> Option<LockWait> {
         Some(LockWait { of: 0, waits: profile.lock_wait()? })
     }

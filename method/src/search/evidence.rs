@@ -74,22 +74,22 @@ pub struct ValidationCap {
     pub trials: Count,
 }
 
-/// Share of the reverse one-way throughput.
+/// Of the reverse one-way throughput.
 const SAFE: Ratio = Ratio::from_ppm(900_000);
 
 impl ValidationCap {
-    /// The limit by a reverse one-way throughput of so many trials.
+    /// From a reverse one-way throughput of so many trials.
     pub fn of(reverse: Rate, trials: Count) -> ValidationCap {
         ValidationCap { reverse, cap: SAFE.of(reverse).max(Rate(1)), limited: false, trials }
     }
 
-    /// The limit of an earlier search of the same point.
+    /// As a limit from an earlier search of the same point.
     #[must_use]
     pub fn again(self) -> ValidationCap {
         ValidationCap::of(self.reverse, 0)
     }
 
-    /// The limit beside a result, validated at alpha times itself or at this limit.
+    /// The limit beside a result that was validated at alpha times itself or at this limit.
     #[must_use]
     pub fn beside(self, rate: Rate, alpha: Ratio) -> ValidationCap {
         ValidationCap { limited: alpha.of(rate) > self.cap, ..self }

@@ -1,5 +1,5 @@
-//! Keep-table mode: the trials of a search share one phase 1, a departure from RFC 9693. Its proof: reverse frames on a
-//! sample of connections, and the DUT's count, before and after the trials.
+//! Keep-table mode, a departure from RFC 9693: the trials of a search share one phase 1. Proof:
+//! reverse frames on a sample of connections, and the DUT's count, before and after the trials.
 
 use super::{Decider, KeptTable, ResultKind, SearchResult};
 use crate::judged::Patience;
@@ -8,10 +8,10 @@ use crate::units::{Count, Rate};
 use crate::validity::Invalid;
 
 const SAMPLE: Count = 10_000;
-/// Its rate, at most that of phase 1.
+/// At most that of phase 1.
 const SAMPLE_RATE: Rate = Rate(10_000);
 
-/// Opens the connections for all later trials, and proves that they are there.
+/// Opens the connections for all later trials, and proves that they exist.
 ///
 /// # Errors
 /// [`TrialError::Phase1`] if a connection of the sample does not answer; those of the trials.
@@ -34,7 +34,7 @@ pub fn open(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<KeptTable, T
     })
 }
 
-/// Proves that the connections are still there; else the result is a lower bound.
+/// Proves that the connections still exist; else the result is a lower bound.
 ///
 /// # Errors
 /// Those of the trials.
@@ -63,7 +63,7 @@ fn sampled(trial: &TrialSpec) -> Count {
     trial.connections.min(SAMPLE)
 }
 
-/// Sends frames in reverse on a sample; returns how many have no answer, and the DUT's count.
+/// Returns how many of the sample have no answer, and the DUT's count.
 fn sample(decider: &mut Decider<'_>, trial: &TrialSpec) -> Result<(Count, Option<Count>), TrialError> {
     let spec = TrialSpec {
         rate: trial.phase1_rate.map_or(SAMPLE_RATE, |rate| rate.min(SAMPLE_RATE)),

@@ -1,4 +1,4 @@
-//! Searches for a rate ([`binary`], [`mlr`]), with their settings, results, and the probe for a dead DUT.
+//! Searches for a rate ([`binary`], [`mlr`]), and the probe for a dead DUT.
 
 pub mod binary;
 pub mod bottleneck;
@@ -25,19 +25,19 @@ use crate::units::{Count, Nanos, Rate};
 use crate::validity::Criteria;
 use serde::{Deserialize, Serialize};
 
-/// Phase 2 of a stateful test, with the connections of a phase 1 before each trial.
+/// Phase 2 of a stateful test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase2 {
-    /// Connections (N).
+    /// N of RFC 9693.
     pub connections: Count,
-    /// Rate of phase 1, below the smallest maximum connection establishment rate.
+    /// Below the smallest maximum connection establishment rate.
     pub phase1_rate: Rate,
 }
 
 /// Returns the trial of a stateless device or of phase 2, with rate 0.
 ///
 /// # Errors
-/// [`TrialError::Refused`] for a phase 2 without connections or without a rate.
+/// For a phase 2 without connections or without a rate.
 pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<TrialSpec, TrialError> {
     let stateless = TrialSpec {
         kind: PhaseKind::Stateless,
@@ -66,18 +66,18 @@ pub fn data_trial(settings: &SearchSettings, phase2: Option<Phase2>) -> Result<T
     })
 }
 
-/// The distance of the bounds at which a search stops.
+/// Distance of the bounds at which a search stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// Absolute: frames (connections) per second, per direction.
+    /// Frames (connections) per second, per direction.
     Absolute(Rate),
     /// Relative to the result.
     Relative(Ratio),
 }
 
 impl Precision {
-    /// Returns the allowed distance below the highest passed rate, at least 1.
+    /// Allowed distance below the highest passed rate, at least 1.
     pub fn width(self, passed: Rate) -> Rate {
         match self {
             Precision::Absolute(width) => width.max(Rate(1)),
@@ -90,7 +90,7 @@ impl Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// Maximum trials at a rate; the first pass decides.
+    /// The first pass decides.
     pub tries: u32,
     /// A trial that lost more frames decides at once (Z of TST 009).
     #[serde(default)]
@@ -105,19 +105,19 @@ pub struct SearchSettings {
     pub lo: Rate,
     /// Upper end: the line rate or at most 0.9 of the tester ceiling.
     pub hi: Rate,
-    /// The distance of the bounds at which the search stops.
+    /// Distance of the bounds at which the search stops.
     pub precision: Precision,
-    /// Loss verification; none is the strict search of RFC 2544.
+    /// None: the strict search of RFC 2544.
     pub verify: Option<Verify>,
-    /// The goals of MLRsearch; none: binary search.
+    /// None: binary search.
     pub goals: Vec<mlr::Goal>,
     /// Bounds of an earlier search, at which a binary search begins.
     pub warm: Option<Warm>,
-    /// Whether trials of a binary search end once they have certainly failed.
+    /// Whether a binary search ends trials that have certainly failed.
     pub early_end: bool,
-    /// Whether trials of a binary search in phase 2 share one phase 1.
+    /// Whether the trials of phase 2 share one phase 1.
     pub keep_table: bool,
-    /// The criteria for a pass.
+    /// Criteria for a pass.
     pub criteria: Criteria,
     /// Complete searches per result.
     pub repetitions: u32,
@@ -127,13 +127,13 @@ pub struct SearchSettings {
     pub direction: Direction,
     /// Validation at alpha × R (RFC 9693 section 4.6), if any.
     pub alpha: Option<Ratio>,
-    /// Rate of phase 1 before phase 2, as a share of the smallest maximum connection establishment rate.
+    /// Share of the smallest maximum connection establishment rate.
     pub phase1_share: Ratio,
-    /// Order in which the Responder uses its state table in phase 2.
+    /// Order in which the Responder uses its state table.
     pub responder_order: Order,
-    /// What the Responder does with its state table in phase 2.
+    /// What the Responder does with its state table.
     pub responder_table: ResponderTable,
-    /// Options of every trial, in addition to the procedure's, except phase 1 only.
+    /// Options of every trial, in addition to the procedure's.
     pub options: TrialOptions,
     /// Limit on the total time of invalid trials, if any.
     pub invalid_at_most: Option<Nanos>,
@@ -168,7 +168,7 @@ impl SearchSettings {
     /// Refuses settings that cannot give a result.
     ///
     /// # Errors
-    /// [`TrialError::Refused`], naming the setting.
+    /// Names the setting.
     pub fn check(&self) -> Result<(), TrialError> {
         let refuse = |text: &str| Err(TrialError::Refused(text.to_owned()));
         if self.hi.0 == 0 || self.lo >= self.hi {
@@ -197,16 +197,16 @@ impl SearchSettings {
     }
 }
 
-/// Progress of a search, reported before each decision.
+/// Progress before each decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Lower bound so far.
+    /// Highest passed rate so far.
     pub lo: Rate,
-    /// Upper bound so far.
+    /// Lowest failed rate so far.
     pub hi: Rate,
-    /// The rate tried next.
+    /// Tried next.
     pub rate: Rate,
-    /// Maximum remaining decisions, including this one.
+    /// At most, this one included.
     pub steps_left: u32,
 }
 
@@ -214,7 +214,7 @@ pub struct Progress {
 const PROBE_FRAMES: Count = 1_000;
 const PROBE_RATE: Rate = Rate(1_000);
 
-/// The probe of a trial, which a working device passes in part.
+/// A working device passes it in part.
 pub fn probe(spec: &TrialSpec) -> TrialSpec {
     let (rate, load) = (spec.rate.min(PROBE_RATE), Load::Frames(PROBE_FRAMES));
     // The slower direction would have too few frames for a verdict.
@@ -222,7 +222,7 @@ pub fn probe(spec: &TrialSpec) -> TrialSpec {
     TrialSpec { rate, load, direction, options: TrialOptions::default(), ..spec.clone() }
 }
 
-/// Decides about rates, with loss verification, and with the probe that tells a dead DUT from a low rate.
+/// Decides about rates, with loss verification and the probe for a dead DUT.
 pub struct Decider<'a> {
     judged: Judged<&'a mut dyn Trials>,
     verify: Option<Verify>,
@@ -237,13 +237,12 @@ impl<'a> Decider<'a> {
         Decider { judged, verify: settings.verify, keep_table: false, phases1: 0 }
     }
 
-    /// Whether the next trials use the connections of the phase 1 before them.
     fn keep(&mut self, keep_table: bool) {
         self.keep_table = keep_table;
     }
 
-    /// Decides about `spec`. If a stream received no right frame, it runs `probe`, the same trial at a low rate. If the
-    /// DUT revives in the probe, the rate is decided once more.
+    /// Decides about `spec`. If a stream received no right frame, it runs `probe`. If the DUT
+    /// revives in the probe, the rate is decided once more.
     ///
     /// # Errors
     /// As [`Trials::run`]; [`TrialError::DutDead`] if the DUT returns no frame in the probe either.
@@ -266,10 +265,6 @@ impl<'a> Decider<'a> {
         Ok(judgement)
     }
 
-    /// Probes the DUT if a stream of a rate that did not pass received no right frame.
-    ///
-    /// # Errors
-    /// [`TrialError::DutDead`] if the DUT returns none in the probe either.
     fn probe(&mut self, judgement: &Judgement, probe: &TrialSpec) -> Result<Life, TrialError> {
         let mut dark = dark_streams(&judgement.last().outcome);
         if judgement.decision.passed() || dark.is_empty() {
@@ -292,7 +287,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// Streams with sent and without right received frames.
+/// With sent and without right received frames.
 fn dark_streams(outcome: &TrialOutcome) -> Vec<&'static str> {
     let mut dark = Vec::new();
     for (name, leg) in [("Left to Right", Some(&outcome.forward)), ("Right to Left", Some(&outcome.reverse))]

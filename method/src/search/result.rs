@@ -1,4 +1,4 @@
-//! The result of a search, as the run folder and every report hold it.
+//! The result of a search.
 
 use super::Strict;
 use super::evidence::Evidence;
@@ -43,7 +43,7 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
-    /// All kinds, the least informative first.
+    /// The least informative first.
     pub const WEAKEST_FIRST: [ResultKind; 10] = [
         ResultKind::NothingMeasured,
         ResultKind::Below,
@@ -73,7 +73,7 @@ impl ResultKind {
         }
     }
 
-    /// Returns whether the result has a rate (0 if none passed), which statistics need.
+    /// Returns whether the result has a rate (0 if none passed).
     pub fn has_rate(self) -> bool {
         !matches!(self, ResultKind::NothingMeasured | ResultKind::Below)
     }
@@ -238,7 +238,7 @@ pub struct CapacityRates {
 }
 
 impl SearchResult {
-    /// Returns the result of a measurement without a valid trial.
+    /// The result without a valid trial.
     pub fn nothing_measured(self, reason: Invalid) -> SearchResult {
         SearchResult { kind: ResultKind::NothingMeasured, tester_limit: Some(reason), ..self }
     }

@@ -7,7 +7,7 @@ use crate::validity::{Criteria, lost_any};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The search ends at this part of its upper end: 1/4096.
+/// The search ends at this part of its upper end.
 const LOWEST_PART: u64 = 4096;
 
 /// The strict result of a search.
@@ -26,7 +26,7 @@ pub(super) struct Literal {
     passed: Vec<Rate>,
     below: Option<Rate>,
     lo: Rate,
-    /// Upper end of the rates to try, lowered to what the tester did not reach.
+    /// Lowered to what the tester did not reach.
     hi: Rate,
     end: Rate,
 }
@@ -61,7 +61,7 @@ impl Literal {
         (lo, self.below.unwrap_or(self.hi).min(self.hi).min(bound).max(lo))
     }
 
-    /// The rate between `least` and `bound` whose trial helps the strict result, if any.
+    /// The next rate above `least` and below `bound`, if a trial there helps.
     pub(super) fn next(&self, (least, bound): (Rate, Rate), precision: Precision) -> Option<Rate> {
         let (lo, hi) = self.bounds(bound);
         let middle = lo.halfway(hi).max(least);

@@ -1,10 +1,10 @@
-//! A simulated clock: how long trials of a simulated device would take.
+//! How long trials of a simulated device would take.
 
 use super::SimulatedDut;
 use crate::trial::{Load, PhaseKind, Stamps, Tcp, TrialError, TrialOutcome, TrialSpec, Trials};
 use crate::units::{Count, Nanos, Rate};
 
-/// Times of a tester that are the same in all trials.
+/// Constant times of a tester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Before the first frame of each phase.
@@ -38,12 +38,12 @@ impl Largest {
     }
 }
 
-/// A simulated device with a simulated clock.
+/// A simulated device with a clock.
 #[derive(Debug)]
 pub struct Clocked<B> {
     device: SimulatedDut,
     waits: Waits,
-    /// The time that the device needs before a trial of this length.
+    /// What the device needs before a trial of this length.
     before: B,
     elapsed: Nanos,
     end: Nanos,
@@ -51,7 +51,7 @@ pub struct Clocked<B> {
 }
 
 impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Clocked<B> {
-    /// Returns the trials of this device until `end`.
+    /// Runs trials of this device until `end`.
     pub fn new(device: SimulatedDut, waits: Waits, before: B, end: Nanos) -> Clocked<B> {
         Clocked { device, waits, before, elapsed: Nanos(0), end, largest: Largest::default() }
     }
@@ -119,14 +119,13 @@ impl<B: Fn(&TrialSpec, Nanos) -> Nanos> Trials for Clocked<B> {
     }
 }
 
-/// Rate of the survey of connections after a disruption.
 const SURVEY: Rate = Rate(100_000);
 /// How long the memory in use falls after the table was emptied.
 const FREEING: Nanos = Nanos::SECOND;
 /// Time stamps and samples that show as much as all.
 const FEW: u64 = 100;
 
-/// The trial with few stamps, whose flows begin at once.
+/// With few stamps, and all flows from the start.
 fn without_frames(spec: &TrialSpec) -> TrialSpec {
     let mut few = spec.clone();
     if few.options.ramp.take().is_some() {

@@ -9,28 +9,28 @@ use crate::trial::{
 use crate::units::{Count, Nanos, Rate};
 use std::collections::BTreeMap;
 
-/// Injected properties of the device's control side.
+/// Properties of the control side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlTruth {
-    /// Connections that it removes per second.
+    /// Connections per second.
     pub tear_down_rate: Rate,
     /// Time to empty an empty table.
     pub tear_down_empty: Nanos,
-    /// Maximum additional time of each emptying, evenly distributed.
+    /// Maximum additional time, evenly distributed.
     pub tear_down_spread: Nanos,
     /// Bytes of one connection.
     pub entry_bytes: u64,
-    /// Buckets of its hash table, and bytes of each.
+    /// Buckets of the hash table, and bytes of each.
     pub buckets: (Count, u64),
     /// Idle share of each core at its capacity.
     pub idle: Vec<Ratio>,
-    /// Share of its working time that waits for locks.
+    /// Share of working time.
     pub waiting: Ratio,
-    /// For how long a reset stops it.
+    /// How long a reset stops forwarding.
     pub reset: Nanos,
-    /// How long a failover stops it, Left to Right and Right to Left.
+    /// Left to Right and Right to Left.
     pub failover: [Nanos; 2],
-    /// Share of the connections that survive a failover.
+    /// Share of the connections.
     pub survive: Ratio,
     /// Share of the others that return on another port.
     pub moved: Ratio,
@@ -62,7 +62,6 @@ impl SimulatedDut {
         }
     }
 
-    /// Removes from the leg the frames due while the device forwards nothing.
     pub(super) fn lose_in_action(&self, spec: &TrialSpec, leg: &mut Leg, is_forward: bool) {
         let Some(Action { what, at }) = spec.options.action else { return };
         let (first, last) = dark_frames(spec, (at, self.dark(what, is_forward)), is_forward, leg.planned);
@@ -95,7 +94,6 @@ impl SimulatedDut {
         Some(Acted { began: at, took: self.dark(what, true), connections })
     }
 
-    /// Empties the table, full and then empty.
     pub(super) fn emptied(&mut self, of: TearDown) -> Emptied {
         let entries = self.table;
         let full = self.emptying(entries);
@@ -112,7 +110,6 @@ impl SimulatedDut {
         Nanos(rate.time_for(entries).0 + empty.0 + more)
     }
 
-    /// The memory of the table, which is then empty.
     pub(super) fn memory(&mut self) -> TableMemory {
         let (count, each) = self.truth.control.buckets;
         let bytes = count * each;
@@ -126,7 +123,7 @@ impl SimulatedDut {
         }
     }
 
-    /// The idle times of its cores: what the rate leaves, or all before the frames.
+    /// What the rate leaves idle.
     pub(super) fn cpu(&self, spec: &TrialSpec, sampler: Sampler) -> CpuIdle {
         let start = spec.phase1_rate.map_or(Nanos(0), |rate| rate.time_for(spec.connections));
         let end = Nanos(start.0 + spec.send_time().0);
@@ -159,7 +156,7 @@ impl SimulatedDut {
     }
 }
 
-/// Range of a direction's frames that are due while the device is dark.
+/// Due while the device is dark.
 fn dark_frames(spec: &TrialSpec, (at, dark): (Nanos, Nanos), is_forward: bool, planned: Count) -> (Count, Count) {
     let pace = spec.pace_of(is_forward);
     let before = |time: u64| pace.frames_in(Nanos(time)).min(planned);

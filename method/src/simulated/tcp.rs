@@ -5,7 +5,6 @@ use crate::trial::{Emptying, Leg, Tcp, TcpClose, TcpCounts, TrialSpec};
 use crate::units::{Count, Nanos, Rate};
 
 impl SimulatedDut {
-    /// Simulates a trial, whose closed connections stay in the table.
     pub(super) fn connections(&mut self, spec: &TrialSpec, tcp: Tcp, condition: &Condition) -> (Leg, TcpCounts) {
         let [forward, reverse] =
             [self.truth.forward_capacity, self.truth.reverse_capacity].map(|capacity| condition.of(capacity).0);

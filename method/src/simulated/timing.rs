@@ -1,4 +1,4 @@
-//! Delays and losses that a trial with options observes of the simulated device.
+//! Delays and losses of trials with options.
 
 use super::{SimulatedDut, SplitMix, Truth};
 use crate::trial::{
@@ -36,7 +36,7 @@ impl SimulatedDut {
         observed
     }
 
-    /// A warm-up, which does not change the noise of the trial.
+    /// Does not change the noise of the trial.
     fn warm(&self, spec: &TrialSpec, warm_up: WarmUp, is_forward: bool) -> Warmed {
         let capacity = if is_forward { self.truth.forward_capacity } else { self.truth.reverse_capacity };
         let rate = warm_up.rate_before(spec.rate);
@@ -45,7 +45,7 @@ impl SimulatedDut {
         Warmed { sent, received: sent.min(capacity.frames_in(time).saturating_add(self.truth.queue)) }
     }
 
-    /// Removes from the leg what the device still loses after the step; returns how many.
+    /// Returns how many.
     pub(super) fn lose_after_step(&self, spec: &TrialSpec, leg: &mut Leg, is_overloaded: bool) {
         let Some((_, before, rate)) = spec.step() else { return };
         if is_overloaded {

@@ -15,13 +15,13 @@ pub const PERMUTATIONS: u32 = 999;
 /// A change point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Position of the first value after the change.
+    /// First value after the change.
     pub at: usize,
     /// Probability of such a CUSUM without a change.
     pub p: f64,
 }
 
-/// Returns the change points of a series, in order, with permutations by the seed.
+/// In order.
 pub fn points(values: &[f64], seed: u64) -> Vec<Change> {
     let mut found = Vec::new();
     let mut parts = vec![(0, values.len())];
@@ -56,7 +56,7 @@ fn point(values: &[f64], seed: u64) -> Option<Change> {
     (p <= SIGNIFICANCE).then_some(Change { at, p })
 }
 
-/// The position after the most likely change, and the squared difference of means, weighted by k (n - k) / n.
+/// Position and squared difference of means, weighted by k (n - k) / n.
 fn cusum(values: &[f64]) -> (usize, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -4,14 +4,14 @@
 
 use super::{Interval, median_of};
 
-/// A value known up to an interval, as a search finds it.
+/// A value known up to an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// The value.
     pub value: f64,
-    /// The true value is at least this.
+    /// Lower bound.
     pub low: f64,
-    /// The true value is at most this; infinite for a lower bound.
+    /// Upper bound; infinite if unknown.
     pub high: f64,
 }
 
@@ -28,13 +28,13 @@ pub const COVERAGE: f64 = 0.95;
 /// Pairs up to which the test's distribution is exact.
 const EXACT_PAIRS: usize = 2_500;
 
-/// Returns the median of all ratios of `other` to `reference`, if there are values above 0.
+/// Median of all ratios of `other` to `reference`.
 pub fn ratio(reference: &[Known], other: &[Known]) -> Option<f64> {
     let ratios = pairs(reference, other, |reference, other| other.value / reference.value)?;
     median_of(&ratios)
 }
 
-/// Returns the interval of the ratio, widened by the errors of the samples, if they are large enough and above 0.
+/// Widened by the errors of the samples; `None` for samples that are too small or not above 0.
 pub fn interval(reference: &[Known], other: &[Known]) -> Option<Interval> {
     let (first, coverage) = first_rank(reference.len(), other.len())?;
     let lows = pairs(reference, other, |reference, other| other.low / reference.high)?;
@@ -52,8 +52,7 @@ fn pairs(reference: &[Known], other: &[Known], ratio: impl Fn(&Known, &Known) ->
     (!all.is_empty()).then_some(all)
 }
 
-/// Returns the index of the narrowest interval's lower end among the sorted pairs, and its coverage, at least
-/// [`COVERAGE`].
+/// Index of the narrowest interval's lower end among the sorted pairs, and its coverage, at least [`COVERAGE`].
 pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
     if n == 0 || m == 0 {
         return None;
@@ -75,10 +74,9 @@ pub fn first_rank(n: usize, m: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// The probabilities of the Mann–Whitney statistic U from 0 to n × m: the largest value adds the size of the other
-/// sample, or nothing.
+/// Probabilities of U from 0 to n × m: the largest value adds the size of the other sample, or nothing.
 fn mann_whitney(n: usize, m: usize) -> Vec<f64> {
-    // The row of i values: distributions for 0 to m values of the other sample.
+    // For 0 to m values of the other sample.
     let mut row: Vec<Vec<f64>> = vec![vec![1.0]; m + 1];
     for i in 1..=n {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];

@@ -3,8 +3,8 @@
 /// Beyond this, quantiles differ by less than 1 % from normal ones.
 const MOST_FREEDOM: usize = 1_000;
 
-/// Returns what the absolute value of t exceeds with this probability; its square is the quantile of F with one and as
-/// many degrees of freedom.
+/// What the absolute value of t exceeds with this probability; its square is the quantile of F with
+/// one and as many degrees of freedom.
 pub fn exceeded_with(probability: f64, freedom: usize) -> f64 {
     let freedom = freedom.clamp(1, MOST_FREEDOM);
     let (mut low, mut high) = (0.0, 1e6);

@@ -11,16 +11,16 @@ const WORST_PER_MILLE: u64 = 999;
 
 const BUCKETS: u64 = 32;
 
-/// The delays of one direction, in nanoseconds.
+/// In nanoseconds.
 #[derive(Debug)]
 pub struct Sample<'a> {
-    /// One delay for each frame with a stamp, by sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.
+    /// By sequence number, or [`LOST`]; [`Sample::observe`] sorts them in part.
     pub delays: &'a mut [u64],
-    /// Room for one word per frame, for differences of successive delays.
+    /// One word per frame, for differences of successive delays.
     pub room: Option<&'a mut [u64]>,
     /// Delay of a lost frame, no smaller than any other.
     pub penalty: Nanos,
-    /// Largest delay of a frame that is not late, if limited.
+    /// Larger delays are late, if limited.
     pub timeout: Option<Nanos>,
     /// Source of the receive time stamps.
     pub source: &'a str,
@@ -67,17 +67,17 @@ impl Sample<'_> {
     }
 }
 
-/// Index of the median of `n` sorted values, the lower of two.
+/// The lower of two.
 fn middle(n: Count) -> u64 {
     n.saturating_sub(1) / 2
 }
 
-/// Index of the 99.9th percentile: ceil(0.999 n) − 1, in integers.
+/// ceil(0.999 n) − 1, in integers.
 fn worst(n: Count) -> u64 {
     (WORST_PER_MILLE * n).div_ceil(1_000).saturating_sub(1)
 }
 
-/// Differences of successive delays of received frames; `room` holds them unsigned, in order.
+/// `room` holds them unsigned, in order.
 fn differences(delays: &[u64], room: &mut [u64]) -> Option<Differences> {
     const SIGN: u64 = 1 << 63;
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What a trial does to the device, and reads from it, beside sending frames.
+//! What a trial does to the device, and reads from it.
 
 use crate::units::{Count, Nanos};
 use schemars::JsonSchema;
@@ -88,7 +88,7 @@ pub struct CpuIdle {
 }
 
 impl CpuIdle {
-    /// Returns the idle shares of each core in phase 2, or in the sample with its largest part if it is short.
+    /// Idle shares of each core in phase 2, or in the sample with its largest part if it is short.
     pub fn in_phase2(&self) -> impl Iterator<Item = (&str, Vec<u32>)> {
         let inside = self.samples_in(self.phase2);
         self.cores.iter().map(move |(name, shares)| {

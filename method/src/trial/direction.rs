@@ -1,4 +1,4 @@
-//! The directions in which a trial sends, with their parts of its rate.
+//! The directions in which a trial sends.
 
 use crate::units::{Count, Nanos, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -43,13 +43,13 @@ impl Direction {
         if let Direction::Mixed(ratio) = self { Some(ratio) } else { None }
     }
 
-    /// Returns the rate of one direction of a trial, Left to Right if `forward`.
+    /// Rate of one direction of a trial, Left to Right if `forward`.
     pub fn pace(self, forward: bool, rate: Rate) -> Pace {
         let [part, of] = self.ratio().map_or([1, 1], |ratio| [ratio.part(forward), ratio.faster()]);
         Pace { rate, part, of }
     }
 
-    /// Returns the frames of one direction, 0 if it is not active, where the faster one has this many.
+    /// Frames of one direction, 0 if it is not active, where the faster one has this many.
     pub fn frames(self, forward: bool, frames: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(frames, ratio.part(forward), ratio.faster()),
@@ -58,12 +58,12 @@ impl Direction {
         }
     }
 
-    /// Returns the frames of all directions, where the faster one has this many.
+    /// Frames of all directions, where the faster one has this many.
     pub fn all_frames(self, frames: Count) -> Count {
         self.frames(true, frames).saturating_add(self.frames(false, frames))
     }
 
-    /// Returns the faster direction's part of `all` frames.
+    /// The faster direction's part of `all` frames.
     pub fn fastest_of(self, all: Count) -> Count {
         match self.ratio() {
             Some(ratio) => scaled(all, ratio.faster(), ratio.forward + ratio.reverse),
@@ -71,12 +71,12 @@ impl Direction {
         }
     }
 
-    /// Returns the rate of the faster direction, where one has this rate: Left to Right if `forward`.
+    /// The faster direction's rate, where one has this rate.
     pub fn fastest_with(self, forward: bool, rate: Rate) -> Rate {
         self.ratio().map_or(rate, |ratio| rate.scaled(ratio.faster().into(), ratio.part(forward).into()))
     }
 
-    /// Returns the rate of all directions divided by the faster one's, for reports.
+    /// Rate of all directions divided by the faster one's, for reports.
     pub fn total(self) -> f64 {
         match self.ratio() {
             Some(ratio) => f64::from(ratio.forward + ratio.reverse) / f64::from(ratio.faster()),
@@ -84,7 +84,7 @@ impl Direction {
         }
     }
 
-    /// Returns the direction as a number; a ratio n:m as 10,000 × n + m.
+    /// A ratio n:m as 10,000 × n + m.
     pub fn code(self) -> u64 {
         match self {
             Direction::Both => 1,
@@ -105,13 +105,13 @@ impl Direction {
         }
     }
 
-    /// Returns the fewest frames of the faster direction that give every direction one.
+    /// Fewest frames of the faster direction that give every direction one.
     pub fn least_frames(self) -> Count {
         self.ratio().map_or(1, |ratio| u64::from(ratio.faster().div_ceil(ratio.slower())))
     }
 }
 
-/// Factor of a ratio's first number in its code, above [`DirectionRatio::MOST`].
+/// Above [`DirectionRatio::MOST`].
 const RATIOS: u64 = 10_000;
 
 impl fmt::Display for Direction {
@@ -125,17 +125,16 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Returns the words after a rate that name its direction.
+/// Words after a rate.
 pub fn of_rate(ratio: Option<DirectionRatio>) -> &'static str {
     if ratio.is_some() { "in the faster direction" } else { "per direction" }
 }
 
-/// floor(count × part / of).
 fn scaled(count: Count, part: u32, of: u32) -> Count {
     Rate(count).scaled(part.into(), of.into()).0
 }
 
-/// The rates of two directions as a ratio, Left to Right : Right to Left: different coprime numbers.
+/// Left to Right : Right to Left, two different coprime numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DirectionRatio {
@@ -147,14 +146,14 @@ impl DirectionRatio {
     /// Largest number of a direction ratio.
     pub const MOST: u32 = 1_000;
 
-    /// Returns the ratio of two different coprime numbers up to [`DirectionRatio::MOST`].
+    /// Of two different coprime numbers up to [`DirectionRatio::MOST`].
     pub fn new(forward: u32, reverse: u32) -> Option<DirectionRatio> {
         let allowed = 1..=DirectionRatio::MOST;
         let fits = allowed.contains(&forward) && allowed.contains(&reverse) && forward != reverse;
         (fits && divisor(forward, reverse) == 1).then_some(DirectionRatio { forward, reverse })
     }
 
-    /// Returns two numbers without their common divisor.
+    /// Divides by the common divisor.
     pub fn reduced(forward: u32, reverse: u32) -> (u32, u32) {
         let divisor = divisor(forward, reverse).max(1);
         (forward / divisor, reverse / divisor)
@@ -165,7 +164,7 @@ impl DirectionRatio {
         self.forward > self.reverse
     }
 
-    /// The number of one direction: Left to Right if `forward`.
+    /// Left to Right if `forward`.
     pub fn part(self, forward: bool) -> u32 {
         if forward { self.forward } else { self.reverse }
     }
@@ -180,7 +179,7 @@ impl DirectionRatio {
         self.forward.min(self.reverse)
     }
 
-    /// Returns the rate of one direction, where the faster one has this rate, for reports.
+    /// Where the faster direction has this rate, for reports.
     pub fn rate_of(self, forward: bool, rate: f64) -> f64 {
         rate * f64::from(self.part(forward)) / f64::from(self.faster())
     }
@@ -226,7 +225,7 @@ impl JsonSchema for DirectionRatio {
     }
 }
 
-/// The rate of one direction as part of the trial's, not rounded, so that a ratio holds in a trial of any length.
+/// Not rounded, so that a ratio holds in a trial of any length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     rate: Rate,
@@ -241,31 +240,31 @@ impl From<Rate> for Pace {
 }
 
 impl Pace {
-    /// Returns this rate as frames in seconds, saturating.
+    /// Frames in seconds, saturating.
     pub fn frames_in_seconds(self) -> (Count, u64) {
         (self.rate.0.saturating_mul(self.part.into()), self.of.into())
     }
 
-    /// Returns the frames per second, rounded up.
+    /// Rounded up.
     pub fn per_second(self) -> Rate {
         let (frames, seconds) = self.frames_in_seconds();
         Rate(frames.div_ceil(seconds))
     }
 
-    /// Returns the rate of the same frames in `seconds` times the time.
+    /// The rate of the same frames in `seconds` times the time.
     #[must_use]
     pub fn in_times(self, seconds: u32) -> Pace {
         Pace { of: self.of.saturating_mul(seconds), ..self }
     }
 
-    /// Returns the frames due in this time, rounded down.
+    /// Rounded down.
     pub fn frames_in(self, time: Nanos) -> Count {
         let (frames, seconds) = self.frames_in_seconds();
         let due = u128::from(frames) * u128::from(time.0) / (1_000_000_000 * u128::from(seconds));
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time of `frames`, rounded up, as [`Rate::time_for`].
+    /// Rounded up.
     pub fn time_for(self, frames: Count) -> Nanos {
         let (of_rate, seconds) = self.frames_in_seconds();
         if of_rate == 0 || seconds == 1 {

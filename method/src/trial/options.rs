@@ -81,12 +81,12 @@ pub enum Tcp {
 }
 
 impl Tcp {
-    /// Whether the table of the DUT grows or shrinks in the trial.
+    /// Whether the table grows or shrinks.
     pub fn changes_table(self) -> bool {
         matches!(self, Tcp::Life { .. })
     }
 
-    /// Segments of one new connection or exchange from Initiator and Responder.
+    /// Of one new connection or exchange, from Initiator and Responder.
     pub fn segments(self) -> [Count; 2] {
         let Tcp::Life { exchanges, close, .. } = self else { return [1, 1] };
         let closing = match close {
@@ -116,7 +116,7 @@ impl TcpClose {
     pub const ALL: [(&'static str, TcpClose); 3] =
         [("fin", TcpClose::Fin), ("rst", TcpClose::Rst), ("none", TcpClose::None)];
 
-    /// Segments after handshake and data, of both sides.
+    /// After handshake and data, of both sides.
     pub fn segments(self) -> Count {
         match self {
             TcpClose::Fin => 3,
@@ -165,11 +165,11 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// Returns its rate before a trial at this rate.
+    /// At most `trial`.
     pub fn rate_before(self, trial: Rate) -> Rate {
         self.rate.unwrap_or(trial)
     }
-    /// Returns its frames before such a trial, in the faster direction.
+    /// In the faster direction.
     pub fn frames_before(self, trial: Rate) -> Count {
         self.rate_before(trial).frames_in(self.duration)
     }
@@ -198,12 +198,12 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Returns the time from the first flow's beginning to the last's.
+    /// From the first flow's beginning to the last's.
     pub fn lasts(self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(self.flows.saturating_sub(1)))
     }
 
-    /// Returns the frames due before flow `begun` + 1 begins, if all flows have this rate.
+    /// Due before flow `begun` + 1 begins, if all flows have this rate.
     pub fn frames_before(self, begun: Count, rate: Rate) -> Count {
         let shares = u128::from(begun) * (u128::from(begun) + 1) / 2;
         let in_interval = u128::from(rate.0) * u128::from(self.interval.0);
@@ -212,18 +212,18 @@ impl Ramp {
     }
 }
 
-/// A part of a trial that has one rate and one number of flows.
+/// A part of a trial with one rate and one number of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its start, from that of the trial.
+    /// From the start of the trial.
     pub from: Nanos,
-    /// Frames of the faster direction that are due before it.
+    /// Frames of the faster direction due before it.
     pub before: Count,
     /// Frames of the faster direction in `seconds`.
     pub rate: Rate,
     /// Seconds in which these frames are sent.
     pub seconds: u32,
-    /// The number of flows that it uses; none: all.
+    /// None: all.
     pub flows: Option<Count>,
 }
 
@@ -247,7 +247,7 @@ impl Churn {
     }
 }
 impl Stamps {
-    /// Returns which of `frames` frames get a stamp, with `before` due before [`Stamps::Some::from`].
+    /// Which of `frames` frames get a stamp, with `before` due before [`Stamps::Some::from`].
     pub fn choose(self, frames: Count, before: Count) -> Chosen {
         match self {
             Stamps::All { .. } => Chosen { first: 0, every: 1, frames },
@@ -283,17 +283,17 @@ pub struct EarlyEnd {
 
 /// Frames due in this time may be on their way.
 const ON_THE_WAY: Nanos = Nanos::from_millis(100);
-/// The loss must exceed 1/50 of the frames sent, twice what a fail needs on a noisy host.
+/// Twice what a fail needs on a noisy host.
 const LOST_PART: Count = 50;
 
 impl EarlyEnd {
-    /// Frames of one direction that may be missing in mid-trial.
+    /// How many may be missing in mid-trial.
     pub fn missing_at_most(self, planned: Count, pace: Pace) -> Count {
         let allowed = planned.saturating_sub(self.acceptance.ceil_of(planned));
         allowed.saturating_add(pace.frames_in(ON_THE_WAY))
     }
 
-    /// Whether a direction has lost too many frames so far.
+    /// Whether too many are lost so far.
     pub fn is_lost(sent: Count, received: Count, missing_at_most: Count) -> bool {
         sent.saturating_sub(received) > missing_at_most.saturating_add(sent / LOST_PART)
     }

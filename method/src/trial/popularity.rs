@@ -1,4 +1,4 @@
-//! How often a trial uses each connection: all alike (RFC 4814), or by Zipf's law, like real traffic.
+//! How often a trial uses each connection.
 
 use crate::units::Count;
 use schemars::JsonSchema;
@@ -7,14 +7,14 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How often connections are drawn at random.
+/// How connections are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Popularity {
     /// All alike (RFC 4814, section 4.5; RFC 9693, section 4.10).
     #[default]
     Uniform,
-    /// Rank k of a pseudo-random order with a probability proportional to 1 / k^exponent.
+    /// Rank k of a pseudo-random order has a probability proportional to 1 / k^exponent.
     Zipf(Exponent),
 }
 
@@ -22,14 +22,14 @@ pub enum Popularity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exponent(u32);
 
-/// Ranks that are added up one by one, not integrated.
+/// More ranks are integrated.
 const SINGLE: Count = 4096;
 
 impl Exponent {
-    /// The largest exponent, in thousandths: more than 99.9 % of the frames are on two connections.
+    /// In thousandths: more than 99.9 % of the frames are on two connections.
     pub const MOST: u32 = 10_000;
 
-    /// Creates an exponent from thousandths, 1 to [`Exponent::MOST`].
+    /// 1 to [`Exponent::MOST`].
     pub fn of_thousandths(thousandths: u32) -> Option<Exponent> {
         (1..=Exponent::MOST).contains(&thousandths).then_some(Exponent(thousandths))
     }
@@ -38,8 +38,7 @@ impl Exponent {
         f64::from(self.0) / 1000.0
     }
 
-    /// Returns the sum of 1 / k^exponent over these ranks from 1; above 4,096 by the midpoint rule (relative error
-    /// below 10^-6).
+    /// Sum of 1 / k^exponent; above 4,096 by the midpoint rule (relative error below 10^-6).
     pub fn weight(self, ranks: Range<Count>) -> f64 {
         let exponent = self.as_f64();
         let single = ranks.start..ranks.end.min(SINGLE + 1);
@@ -64,7 +63,7 @@ impl Popularity {
         *self == Popularity::Uniform
     }
 
-    /// Returns the part of the frames on the `most` most popular of `all` connections.
+    /// Part of the frames on the `most` most popular of `all` connections.
     pub fn part_of(self, most: Count, all: Count) -> f64 {
         let most = most.min(all);
         match self {
@@ -91,7 +90,7 @@ impl fmt::Display for Popularity {
 impl FromStr for Popularity {
     type Err = String;
 
-    /// `uniform`, or `zipf` and its exponent with up to three decimals.
+    /// `uniform`, or `zipf` and an exponent with up to three decimals.
     fn from_str(text: &str) -> Result<Popularity, String> {
         let text = text.trim();
         if text == "uniform" {

@@ -47,24 +47,23 @@ pub struct CoreSamples {
 }
 
 impl Profile {
-    /// Returns the samples of all cores.
+    /// Sums over all cores.
     pub fn samples(&self) -> CoreSamples {
         let sum = |of: fn(&CoreSamples) -> Count| self.cores.values().map(of).fold(0, Count::saturating_add);
         CoreSamples { all: sum(|samples| samples.all), waiting: sum(|samples| samples.waiting) }
     }
 
-    /// Returns the share of time that waits for locks, in parts per million, if there are samples.
+    /// In parts per million; `None` without samples.
     pub fn lock_wait(&self) -> Option<u32> {
         let CoreSamples { all, waiting } = self.samples();
         let share = (u128::from(waiting) * 1_000_000).checked_div(u128::from(all))?;
         Some(share.min(1_000_000) as u32)
     }
 
-    /// Returns the samples by innermost function, the most frequent first.
+    /// Samples by innermost function, the most frequent first.
     pub fn functions(&self) -> Vec<(&str, Count)> {
         let mut functions: BTreeMap<&str, Count> = BTreeMap::new();
         for (stack, samples) in &self.stacks {
-            // Rare stacks have no function, but one name.
             if let Some((_, function)) = stack.rsplit_once(';').filter(|(before, _)| before.contains(';')) {
                 let sum = functions.entry(function).or_default();
                 *sum = sum.saturating_add(*samples);

@@ -1,6 +1,6 @@
-//! The in-process link: frames move as descriptors over single-producer rings, one for each pair of queues. A full ring
-//! refuses and loses frames as a NIC does (open-loop); the sending end counts them as refused, the receiving end as its
-//! own drops.
+//! The in-process link: frames move as descriptors over single-producer rings, one for each pair of
+//! queues. A full ring loses frames as a NIC does (open-loop): the sending end counts them as
+//! refused, the receiving end as its own drops.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -9,29 +9,29 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How a link spreads frames over the queues of its far side, as RSS does.
+/// How frames are spread over the queues of the far side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Steer {
     /// All frames go to the first queue.
     First,
-    /// By a hash over these bytes (offset, length); frames too short go to the first queue.
+    /// By a hash over bytes (offset, length); frames too short go to the first queue.
     Hash(Vec<(usize, usize)>),
     /// By blocks of 2^shift values of the big-endian 16-bit field at `at`: block number modulo queues.
     Block {
-        /// Offset of the field.
+        /// Of the field.
         at: usize,
         /// log2 of the block size.
         shift: u32,
     },
-    /// By the byte at `at`: its value modulo queues; frames too short go to the first queue.
+    /// By a byte, modulo queues; frames too short go to the first queue.
     Byte {
-        /// Offset of the byte.
+        /// Of the byte.
         at: usize,
     },
 }
 
 impl Steer {
-    /// This frame's queue, out of `queues`.
+    /// The queue of a frame, out of `queues`.
     #[inline]
     pub fn queue(&self, frame: &[u8], queues: usize) -> usize {
         match self {
@@ -46,7 +46,7 @@ impl Steer {
     }
 }
 
-/// A 32-bit hash over fields of a frame. Public, as a NAT must predict the steering.
+/// A 32-bit hash over fields of a frame.
 #[inline]
 pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     let mut h: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -58,8 +58,7 @@ pub fn hash_fields(frame: &[u8], fields: &[(usize, usize)]) -> u32 {
     (h.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
 }
 
-/// A frame in a ring, which does not drop frames: one copy takes a burst out. Dropping the receiving end returns the
-/// rest to their pools.
+/// Not dropped in a ring: one copy takes a burst out. Dropping the receiving end returns the rest to their pools.
 type Parcel = ManuallyDrop<Frame>;
 
 /// One queue at one end of a link.
@@ -74,12 +73,11 @@ pub struct LinkPort {
     counters: Counters,
     /// Frames that a full ring to this port refused.
     turned_away: Arc<AtomicU64>,
-    /// This counter of each port at the far end.
+    /// That counter of each port at the far end.
     theirs: Vec<Arc<AtomicU64>>,
 }
 
-/// Makes a link with `left` and `right` queues, each ring `depth` frames deep; `to_left` and `to_right` steer frames to
-/// these ends.
+/// Makes a link with `left` and `right` queues, each ring `depth` frames deep.
 pub fn link(
     name: &str,
     clock: Clock,
@@ -119,8 +117,8 @@ pub fn link(
     (a, b)
 }
 
-/// The smaller of the numbers wanted and in the ring. Reads the other side's index only if the cached value is too
-/// small, as each read transfers its cache line between cores.
+/// Reads the other side's index only if the cached value is too small, as each read transfers its
+/// cache line between cores.
 #[inline(always)]
 fn up_to(wanted: usize, known: usize, look: impl FnOnce() -> usize) -> usize {
     if known >= wanted { wanted } else { look().min(wanted) }
@@ -136,9 +134,9 @@ impl LinkPort {
         {
             let (first, second) = chunk.as_mut_slices();
             let rest = burst.len() - room;
-            // SAFETY: both slices together hold `room` frames, and the burst holds at least as many; ring and burst do
-            // not overlap. Each frame is copied once and then forgotten by the burst, whose remaining frames move to
-            // its start, so every frame has one owner.
+            // SAFETY: both slices together hold `room` frames, and the burst holds at least as
+            // many; ring and burst do not overlap. Each frame is copied once and then forgotten by
+            // the burst, whose remaining frames move to its start, so every frame has one owner.
             unsafe {
                 let from = burst.as_mut_ptr();
                 ptr::copy_nonoverlapping(from, first.as_mut_ptr().cast(), first.len());
@@ -153,7 +151,7 @@ impl LinkPort {
         Sent { accepted: room, refused }
     }
 
-    /// Appends `n` frames of a ring to `into`, stamped, with one store of its index.
+    /// With one store of the ring's index.
     #[inline]
     fn pop_all(ring: &mut Consumer<Parcel>, n: usize, now: u64, into: &mut Burst) {
         let Ok(chunk) = ring.read_chunk(n) else { return };
@@ -174,8 +172,7 @@ impl LinkPort {
         }
     }
 
-    /// The queue of all these frames if it is known without steering each: the only queue, or steering by a byte that
-    /// is the same in all frames.
+    /// `None` if each frame must be steered.
     #[inline]
     fn common_queue(&self, burst: &Burst) -> Option<usize> {
         let queues = self.to.len();

@@ -1,6 +1,6 @@
-//! TAP: a network interface whose other end is a file descriptor, the cheapest path to a kernel DUT on one machine.
-//! Open-loop: a write succeeds even when the DUT's backlog drops the frame. Virtio headers and NAPI mode cost more than
-//! they save with small frames.
+//! TAP: a network interface whose other end is a file descriptor. Open-loop: a write succeeds even
+//! when the DUT's backlog drops the frame. Virtio headers and NAPI mode cost more than they save
+//! with small frames.
 
 use crate::interface::{self, Interface, Interfaces, Watch};
 use crate::{BATCH, Burst, Clock, Counters, Netns, Pool, Port, PortError, PortFacts, Sent};
@@ -9,26 +9,26 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Configuration of a TAP device to create or open.
+/// Configuration of a TAP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapConfig {
-    /// Name of the interface at the DUT's end.
+    /// The interface at the DUT's end.
     pub name: String,
-    /// Its Ethernet address; the kernel's choice if `None`.
+    /// Ethernet address; else the kernel's choice.
     pub mac: Option<[u8; 6]>,
-    /// Depth of the queue towards the tester, in frames.
+    /// Towards the tester, in frames.
     pub queue: u32,
-    /// Whether the DUT works on another core than the sender (RPS on this interface).
+    /// Whether the DUT works on another core than the sender (RPS).
     pub steered: bool,
-    /// Whether the interface exists (`ip tuntap add`), and stays when the port is dropped.
+    /// Whether the interface exists (`ip tuntap add`), and stays.
     pub existing: bool,
-    /// For a TUN device, without Ethernet headers: received packets get this header (destination, source) and their IP
+    /// For a TUN device: received packets get this header (destination, source) and their IP
     /// version's type; sent frames lose it; frames that are not IP are lost.
     pub without_ethernet: Option<[u8; 12]>,
 }
 
 impl TapConfig {
-    /// The configuration of a TAP whose queue absorbs a preemption of about 20 ms at 1 Mfps.
+    /// The queue absorbs a preemption of about 20 ms at 1 Mfps.
     pub fn named(name: &str) -> TapConfig {
         TapConfig {
             name: name.to_owned(),
@@ -41,12 +41,12 @@ impl TapConfig {
     }
 }
 
-/// A port on a TAP. Dropping it deletes an interface that it made.
+/// Dropping it deletes an interface that it made.
 pub struct TapPort {
     device: OwnedFd,
     watch: Watch,
     config: TapConfig,
-    /// Octets of the missing Ethernet header: 0 or 14.
+    /// Of the missing Ethernet header: 0 or 14 octets.
     front: usize,
     clock: Clock,
     counters: Counters,
@@ -58,7 +58,7 @@ impl TapPort {
     /// Creates the interface in the namespace `ns`, or opens an existing one, and switches it on.
     ///
     /// # Errors
-    /// When the device cannot be opened, the name is taken, or the privilege is missing.
+    /// The device cannot be opened, the name is taken, or the privilege is missing.
     pub fn open(ns: &Netns, config: &TapConfig, clock: Clock) -> Result<TapPort, PortError> {
         ns.run_in(|| {
             let device = attach(config)?;
@@ -70,7 +70,7 @@ impl TapPort {
         })?
     }
 
-    /// The state of the DUT's end when the port was opened.
+    /// State of the DUT's end when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
@@ -97,7 +97,7 @@ const TUN: &str = "/dev/net/tun";
 /// Checks that this process can open the device for TAP interfaces.
 ///
 /// # Errors
-/// When it is missing, cannot be opened, or is another kind of file.
+/// It is missing, cannot be opened, or is another kind of file.
 pub fn see_that_tun_is_there() -> Result<(), PortError> {
     device(TUN).map(drop)
 }
@@ -136,7 +136,7 @@ fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, 
     let doing = || format!("creating TAP {name}");
     let mut request = interface::ifreq(name).map_err(|e| PortError::system(doing(), e, "a name has 1 to 15 bytes"))?;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
-    // A device just closed stays in use while a starting child process has a copy of its descriptor.
+    // A closed device stays in use while a starting child process has a copy of its descriptor.
     let made = super::while_busy(|| {
         // SAFETY: TUNSETIFF takes one `ifreq`, which lives through the call.
         let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) };
@@ -155,7 +155,6 @@ fn attach_as(name: &str, flags: libc::c_int, existing: bool) -> Result<OwnedFd, 
     Ok(device)
 }
 
-/// Opens the queues of an existing TAP.
 pub(crate) fn queues(name: &str, queues: u32) -> Result<Vec<OwnedFd>, PortError> {
     let several = if queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
     (0..queues).map(|_| attach_as(name, libc::IFF_TAP | libc::IFF_NO_PI | several, true)).collect()

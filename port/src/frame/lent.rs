@@ -4,8 +4,7 @@ use super::{Frame, PoolConfig, Region};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// The lent slots of a mapping, so that only these are taken back. Dropping it returns them to their pools; the kernel
-/// must no longer use them.
+/// The lent slots of a mapping. Dropping it returns them to their pools; the kernel must no longer use them.
 pub(crate) struct Lent {
     region: Arc<Region>,
     slot_shift: u32,
@@ -19,8 +18,7 @@ impl Lent {
         slot.is_power_of_two().then(|| Lent { region: Arc::clone(region), slot_shift: slot.trailing_zeros(), bits })
     }
 
-    /// Lends a frame. The distance of its first byte from the start of the mapping, or a frame of another mapping
-    /// itself.
+    /// Returns the distance of the first byte from the start of the mapping, or a frame of another mapping itself.
     #[inline]
     pub(crate) fn lend(&mut self, frame: Frame) -> Result<u64, Frame> {
         let distance = self.region.distance(frame.slot);
@@ -29,8 +27,8 @@ impl Lent {
         Ok((distance + ManuallyDrop::new(frame).start as usize) as u64)
     }
 
-    /// Takes back the frame of `len` bytes at this distance; the kernel may have placed it anywhere in the slot. `None`
-    /// if the slot was not lent.
+    /// Takes back the frame of `len` bytes at this distance, which may be anywhere in the slot.
+    /// `None` if the slot was not lent.
     #[inline]
     pub(crate) fn take(&mut self, distance: u64, len: usize) -> Option<Frame> {
         let number = (distance >> self.slot_shift) as usize;
@@ -42,8 +40,8 @@ impl Lent {
         }
         *word &= !bit;
         Some(Frame {
-            // SAFETY: the bit says that this slot was lent, so it is a slot of the mapping; the bit was cleared, so the
-            // new frame is its only owner.
+            // SAFETY: the bit says that this is a lent slot of the mapping; the bit was cleared, so
+            // the new frame is its only owner.
             slot: unsafe { self.region.memory.base().add(number << self.slot_shift) },
             start: start as u16,
             len: len as u16,

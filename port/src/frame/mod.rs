@@ -1,5 +1,6 @@
-//! Frames and their pools. A frame is a slot of one large mapping; it is moved and never copied. A pool is one worker's
-//! share. Any worker may free any frame: it returns to its pool without locks, or, if dropped, on a slow path.
+//! Frames and their pools. A frame is a slot of one large mapping; it is moved and never copied. A
+//! pool is one worker's share. Any worker may free any frame: it returns to its pool without locks,
+//! or, if dropped, on a slow path.
 
 mod lent;
 mod region;
@@ -15,14 +16,13 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The registry of all mappings, off the fast path: pools created or dropped, frames dropped without being freed. A
-/// mapping stays until all frames have returned, so that none can dangle.
+/// All mappings, off the fast path. A mapping stays until all frames have returned, so that none can dangle.
 static REGIONS: Mutex<Vec<Books>> = Mutex::new(Vec::new());
 
 struct Books {
     region: Arc<Region>,
     pools: usize,
-    /// Number of slots that have returned and whose pools no longer exist.
+    /// Slots that have returned and whose pools no longer exist.
     home: usize,
     /// Slots of dropped frames, each with the number of its pool.
     strays: Vec<(u16, Slot)>,
@@ -47,48 +47,48 @@ pub struct Frame {
     len: u16,
     size: u16,
     home: u16,
-    /// Receive time, in ticks of the [`crate::Clock`].
+    /// Receive time.
     pub stamp: u64,
 }
 
-// SAFETY: only the frame refers to its slot, so moving the frame to another thread moves the slot with it.
+// SAFETY: only the frame refers to its slot, which moves with it.
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// The frame from the destination address on, without FCS.
+    /// From the destination address on, without FCS.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: every method keeps start + len <= size. The slot belongs to this frame alone, and stays mapped while
         // any frame exists (Region).
         unsafe { std::slice::from_raw_parts(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// The bytes, to be changed.
+    /// The same, to be changed.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` excludes any other reference.
         unsafe { std::slice::from_raw_parts_mut(self.slot.as_ptr().add(self.start as usize), self.len as usize) }
     }
-    /// The length in bytes, without FCS.
+    /// In bytes, without FCS.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len as usize
     }
-    /// Whether the frame has no bytes.
+    /// Whether it has no bytes.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// The free bytes of the slot in front of the frame.
+    /// Free bytes in front of the frame.
     #[inline(always)]
     pub fn headroom(&self) -> usize {
         self.start as usize
     }
-    /// The free bytes of the slot behind the frame.
+    /// Free bytes behind the frame.
     #[inline(always)]
     pub fn tailroom(&self) -> usize {
         (self.size - self.start - self.len) as usize
     }
-    /// Lengthens the frame by `n` bytes at the front. False, and unchanged, without room.
+    /// Lengthens the frame at the front. False, and unchanged, without room.
     #[inline]
     pub fn grow_front(&mut self, n: usize) -> bool {
         let ok = n <= self.headroom();
@@ -98,7 +98,7 @@ impl Frame {
         }
         ok
     }
-    /// Removes `n` bytes from the front. False, and unchanged, if there are fewer.
+    /// Shortens the frame at the front. False, and unchanged, if it is shorter.
     #[inline]
     pub fn shrink_front(&mut self, n: usize) -> bool {
         let ok = n <= self.len();
@@ -108,7 +108,7 @@ impl Frame {
         }
         ok
     }
-    /// Moves the end. False, and unchanged, without room. New bytes hold old data.
+    /// Moves the end; new bytes hold old data. False, and unchanged, without room.
     #[inline]
     pub fn set_len(&mut self, len: usize) -> bool {
         let ok = len <= self.size as usize - self.start as usize;
@@ -143,7 +143,7 @@ impl arena::Packet for Frame {
 }
 
 impl Drop for Frame {
-    /// The slot to its pool on the slow path.
+    /// Returns the slot on the slow path.
     #[cold]
     fn drop(&mut self) {
         let mut all = Books::all();
@@ -157,7 +157,7 @@ impl Drop for Frame {
 }
 
 struct Slot(NonNull<u8>);
-// SAFETY: as for Frame: only this value refers to the memory of the slot.
+// SAFETY: only this value refers to the memory of the slot.
 unsafe impl Send for Slot {}
 
 /// One worker's share of the frames.
@@ -166,7 +166,7 @@ pub struct Pool {
     config: PoolConfig,
     region: Arc<Region>,
     free: Vec<Slot>,
-    /// Template of a new frame, with a placeholder slot.
+    /// With a placeholder slot.
     fresh: ManuallyDrop<Frame>,
     incoming: Vec<Consumer<Slot>>,
     outgoing: Vec<Option<Producer<Slot>>>,
@@ -176,7 +176,7 @@ impl Pool {
     /// Maps the memory and makes one pool for each worker.
     ///
     /// # Errors
-    /// When the memory cannot be mapped, or the configuration is invalid.
+    /// The memory cannot be mapped, or the configuration is invalid.
     pub fn for_workers(config: PoolConfig) -> Result<Vec<Pool>, PortError> {
         let PoolConfig { workers, frames, slot, headroom } = config;
         if workers == 0 || workers > u16::MAX as usize || slot > u16::MAX as usize || headroom >= slot {
@@ -229,8 +229,8 @@ impl Pool {
         &self.config
     }
 
-    /// A new frame of `len` bytes behind the headroom, with old contents. `None` without a free slot, or if slots are
-    /// too small.
+    /// A new frame of `len` bytes behind the headroom, with old contents. `None` without a free
+    /// slot, or if slots are too small.
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
         let room = self.config.slot - self.config.headroom;
@@ -251,16 +251,17 @@ impl Pool {
         })
     }
 
-    /// Appends `n` new frames to `into`, as from [`Self::alloc`], or fewer. Returns how many.
+    /// Appends up to `n` new frames as from [`Self::alloc`]. Returns how many.
     #[inline]
     pub fn alloc_burst(&mut self, n: usize, len: usize, into: &mut crate::Burst) -> usize {
         self.alloc_burst_to_grow(n, len, 0, into)
     }
 
-    /// As [`Self::alloc_burst`], for frames that the DUT lengthens by `growth` bytes at the front. If there is room,
-    /// they begin `growth` bytes further behind, so that the longer header lies in cache lines that the sender has just
-    /// written. Otherwise the line in front, which the judge has read, moves between cores too: stateless functions
-    /// took 1.5 to 1.9 times as long (docs/performance.md, frames that grow).
+    /// As [`Self::alloc_burst`], for frames that the DUT lengthens by `growth` bytes at the front.
+    /// If there is room, they begin `growth` bytes further behind, so that the longer header lies
+    /// in cache lines that the sender has just written. Otherwise another line moves between cores
+    /// too: stateless functions took 1.5 to 1.9 times as long (docs/performance.md, frames that
+    /// grow).
     #[inline]
     pub fn alloc_burst_to_grow(&mut self, n: usize, len: usize, growth: usize, into: &mut crate::Burst) -> usize {
         if self.free.len() < n {
@@ -275,9 +276,9 @@ impl Pool {
         let left = self.free.len() - n;
         into.reserve(n);
         let end = into.len();
-        // SAFETY: the burst has room for `n` more frames, and each is fully initialised: a copy of `fresh`, which is
-        // never used as a frame, with its own slot, which is removed from the free list. A frame is copied as a whole
-        // and not field by field, because stores limit the speed of this loop.
+        // SAFETY: the burst has room for `n` more frames, and each is fully initialised: a copy of
+        // `fresh`, which is never used as a frame, with its own slot, removed from the free list.
+        // Copied as a whole, because stores limit the speed of this loop.
         unsafe {
             let to = into.as_mut_ptr().add(end);
             for (i, slot) in self.free[left..].iter().enumerate() {
@@ -294,7 +295,7 @@ impl Pool {
     #[inline]
     pub fn free(&mut self, frame: Frame) {
         if self.region.distance(frame.slot) >= self.region.memory.len() {
-            // Of another mapping: dropping the frame returns it.
+            // Of another mapping: dropping returns it.
             return;
         }
         if frame.home == self.worker {
@@ -315,8 +316,8 @@ impl Pool {
         if burst.iter().all(|f| f.home == self.worker && region.distance(f.slot) < len) {
             // Usually, all frames are of this pool.
             self.free.extend(burst.iter().map(|f| Slot(f.slot)));
-            // SAFETY: zero is within the capacity. The slots of the frames are in the free list now, so the frames must
-            // not be dropped.
+            // SAFETY: zero is within the capacity. The free list owns the slots now, so the frames
+            // must not be dropped.
             unsafe { burst.set_len(0) };
             return;
         }
@@ -325,7 +326,7 @@ impl Pool {
         }
     }
 
-    /// The number of free frames, after collecting those freed by other workers.
+    /// Free frames, after collecting those freed by other workers.
     pub fn available(&mut self) -> usize {
         self.collect();
         self.free.len()

@@ -1,4 +1,4 @@
-//! The memory mapping for all workers' frames, and its layout.
+//! The memory of all workers' frames, and its layout.
 
 use crate::PortError;
 use crate::sys::Mapping;
@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 /// Configuration of the pools of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Number of workers, each with its [`Pool`](super::Pool).
+    /// Each has its [`Pool`](super::Pool).
     pub workers: usize,
-    /// Number of slots of each worker.
+    /// Slots of each worker.
     pub frames: usize,
     /// Bytes of a slot: headroom + largest frame. `AF_XDP` needs 2048 or 4096.
     pub slot: usize,
@@ -19,25 +19,25 @@ pub struct PoolConfig {
 }
 
 impl PoolConfig {
-    /// The configuration for frames of at most `frame` bytes (without FCS). Slots are as small as possible: a large
+    /// For frames of at most `frame` bytes (without FCS). Slots are as small as possible: a large
     /// power of two between frames wastes cache sets.
     pub fn compact(workers: usize, frames: usize, frame: usize) -> PoolConfig {
         let headroom = 64;
-        // An odd number of cache lines spreads slots over all sets of L1 and L2.
+        // As in the receive ring, an odd number of cache lines uses all cache sets.
         let lines = (headroom + frame).div_ceil(64) | 1;
         PoolConfig { workers, frames, slot: lines * 64, headroom }
     }
-    /// The configuration for `AF_XDP`, with slots of a power of two (UMEM).
+    /// For `AF_XDP`, with slots of a power of two (UMEM).
     pub fn umem(workers: usize, frames: usize) -> PoolConfig {
         PoolConfig { workers, frames, slot: 2048, headroom: 256 }
     }
-    /// The length of the longest new frame.
+    /// Length of the longest new frame.
     pub fn room(&self) -> usize {
         self.slot - self.headroom
     }
 }
 
-/// The mapping, which lives as long as a pool, a port that lent it, or a frame: see [`super::REGIONS`].
+/// Lives as long as a pool, a port that lent it, or a frame: see [`super::REGIONS`].
 pub(crate) struct Region {
     pub(super) memory: Mapping,
     pub(super) config: PoolConfig,
@@ -50,10 +50,9 @@ impl Region {
         let memory = Mapping::anonymous(len).map_err(|e| {
             PortError::system(format!("mapping {len} bytes for frames"), e, "use fewer or smaller frames")
         })?;
-        // SAFETY: the range was mapped just now. Huge pages and pre-faulting matter for speed only, so the results are
-        // ignored. Without DontFork, a command that is started while a trial runs would make every page copy-on-write
-        // (and copy at once the pages that are lent to the kernel). The child process never reads frames, so it does
-        // not get them.
+        // SAFETY: the range was mapped just now. Huge pages and pre-faulting matter for speed only,
+        // so the results are ignored. Without DontFork, a command started during a trial would make
+        // every page copy-on-write (and copy the pages lent to the kernel).
         unsafe {
             // Miri does not support madvise.
             #[cfg(not(miri))]
@@ -74,7 +73,7 @@ impl Region {
         &self.config
     }
 
-    /// The distance of an address from the start in bytes, at least the length if it is outside.
+    /// In bytes from the start, at least the length if it is outside.
     #[inline(always)]
     pub(super) fn distance(&self, address: NonNull<u8>) -> usize {
         (address.as_ptr() as usize).wrapping_sub(self.memory.base().as_ptr() as usize)

@@ -1,10 +1,10 @@
-//! Read-only, unprivileged requests of ethtool, over ioctl. An unsupported one makes the fact unknown.
+//! Unprivileged requests of ethtool, over ioctl. An unsupported one makes the fact unknown.
 
 use super::ifreq;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-// Command numbers, from the kernel's ethtool.h.
+// From the kernel's ethtool.h.
 const GET_DRIVER: u32 = 0x03;
 const GET_RINGS: u32 = 0x10;
 const GET_PAUSE: u32 = 0x12;
@@ -17,9 +17,9 @@ const GET_CHANNELS: u32 = 0x3c;
 const GET_LINK: u32 = 0x4c;
 /// `ETH_SS_STATS`
 const NAMES_OF_STATISTICS: u32 = 1;
-/// Octets of a counter's name (`ETH_GSTRING_LEN`).
+/// `ETH_GSTRING_LEN`.
 const NAME: usize = 32;
-/// Limit of counters in an answer: more than any driver has.
+/// More counters than any driver has.
 const MOST: usize = 1 << 16;
 
 pub(super) struct Ethtool<'a, S> {
@@ -45,7 +45,7 @@ impl<S: AsFd> Ethtool<'_, S> {
     /// Sends a request. `words` begin with its command number; the answer replaces them.
     ///
     /// # Safety
-    /// The kernel's answer to this request must not be longer than `words`.
+    /// The kernel's answer must not be longer than `words`.
     unsafe fn ask(&self, words: &mut [u32]) -> io::Result<()> {
         let mut request = ifreq(self.name)?;
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
@@ -56,7 +56,6 @@ impl<S: AsFd> Ethtool<'_, S> {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Sends a request with an answer of `N` words.
     fn words<const N: usize>(&self, question: &Question<N>) -> io::Result<[u32; N]> {
         let mut words = [0; N];
         words[0] = question.0;
@@ -96,24 +95,24 @@ impl<S: AsFd> Ethtool<'_, S> {
         self.words(&TSO).map(|words| words[1] != 0)
     }
 
-    /// Whether LRO is on, and whether VLAN tags are removed on reception.
+    /// LRO, and removal of VLAN tags on reception.
     pub(super) fn flags(&self) -> io::Result<[bool; 2]> {
         self.words(&FLAGS).map(|words| [words[1] & 1 << 15 != 0, words[1] & 1 << 8 != 0])
     }
 
     pub(super) fn link(&self) -> io::Result<Link> {
-        // Masks of link modes have at most 127 words. The request must have their number.
+        // Masks of link modes have at most 127 words; the request must have their number.
         const WORDS: usize = 12 + 3 * 127;
         let mut words = [0; WORDS];
         words[0] = GET_LINK;
-        // SAFETY: if the request has no number of words, the kernel answers with the structure of twelve words alone.
+        // SAFETY: without a number of words in the request, the kernel answers with twelve words alone.
         unsafe { self.ask(&mut words) }?;
         let needed = words[3].to_ne_bytes()[3].cast_signed().unsigned_abs();
         words = [0; WORDS];
         words[0] = GET_LINK;
         words[3] = u32::from_ne_bytes([0, 0, 0, needed.min(127)]);
-        // SAFETY: behind the twelve words the kernel writes three masks with the number of words in the request, at
-        // most 127.
+        // SAFETY: behind the twelve words the kernel writes three masks with the number of words in
+        // the request, at most 127.
         unsafe { self.ask(&mut words) }?;
         let speed = Some(words[1]).filter(|&speed| speed != 0 && speed != u32::MAX);
         let full_duplex = match words[2].to_ne_bytes()[0] {
@@ -127,8 +126,8 @@ impl<S: AsFd> Ethtool<'_, S> {
     pub(super) fn statistics(&self) -> io::Result<Vec<(String, u64)>> {
         let mut words = vec![0; 3 + MOST * NAME / 4];
         (words[0], words[1]) = (GET_STRINGS, NAMES_OF_STATISTICS);
-        // SAFETY: the kernel writes three words and a name for each counter; `words` has more room than any driver
-        // needs.
+        // SAFETY: the kernel writes three words and a name for each counter; `words` has more room
+        // than any driver needs.
         unsafe { self.ask(&mut words) }?;
         let count = (words[2] as usize).min(MOST);
         let names: Vec<String> = words[3..3 + count * NAME / 4]
@@ -147,7 +146,7 @@ impl<S: AsFd> Ethtool<'_, S> {
     }
 }
 
-/// A request's command number, and its structure's words (`ethtool_drvinfo` and so on).
+/// A command number, and the words of its structure (`ethtool_drvinfo` and so on).
 struct Question<const N: usize>(u32);
 
 const DRIVER: Question<49> = Question(GET_DRIVER);

@@ -1,30 +1,30 @@
-//! Facts about the link of an interface, for records and searches.
+//! Facts about the link of an interface.
 
 use super::Interfaces;
 use super::ethtool::Ethtool;
 use crate::{Netns, PortError};
 use std::path::Path;
 
-/// Properties of an interface and its link; empty or `None` if unknown.
+/// An interface and its link; empty or `None` if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinkFacts {
-    /// Name of the interface.
+    /// Interface name.
     pub name: String,
-    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
+    /// In the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// Name of the driver.
+    /// Driver name.
     pub driver: String,
-    /// Version of the firmware.
+    /// Firmware version.
     pub firmware: String,
-    /// Address on the bus, such as a PCI address.
+    /// Such as a PCI address.
     pub bus: String,
-    /// Speed of the link in Mbit/s.
+    /// In Mbit/s.
     pub speed: Option<u32>,
     /// Whether the link is full duplex.
     pub full_duplex: Option<bool>,
-    /// Whether the interface is switched on and has a carrier.
+    /// Switched on, with a carrier.
     pub up: bool,
-    /// Largest packet in octets, without Ethernet header.
+    /// In octets, without Ethernet header.
     pub mtu: u32,
     /// Ethernet address.
     pub mac: [u8; 6],
@@ -36,38 +36,38 @@ pub struct LinkFacts {
     pub rx_ring: Option<u32>,
     /// Entries of each transmit ring.
     pub tx_ring: Option<u32>,
-    /// Whether received pause frames stop the transmission.
+    /// Received pause frames stop the transmission.
     pub rx_pause: Option<bool>,
-    /// Whether the card sends pause frames when its receive buffers are full.
+    /// The card sends pause frames when its receive buffers are full.
     pub tx_pause: Option<bool>,
-    /// Whether GRO is on: the kernel merges received frames.
+    /// The kernel merges received frames.
     pub gro: Option<bool>,
-    /// Whether LRO is on: the card merges received frames.
+    /// The card merges received frames.
     pub lro: Option<bool>,
-    /// Whether TCP segmentation offload is on.
+    /// TCP segmentation offload.
     pub tso: Option<bool>,
-    /// Whether the card removes VLAN tags of received frames.
+    /// The card removes VLAN tags of received frames.
     pub rxvlan: Option<bool>,
-    /// NUMA node of the card.
+    /// Of the card.
     pub numa_node: Option<u32>,
-    /// Cores of each interrupt of the card, such as `2` or `0-3`, in order.
+    /// For each interrupt of the card, such as `2` or `0-3`, in order.
     pub irq_cores: Vec<String>,
 }
 
-/// Octets of each frame on the wire beside its own: preamble with start delimiter, and the shortest gap.
+/// Octets around each frame on the wire: preamble with start delimiter, and the shortest gap.
 const AROUND: u64 = 8 + 12;
 
 impl LinkFacts {
     /// Reads the facts about an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When no interface has this name, or the namespace cannot be entered.
+    /// No interface has this name, or the namespace cannot be entered.
     pub fn of(ns: &Netns, interface: &str) -> Result<LinkFacts, PortError> {
         ns.run_in(|| Interfaces::here()?.link_facts(interface))?
     }
 
-    /// The line rate for frames of this size (with FCS), rounded down as in RFC 2544, appendix B. `None` if the speed
-    /// is unknown.
+    /// Line rate for frames of this size (with FCS), rounded down as in RFC 2544, appendix B.
+    /// `None` if the speed is unknown.
     pub fn frames_per_second(&self, frame_size_with_fcs: usize) -> Option<u64> {
         let bits = (frame_size_with_fcs as u64 + AROUND) * 8;
         Some(u64::from(self.speed?) * 1_000_000 / bits)
@@ -78,7 +78,7 @@ impl Interfaces {
     /// Reads the facts about one interface.
     ///
     /// # Errors
-    /// When no interface has this name.
+    /// No interface has this name.
     pub fn link_facts(&mut self, name: &str) -> Result<LinkFacts, PortError> {
         let interface = self.get(name)?;
         let ethtool = Ethtool { socket: &self.socket, name };
@@ -116,7 +116,7 @@ impl Interfaces {
         })
     }
 
-    /// Receive and transmit queues in use; the kernel reports the maximum.
+    /// Receive and transmit; the kernel reports the maximum.
     pub(crate) fn queues(&self, interface: &super::Interface) -> [u32; 2] {
         let ethtool = Ethtool { socket: &self.socket, name: &interface.name };
         let queues = ethtool.channels().ok().filter(|queues| queues.iter().all(|n| *n > 0));
@@ -133,7 +133,7 @@ fn numa_node(bus: &str) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// The cores of each message-signalled interrupt of a PCI device, read below `root`.
+/// Of each message-signalled interrupt of a PCI device, read below `root`.
 fn irq_cores(root: &Path, bus: &str) -> Vec<String> {
     if bus.is_empty() || bus.contains('/') {
         return Vec::new();

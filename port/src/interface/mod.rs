@@ -1,5 +1,5 @@
-//! Properties and counters of a network interface, over rtnetlink and ethtool. `/sys/class/net` may show
-//! another namespace.
+//! Properties and counters of a network interface, over rtnetlink and ethtool: `/sys/class/net` may
+//! show another namespace.
 
 mod ethtool;
 mod facts;
@@ -20,49 +20,49 @@ pub struct Interfaces {
     sequence: u32,
 }
 
-/// The state of an interface (RTM_GETLINK, rtnetlink(7)).
+/// State of an interface (RTM_GETLINK, rtnetlink(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// The kernel's number, unique in its namespace (ifindex).
+    /// ifindex, unique in its namespace.
     pub index: u32,
-    /// Name in its namespace, at most 15 octets.
+    /// At most 15 octets.
     pub name: String,
-    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
+    /// In the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// Ethernet address; zeros if the interface has none.
+    /// Ethernet address; zeros if it has none.
     pub mac: [u8; 6],
-    /// Largest packet in octets, without Ethernet header.
+    /// In octets, without Ethernet header.
     pub mtu: u32,
-    /// Depth of its transmit queue in frames (txqueuelen).
+    /// In frames (txqueuelen).
     pub queue_len: u32,
-    /// Number of its transmit queues.
+    /// Transmit queues.
     pub tx_queues: u32,
-    /// Number of its receive queues.
+    /// Receive queues.
     pub rx_queues: u32,
-    /// Whether it is switched on (IFF_UP).
+    /// Switched on (IFF_UP).
     pub up: bool,
-    /// Whether it is switched on and has a carrier (IFF_RUNNING).
+    /// Switched on, with a carrier (IFF_RUNNING).
     pub running: bool,
-    /// Losses of carrier since it was made.
+    /// Since it was made.
     pub carrier_losses: u32,
-    /// Counters since it was made.
+    /// Since it was made.
     pub stats: Stats,
 }
 
-/// Counters from the kernel's point of view: a frame read from a TAP was *transmitted*.
+/// From the kernel's point of view: a frame read from a TAP was *transmitted*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets received.
     pub rx_packets: u64,
     /// Packets transmitted.
     pub tx_packets: u64,
-    /// Packets received and dropped, for instance by a full backlog.
+    /// Such as by a full backlog.
     pub rx_dropped: u64,
-    /// Packets dropped on transmission, for instance by a full queue.
+    /// On transmission, such as by a full queue.
     pub tx_dropped: u64,
-    /// Packets received damaged: wrong length, FCS or alignment.
+    /// Wrong length, FCS or alignment.
     pub rx_errors: u64,
-    /// Packets not transmitted because of driver or link errors.
+    /// Driver or link errors.
     pub tx_errors: u64,
 }
 
@@ -122,7 +122,7 @@ impl Interfaces {
     /// Opens a socket in the namespace `ns`.
     ///
     /// # Errors
-    /// When the namespace cannot be entered.
+    /// The namespace cannot be entered.
     pub fn of(ns: &Netns) -> Result<Interfaces, PortError> {
         ns.run_in(Interfaces::here)?
     }
@@ -130,7 +130,7 @@ impl Interfaces {
     /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
-    /// When the kernel gives no netlink socket.
+    /// The kernel gives no netlink socket.
     pub fn here() -> Result<Interfaces, PortError> {
         let flags = SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)
@@ -141,7 +141,7 @@ impl Interfaces {
     /// Reads the state of one interface.
     ///
     /// # Errors
-    /// When no interface has this name.
+    /// No interface has this name.
     pub fn get(&mut self, name: &str) -> Result<Interface, PortError> {
         self.ask(name).map_err(|e| {
             let advice = if e.raw_os_error() == Some(libc::ENODEV) { "no interface has this name here" } else { "" };
@@ -149,8 +149,8 @@ impl Interfaces {
         })
     }
 
-    /// Switches an interface on, with a transmit queue of `queue_len` frames and the address `mac`. The older ioctl for
-    /// the queue length needs more privilege than root of a user namespace has.
+    /// With a transmit queue of `queue_len` frames. The older ioctl for the queue length needs more
+    /// privilege than root of a user namespace has.
     pub(crate) fn switch_on(&mut self, name: &str, queue_len: u32, mac: Option<[u8; 6]>) -> Result<(), PortError> {
         let mut attributes = Vec::new();
         push_attribute(&mut attributes, libc::IFLA_TXQLEN, &queue_len.to_ne_bytes());
@@ -174,7 +174,7 @@ impl Interfaces {
         let mut buffer = vec![0u8; 16 << 10];
         loop {
             let (n, _) = rustix::net::recv(&self.socket, &mut buffer, RecvFlags::empty())?;
-            // The answer to an interrupted request.
+            // Answer to an interrupted request.
             if u32_at(&buffer[..n], 8) == Some(self.sequence) {
                 buffer.truncate(n);
                 return Ok(buffer);
@@ -188,14 +188,14 @@ pub(crate) struct Watch {
     interfaces: Interfaces,
     at_open: Interface,
     losses: u32,
-    /// The card's counters at the start, if this port counts its losses.
+    /// Counters at the start, if this port counts the card's losses.
     card: Option<Statistics>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
     pub stats: Stats,
-    /// Frames that the card lost on the tester's side since watching began.
+    /// Lost by the card on the tester's side.
     pub own_losses: u64,
     /// Whether the link was down since the last reading.
     pub link_lost: bool,
@@ -208,7 +208,7 @@ impl Watch {
         Ok(Watch { interfaces, at_open, losses, card: None })
     }
 
-    /// Adds the losses of the card, from now on; for one of several ports on an interface.
+    /// Adds the losses of the card, for one of several ports on an interface.
     pub(crate) fn with_card(mut self) -> Result<Watch, PortError> {
         if statistics::has_card(&self.at_open.kind) {
             self.card = Some(self.interfaces.statistics(&self.at_open.name)?);
@@ -225,7 +225,7 @@ impl Watch {
         let Ok(now) = self.interfaces.get(name) else { return Look { link_lost: true, ..Look::default() } };
         let link_lost = !now.running || now.carrier_losses != self.losses;
         self.losses = now.carrier_losses;
-        // If the interface is deleted between both requests, the next reading reports it.
+        // If the interface was deleted between both requests, the next reading reports it.
         let own_losses = self
             .card
             .as_ref()
@@ -258,7 +258,7 @@ fn link_message(kind: u16, ask: i32, sequence: u32, name: &str, set: u32, attrib
     m.extend(kind.to_ne_bytes());
     m.extend(((libc::NLM_F_REQUEST | ask) as u16).to_ne_bytes());
     m.extend(sequence.to_ne_bytes());
-    // The port; then family, type and index of `struct ifinfomsg`, all 0: the name identifies the interface.
+    // Behind the port: family, type and index of `struct ifinfomsg`, all 0, as the name identifies the interface.
     m.extend([0; 4 + 8]);
     m.extend(set.to_ne_bytes());
     m.extend(set.to_ne_bytes());
@@ -300,7 +300,7 @@ fn stats(value: &[u8]) -> Stats {
     }
 }
 
-/// The attributes of a message or of another attribute, up to the first that does not fit.
+/// Up to the first that does not fit.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (len, kind) = (u16_at(rest, 0)? as usize, u16_at(rest, 2)?);

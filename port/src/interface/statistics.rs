@@ -1,20 +1,20 @@
-//! Counters of a network card, and which count frames lost on the tester's side.
+//! Counters of a network card, and which of them count frames lost on the tester's side.
 
 use super::ethtool::Ethtool;
 use super::{IFINFOMSG, Interfaces, NLMSG_HEADER, attributes, no_error};
 use crate::{Netns, PortError};
 use std::collections::BTreeMap;
 
-/// Counters of an interface at one moment.
+/// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
-    /// Kind in the kernel's words ("veth", "tun", …); empty for hardware.
+    /// In the kernel's words ("veth", "tun", …); empty for hardware.
     pub kind: String,
-    /// The driver's counters (`ethtool -S`), and the kernel's (`ip -s -s link`) with the prefix `link.`.
+    /// The driver's (`ethtool -S`), and the kernel's (`ip -s -s link`) with the prefix `link.`.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// The kernel's counters, in the order of `struct rtnl_link_stats64`.
+/// In the order of `struct rtnl_link_stats64`.
 const OF_KERNEL: [&str; 25] = [
     "rx_packets",
     "tx_packets",
@@ -44,7 +44,7 @@ const OF_KERNEL: [&str; 25] = [
 ];
 const LINK: &str = "link.";
 
-/// The kernel's counters of frames lost on the tester's side, each with the reason.
+/// With reasons.
 const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host; also frames that the kernel did not know, unless it is muted"),
     ("rx_missed_errors", "the host did not take frames out of the card in time"),
@@ -53,8 +53,8 @@ const LOSSES_OF_KERNEL: &[(&str, &str)] = &[
     ("tx_errors", "the card did not send a frame that it had accepted"),
 ];
 
-/// Parts of names of drivers' counters of frames lost on the tester's side, with the reason. Counters that also rise
-/// without such a loss are omitted: repeated allocations, frames to other addresses, frames damaged on the cable.
+/// Parts of names, with reasons. Omitted are counters that also rise without a loss on the tester's
+/// side: repeated allocations, frames to other addresses, frames damaged on the cable.
 const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("rx_dropped", "no memory or no place in the host (ice, i40e)"),
     ("rx_drops", "no memory or no place in the host (virtio_net, ena)"),
@@ -73,20 +73,20 @@ const LOSSES_OF_DRIVERS: &[(&str, &str)] = &[
     ("xdp_redirect_fail", "a frame could not be given to an XDP socket"),
 ];
 
-/// Interfaces whose counters count other losses too. Ports count losses of XDP sockets and TAPs themselves.
+/// Their counters count other losses too. Ports count losses of XDP sockets and TAPs themselves.
 const WITHOUT_A_CARD: [&str; 2] = ["veth", "tun"];
 
 impl Statistics {
     /// Reads the counters of an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When no interface has this name, or the namespace cannot be entered.
+    /// No interface has this name, or the namespace cannot be entered.
     pub fn of(ns: &Netns, interface: &str) -> Result<Statistics, PortError> {
         ns.run_in(|| Interfaces::here()?.statistics(interface))?
     }
 
-    /// The frames lost on the tester's side since `before`, as the card counts them; 0 exactly if no loss counter rose.
-    /// Kernel, card and queue may count the same frame, so it is the largest of their sums.
+    /// Frames lost on the tester's side since `before`; 0 exactly if no loss counter rose. Kernel,
+    /// card and queue may count the same frame, so it is the largest of their sums.
     #[must_use]
     pub fn own_losses(&self, before: &Statistics) -> u64 {
         if !has_card(&self.kind) {
@@ -104,7 +104,7 @@ impl Statistics {
         of_kernel.max(of_card).max(of_queues)
     }
 
-    /// The loss counters that rose since `before`, with the increase.
+    /// Loss counters that rose since `before`, with the increase.
     pub fn losses<'a>(&'a self, before: &'a Statistics) -> impl Iterator<Item = (&'a str, u64)> {
         let counts = has_card(&self.kind);
         self.rises(before).filter(move |(name, _)| counts && is_loss(name))
@@ -120,7 +120,7 @@ impl Statistics {
     }
 }
 
-/// Whether such an interface's counters count losses on the tester's side.
+/// Whether its counters count losses on the tester's side.
 pub(super) fn has_card(kind: &str) -> bool {
     !WITHOUT_A_CARD.contains(&kind)
 }
@@ -135,7 +135,7 @@ fn is_loss(name: &str) -> bool {
     LOSSES_OF_DRIVERS.iter().any(|(loss, _)| plain.contains(&loss.replace("rx_", "rx")))
 }
 
-/// Whether a driver's counter is part of another one: of a queue or priority, with a number in its name.
+/// Part of another counter: its name has the number of a queue or priority.
 fn is_of_queue(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_digit())
 }
@@ -144,7 +144,7 @@ impl Interfaces {
     /// Reads the counters of one interface, if any.
     ///
     /// # Errors
-    /// When no interface has this name.
+    /// No interface has this name.
     pub fn statistics(&mut self, name: &str) -> Result<Statistics, PortError> {
         let kind = self.get(name)?.kind;
         let of_kernel = self.counters_of_kernel(name).map_err(|e| {

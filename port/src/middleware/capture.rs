@@ -1,45 +1,46 @@
-//! Captures the first and last frames of each trial to preallocated memory, for debugging: it takes the worker's time.
+//! Captures the first and last frames of each trial to preallocated memory, for debugging: it takes
+//! the worker's time.
 
 use crate::clock::Calendar;
 use crate::{Burst, Clock, Counters, Pool, Port, PortError, PortFacts, Sent};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The limits of a capture of one trial.
+/// Limits for one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// Most octets kept of a frame.
+    /// Octets of a frame.
     pub octets: usize,
-    /// Most frames kept: half the first, half the last of the trial.
+    /// Frames: half the first, half the last of the trial.
     pub frames: usize,
 }
 
 /// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// When it was received or offered for sending, in nanoseconds since 1970 (UTC).
+    /// When it was received or offered for sending, in nanoseconds since 1970.
     pub nanos: u64,
-    /// Length of the frame in octets, without FCS.
+    /// In octets, without FCS.
     pub length: usize,
-    /// Its first octets, as many as [`Scope::octets`] allows.
+    /// Its first octets, up to [`Scope::octets`].
     pub octets: Vec<u8>,
 }
 
-/// The frames captured since they were last taken.
+/// Frames captured since they were last taken.
 #[derive(Clone)]
 pub struct Pages(Arc<Mutex<Page>>);
 
 impl Pages {
-    /// Makes an empty capture.
+    /// Empty.
     pub fn new(scope: Scope) -> Pages {
         Pages(Arc::new(Mutex::new(Page::new(scope))))
     }
 
-    /// The most octets kept of a frame.
+    /// Most octets of a frame.
     pub fn octets(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).slots.octets
     }
 
-    /// Takes the captured frames, in order of arrival.
+    /// Takes the frames, in order of arrival.
     pub fn turn(&self) -> Vec<Captured> {
         // If a thread panicked while writing a frame, those before it are complete.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn()
@@ -49,7 +50,7 @@ impl Pages {
 struct Slots {
     octets: usize,
     room: Vec<u8>,
-    /// Time and length of the frame in each slot.
+    /// Time and length.
     frames: Vec<(u64, usize)>,
 }
 
@@ -80,7 +81,7 @@ impl Slots {
 /// The first frames, and a ring of the last ones.
 struct Page {
     slots: Slots,
-    /// Slots for the first frames; the others are the ring.
+    /// The other slots are the ring.
     firsts: usize,
     seen: usize,
 }
@@ -90,7 +91,7 @@ impl Page {
         Page { slots: Slots::new(scope.frames, scope.octets), firsts: scope.frames.div_ceil(2), seen: 0 }
     }
 
-    /// The slot of a frame; `None` if it belongs to a ring without slots.
+    /// `None` in a ring without slots.
     fn slot(&self, number: usize) -> Option<usize> {
         let ring = self.slots.frames.len() - self.firsts;
         match number.checked_sub(self.firsts) {
@@ -127,7 +128,7 @@ pub struct Capture<P> {
 }
 
 impl<P: Port> Capture<P> {
-    /// Captures the frames of `port`. Returns the new port, and the handle.
+    /// Captures the frames of `port`.
     pub fn new(port: P, scope: Scope, clock: Clock) -> (Capture<P>, Pages) {
         let pages = Pages::new(scope);
         let pending = Slots::new(crate::BATCH, scope.octets);

@@ -1,49 +1,49 @@
-//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption, delay. Every decision
-//! depends only on the seed and the frame's number, and is counted.
+//! Impairs received frames in an exactly defined way: loss, duplicates, reordering, corruption,
+//! delay. Every decision depends only on the seed and the frame's number.
 
 use crate::{BATCH, Burst, Clock, Counters, Frame, Pool, Port, PortError, PortFacts, Sent, burst};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The impairments; all 0 change nothing.
+/// All 0 change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Impairment {
     /// Determines, with a frame's number, its impairments.
     pub seed: u64,
-    /// Frames lost per million.
+    /// Per million.
     pub loss: u32,
-    /// Frames duplicated per million.
+    /// Per million.
     pub duplicates: u32,
-    /// Frames reordered behind `displacement` later frames, per million.
+    /// Per million.
     pub reordered: u32,
     /// Later frames that a reordered frame waits for; 0 counts as 1.
     pub displacement: u32,
-    /// Frames with one bit inverted, per million.
+    /// With one bit inverted, per million.
     pub corrupted: u32,
-    /// Offset of the first octet that may be corrupted.
+    /// First octet that may be corrupted.
     pub corrupt_from: usize,
-    /// Delay of every frame in nanoseconds.
+    /// In nanoseconds.
     pub delay: u64,
     /// Maximum additional delay in nanoseconds, uniformly distributed. May reorder frames.
     pub jitter: u64,
 }
 
-/// Counters of the impairments.
+/// Counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Frames that were freed instead of passed on.
+    /// Freed instead of passed on.
     pub lost: u64,
-    /// Frames that were passed on twice.
+    /// Passed on twice.
     pub duplicated: u64,
-    /// Frames reordered by exactly the displacement; those without enough successors do not count.
+    /// By exactly the displacement; those without enough successors do not count.
     pub reordered: u64,
-    /// Frames that were passed on with one bit inverted.
+    /// With one bit inverted.
     pub corrupted: u64,
-    /// Frames not duplicated, as the pool had no free frame.
+    /// The pool had no free frame.
     pub not_duplicated: u64,
 }
 
-/// Longest wait of a reordered frame, in nanoseconds, for the end of a trial: longer than any pause within.
+/// Longest wait of a reordered frame, for the end of a trial: longer than any pause within.
 const PATIENCE_NANOS: u64 = 100_000_000;
 
 /// A port with impaired reception.
@@ -54,11 +54,11 @@ pub struct Impair<P> {
     delay: u64,
     patience: u64,
     next: u64,
-    /// Reordered frames that wait, oldest first.
+    /// Oldest first.
     aside: Vec<Aside>,
-    /// Delayed frames, the first due at the top.
+    /// The first due at the top.
     held: BinaryHeap<Reverse<Held>>,
-    /// Frames delayed so far, to order those with the same due time.
+    /// Orders frames with the same due time.
     order: u64,
     capacity: usize,
     fresh: Burst,
@@ -95,7 +95,7 @@ impl Ord for Held {
     }
 }
 
-/// The decisions about a frame, each with its own random bits.
+/// Each decision has its own random bits.
 #[derive(Clone, Copy)]
 enum Ask {
     Loss = 1,
@@ -117,7 +117,7 @@ impl<P: Port> Impair<P> {
             patience: clock.ticks(PATIENCE_NANOS),
             next: 0,
             aside: Vec::with_capacity(capacity + BATCH),
-            // Every frame may be duplicated, and all that are set aside may be released behind them.
+            // Every frame may be duplicated, and all that are set aside may follow.
             held: BinaryHeap::with_capacity(2 * (capacity + BATCH)),
             order: 0,
             capacity,
@@ -127,12 +127,12 @@ impl<P: Port> Impair<P> {
         }
     }
 
-    /// The counters of the impairments so far.
+    /// Counters so far.
     pub fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// 64 uniform bits from seed, frame and decision (the finaliser of `SplitMix64`).
+    /// 64 uniform bits (the finaliser of `SplitMix64`).
     fn answer(&self, number: u64, ask: Ask) -> u64 {
         let mut x = self.what.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (ask as u64) << 56;
         for _ in 0..2 {

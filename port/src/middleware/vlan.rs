@@ -1,27 +1,26 @@
-//! One VLAN of a link (IEEE 802.1Q): removes the tag from received frames and adds it to sent ones. Drops and counts
-//! other frames.
+//! One VLAN of a link (IEEE 802.1Q). Drops and counts other frames.
 
 use crate::{Burst, Counters, Pool, Port, PortError, PortFacts, Sent};
 use arena::Packet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The tag of a VLAN (1 to 4094) with priority 0.
+/// With priority 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     id: u16,
 }
 
 const AT: usize = 12;
-/// Octets of a tag: its type, then priority (3 bits), drop eligibility (1 bit) and VLAN identifier.
+/// Type, then priority (3 bits), drop eligibility (1 bit) and VLAN identifier.
 const LEN: usize = 4;
 const TYPE: [u8; 2] = [0x81, 0x00];
 const ID: u16 = 0x0fff;
-/// Octets of the shortest frame without tag and FCS.
+/// In octets, without tag and FCS.
 const SHORTEST: usize = 60;
 
 impl Tag {
-    /// The tag of the VLAN `id`; `None` for 0 (no VLAN) and 4095 (reserved).
+    /// `None` for 0 (no VLAN) and 4095 (reserved).
     pub fn new(id: u16) -> Option<Tag> {
         (1..ID).contains(&id).then_some(Tag { id })
     }
@@ -70,13 +69,13 @@ pub struct Vlan<P> {
 }
 
 impl<P: Port> Vlan<P> {
-    /// A port for the VLAN of `tag` on `port`; `ignored` counts other frames.
+    /// A port for the VLAN of `tag`; `ignored` counts other frames.
     pub fn new(port: P, tag: Tag, ignored: Arc<AtomicU64>) -> Vlan<P> {
         Vlan { port, tag, ignored: 0, no_room: 0, all_ignored: ignored }
     }
 }
 
-/// Frees the frames from `first` on for which `keep` is false. Returns how many.
+/// From `first` on. Returns how many were freed.
 fn retain(pool: &mut Pool, burst: &mut Burst, first: usize, mut keep: impl FnMut(&mut crate::Frame) -> bool) -> u64 {
     let mut kept = first;
     for i in first..burst.len() {

@@ -13,15 +13,15 @@ pub struct Goal {
     pub name: String,
     /// Length of a full-length trial.
     pub final_duration: Nanos,
-    /// Length of the first trials, at most that.
+    /// Length of the first trials.
     pub initial_duration: Nanos,
     /// Total length of the full-length trials that decide about a load.
     pub duration_sum: Nanos,
-    /// The highest share of lost frames of a good trial.
+    /// Largest loss of a good trial.
     pub loss: Ratio,
-    /// The highest share of the duration sum of bad trials at a good load, below 1.
+    /// Largest share of bad trials in the duration sum of a good load, below 1.
     pub exceed: Ratio,
-    /// The distance of the bounds at which the search stops.
+    /// Distance of the bounds at which the search stops.
     pub width: Precision,
 }
 
@@ -30,9 +30,9 @@ pub struct Goal {
 pub struct Seen {
     /// Its length.
     pub duration: Nanos,
-    /// Frames that were to arrive, in all directions.
+    /// In all directions.
     pub expected: Count,
-    /// Of these, lost frames.
+    /// Of these.
     pub lost: Count,
 }
 
@@ -47,7 +47,7 @@ pub enum Class {
     Undecided,
 }
 
-/// Nanoseconds of the trials at one load: full-length and shorter, good and bad.
+/// Nanoseconds at one load.
 #[derive(Default)]
 struct Sums {
     full_good: u128,
@@ -66,7 +66,7 @@ impl Seen {
         cross(self, other).cmp(&cross(other, self))
     }
 
-    /// The forwarding rate at this load.
+    /// Forwarding rate at this load.
     pub fn forwarded(&self, load: Rate) -> Rate {
         if self.expected == 0 { Rate(0) } else { load.scaled(self.expected.saturating_sub(self.lost), self.expected) }
     }
@@ -87,12 +87,12 @@ impl Goal {
         sums
     }
 
-    /// Classifies a load by its trials, of which good short ones only offset bad short ones.
+    /// Good short trials only offset bad short ones.
     pub fn classify(&self, trials: &[Seen]) -> Class {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
         let (exceed, of) = (u128::from(exceed), u128::from(of));
-        // All times are scaled by the denominator of x / (1 − x).
+        // Scaled by the denominator of x / (1 − x).
         let rest = of - exceed;
         let bad = sums.full_bad * rest + (sums.short_bad * rest).saturating_sub(sums.short_good * exceed);
         let good = sums.full_good * rest;
@@ -105,7 +105,7 @@ impl Goal {
         }
     }
 
-    /// The conditional throughput: the worst trial within the goal; time without a trial counts as lost.
+    /// The worst trial within the goal; time without a trial counts as lost.
     pub fn conditional_throughput(&self, load: Rate, trials: &[Seen]) -> Rate {
         let sums = self.sums(trials);
         let (exceed, of) = self.exceed.parts();
@@ -141,7 +141,7 @@ impl Goal {
         }
     }
 
-    /// The targets of a search, the goal itself last.
+    /// The goal itself is last.
     pub fn targets(&self) -> [Goal; 3] {
         [self.coarser(4, 20), self.coarser(2, 5), self.clone()]
     }

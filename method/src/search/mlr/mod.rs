@@ -1,4 +1,4 @@
-//! MLRsearch (RFC 9971): several goals on common trials, short ones first, with natmeter's own controller.
+//! MLRsearch (RFC 9971) with natmeter's own controller.
 
 mod goal;
 
@@ -11,8 +11,8 @@ use crate::units::{Nanos, Rate};
 use crate::validity::{Invalid, Spoiler};
 use std::collections::BTreeMap;
 
-/// Searches in `[lo, hi]` for all goals; the result is the relevant lower bound of the first. `measure` runs one trial
-/// of a load and a length, and repeats it while it is invalid.
+/// Searches in `[lo, hi]` for all goals; the result is the relevant lower bound of the first.
+/// `measure` runs one valid trial of a load and a length.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -73,7 +73,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         loads.into_iter()
     }
 
-    /// The bounds of a goal; a blocked load counts only above the lower bound.
+    /// A blocked load counts only above the lower bound.
     fn bounds(&self, goal: &Goal) -> Bounds {
         let failed = self.loads().find(|load| self.class(goal, *load) == Class::Upper);
         let below = |load: &Rate| failed.is_none_or(|failed| *load < failed);
@@ -117,8 +117,8 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
         Ok(())
     }
 
-    /// The next load, unless the bounds are close enough. Beyond the measured loads steps double, downwards at most to
-    /// half of the load.
+    /// `None` if the bounds are close enough. Beyond the measured loads steps double, downwards at
+    /// most to half of the load.
     fn next(&self, target: &Goal, step: &mut u64) -> Option<Rate> {
         let mut farther = |from: Rate| {
             *step = if *step == 0 { target.width.width(from).0.saturating_mul(2) } else { step.saturating_mul(2) };
@@ -223,7 +223,7 @@ impl<M: FnMut(Rate, Nanos) -> Result<Judgement, TrialError>> Controller<'_, M> {
     }
 }
 
-/// A valid trial; of a late sender in a closed loop, only frames in the planned time count.
+/// Of a late sender in a closed loop, only frames in the planned time count.
 fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
     let (spec, outcome) = (&attempt.spec, &attempt.outcome);
     let arrived = |leg: &Leg, forward: bool| {
@@ -240,15 +240,11 @@ fn seen(attempt: &Attempt, duration: Nanos, is_late: bool) -> Seen {
     Seen { duration, expected, lost: expected.saturating_sub(arrived) }
 }
 
-/// The shortest trial of these goals.
+/// Shortest trial of these goals.
 pub fn shortest(goals: &[Goal]) -> Option<Nanos> {
     goals.iter().flat_map(Goal::targets).map(|target| target.final_duration).min()
 }
 
-/// Refuses goals without a result.
-///
-/// # Errors
-/// [`TrialError::Refused`], naming the goal.
 pub(super) fn check(goals: &[Goal]) -> Result<(), TrialError> {
     let wrong = |goal: &&Goal| {
         let zero = |time: Nanos| time.0 == 0;

@@ -1,11 +1,11 @@
 //! Several receive rings on one interface (`PACKET_FANOUT`): the kernel puts each frame into exactly one of them.
 //!
-//! - **By receive queue**, if there are at least as many queues as rings: the card has spread the frames (RSS), and the
-//!   kernel's work for a ring stays on its queue's core.
+//! - **By receive queue**, if there are at least as many queues as rings: the kernel's work for a
+//!   ring stays on its queue's core.
 //! - **By flow hash** otherwise.
 //!
-//! A full ring loses and counts frames, without `PACKET_FANOUT_FLAG_ROLLOVER`: with a flow's frames in two rings, the
-//! tester could not detect reordering.
+//! A full ring loses and counts frames, without `PACKET_FANOUT_FLAG_ROLLOVER`: with a flow's frames
+//! in two rings, the tester could not detect reordering.
 
 use crate::sys::{get_option, set_option};
 use std::io;
@@ -18,12 +18,10 @@ pub(super) enum Spread {
 }
 
 impl Spread {
-    /// The rule for this many receive queues.
     pub(super) fn over(rings: usize, queues: usize) -> Spread {
         if queues >= rings { Spread::Queue } else { Spread::Hash }
     }
 
-    /// The rule in words, for a port's facts.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Spread::Queue => "rings by receive queue",
@@ -41,7 +39,7 @@ impl Spread {
 
 pub(super) struct Group {
     spread: Spread,
-    /// The kernel chooses a free one when the first socket joins.
+    /// Chosen by the kernel when the first socket joins.
     id: Option<u32>,
 }
 
@@ -51,7 +49,7 @@ impl Group {
     }
 
     pub(super) fn join(&mut self, socket: &OwnedFd) -> io::Result<()> {
-        // For a group, the kernel ignores this option of a single socket (PACKET_IGNORE_OUTGOING).
+        // In a group, the kernel ignores PACKET_IGNORE_OUTGOING of a single socket.
         let mode = self.spread.mode() | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
         let request = |id: u32, flags: u32| id | (mode | flags) << 16;
         let request = match self.id {
@@ -65,8 +63,8 @@ impl Group {
     }
 }
 
-/// Lets a socket receive nothing until [`open`]. Between binding and joining, it would receive every frame, and others
-/// the same.
+/// Lets a socket receive nothing until [`open`]: between binding and joining, it would receive
+/// every frame, as would others.
 pub(super) fn close(socket: &OwnedFd) -> io::Result<()> {
     // `BPF_RET | BPF_K` with 0: keeps no octet of any frame.
     let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };

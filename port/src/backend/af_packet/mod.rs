@@ -1,12 +1,13 @@
-//! `AF_PACKET`: raw frames through the kernel's packet sockets, with every interface and kernel. Sends with `sendmmsg`,
-//! bypassing the queueing discipline, and receives from a `TPACKET_V2` ring.
+//! `AF_PACKET`: raw frames through the kernel's packet sockets, with every interface and kernel.
+//! Sends with `sendmmsg`, bypassing the queueing discipline, and receives from a `TPACKET_V2` ring.
 //!
-//! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after it has freed the
-//! frame. On a veth pair the DUT's ingress queue was full; elsewhere the tester's transmit ring, so the frame is also
-//! the tester's own drop.
+//! A frame that the interface refuses counts as sent and lost: the kernel reports `ENOBUFS` after
+//! it has freed the frame. On a veth pair the DUT's ingress queue was full; elsewhere the tester's
+//! transmit ring, so the frame is also the tester's own drop.
 //!
-//! The port restores VLAN tags that the kernel removed, and completes checksums left to hardware. Super-frames
-//! (segmentation offload) count as the tester's own drops: switch the DUT's offloads off.
+//! The port restores VLAN tags that the kernel removed, and completes checksums left to hardware.
+//! Super-frames (segmentation offload) count as the tester's own drops: switch the DUT's offloads
+//! off.
 
 mod fanout;
 mod ring;
@@ -21,29 +22,29 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Configuration of a port on an interface.
+/// Configuration of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfPacketConfig {
-    /// Name of the interface, which must be switched on.
+    /// The interface, which must be switched on.
     pub name: String,
-    /// Depth of the receive ring, in frames.
+    /// Receive ring, in frames.
     pub queue: usize,
-    /// Longest frame to receive, in octets, without FCS and with VLAN tag.
+    /// Longest frame to receive, in octets, without FCS, with VLAN tag.
     pub largest: usize,
     /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
 impl AfPacketConfig {
-    /// The configuration for frames of up to 1518 octets, and a queue of 8192.
+    /// For frames of up to 1518 octets, and a queue of 8192.
     pub fn named(name: &str) -> AfPacketConfig {
         AfPacketConfig { name: name.to_owned(), queue: 8192, largest: 1518, steered: false }
     }
 }
 
-/// A port on an interface by packet sockets, or one of several lanes.
+/// A port, or one of several lanes, on an interface.
 pub struct AfPacketPort {
-    /// Number of the lane, and the rule over lanes, if there are several.
+    /// Number of the lane, if there are several.
     lane: Option<(usize, Spread)>,
     send: OwnedFd,
     receive: OwnedFd,
@@ -63,13 +64,12 @@ impl AfPacketPort {
     /// Opens an interface of the namespace `ns`.
     ///
     /// # Errors
-    /// When no interface has this name, it is down, or the privilege is missing.
+    /// No interface has this name, it is down, or the privilege is missing.
     pub fn open(ns: &Netns, config: &AfPacketConfig, clock: Clock) -> Result<AfPacketPort, PortError> {
         Ok(AfPacketPort::open_many(ns, config, 1, clock)?.remove(0))
     }
 
-    /// Opens an interface for `lanes` threads: one port each, with its own sending socket and ring. The kernel gives
-    /// each frame to one of the ports.
+    /// Opens an interface for `lanes` threads: one port each, with its own sending socket and ring.
     ///
     /// # Errors
     /// As [`AfPacketPort::open`], and without lanes.
@@ -126,12 +126,12 @@ impl AfPacketPort {
         ports.collect()
     }
 
-    /// The interface's state when the port was opened.
+    /// State when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
 
-    /// Converts the kernel's timestamp to ticks: monotonic and never in the future.
+    /// Converts the kernel's timestamp to monotonic ticks, never in the future.
     #[inline]
     fn stamp(&mut self, nanos: u64, now: u64) -> u64 {
         self.last_stamp = self.calendar.ticks_at(nanos).min(now).max(self.last_stamp);
@@ -140,7 +140,7 @@ impl AfPacketPort {
 
     fn send_buffer_is_full(&self) -> bool {
         let mut held: libc::c_int = 0;
-        // SAFETY: the request, whose other name is SIOCOUTQ, writes one int, which lives through the call.
+        // SAFETY: the request, also named SIOCOUTQ, writes one int, which lives through the call.
         let asked = unsafe { libc::ioctl(self.send.as_raw_fd(), libc::TIOCOUTQ, &raw mut held) };
         asked == 0 && held >= self.send_buffer - 2 * FRAME_COST
     }
@@ -178,10 +178,10 @@ fn sender(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Each buffer of a socket without a ring, in octets: some thousand frames.
+/// Each buffer, in octets: some thousand frames.
 const BOTH_WAYS_BUFFER: i32 = 4 << 20;
 
-/// Opens a socket without a ring.
+/// A socket without a ring.
 pub(crate) fn both_ways(interface: &str) -> Result<OwnedFd, PortError> {
     let index = Interfaces::here()?.get(interface)?.index;
     let open = || -> io::Result<OwnedFd> {
@@ -225,8 +225,7 @@ fn receiver(socket: &OwnedFd, index: u32, shape: Shape) -> io::Result<Ring> {
     set(libc::PACKET_VNET_HDR, 1)?;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request())?;
     let ring = Ring::new(crate::sys::Mapping::shared(socket, shape.bytes(), 0)?, shape);
-    // Such sockets receive before the packet filter's ingress hooks, which may then keep test frames from the tester's
-    // own stack.
+    // These sockets receive before the ingress hooks, which may then keep test frames from the tester's own stack.
     bind(socket, index, libc::ETH_P_ALL as u16)?;
     Ok(ring)
 }
@@ -251,7 +250,7 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) }).map(drop)
 }
 
-/// How many the kernel accepted before the first refusal.
+/// Returns how many the kernel accepted before the first refusal.
 fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
@@ -262,8 +261,8 @@ fn send_many(socket: &OwnedFd, frames: &[crate::Frame]) -> io::Result<usize> {
         message.msg_hdr.msg_iov = piece;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `count` messages point to pieces, and these to frames; all of them live through the call. The
-    // kernel reads the frames and writes only the messages.
+    // SAFETY: the first `count` messages point to pieces, and these to frames; all live through the
+    // call. The kernel writes only the messages.
     check(unsafe {
         libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT as _)
     })
@@ -315,8 +314,8 @@ impl Port for AfPacketPort {
                 Ok(n) => {
                     sent.accepted += n;
                     done += n;
-                    // The kernel does not say why a later frame failed. It tried to send it, so unless the send buffer
-                    // was full, the interface refused it and it is lost.
+                    // The kernel tried to send the next frame: unless the send buffer was full, the
+                    // interface refused it and it is lost.
                     if n < offered {
                         if self.send_buffer_is_full() {
                             break;

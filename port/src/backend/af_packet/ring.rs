@@ -1,4 +1,4 @@
-//! The receive ring of a packet socket (`TPACKET_V2`). Tests run it over plain memory.
+//! The receive ring of a packet socket (`TPACKET_V2`).
 
 use crate::sys::Mapping;
 use libc::tpacket2_hdr;
@@ -6,26 +6,26 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a block; a multiple of every page size.
+/// A multiple of every page size, in bytes.
 const BLOCK: usize = 64 << 10;
 /// Bytes of `struct virtio_net_hdr`, directly in front of a frame.
 pub(super) const OFFLOADS: usize = 10;
-/// Largest offset of a frame in its slot: the kernel's header, an address, and the Ethernet header, aligned for its
-/// payload and shifted by the offload header.
+/// Largest offset of a frame in its slot: the kernel's header, an address, and the Ethernet header,
+/// aligned for its payload and shifted by the offload header.
 const FRONT: usize = 80 + OFFLOADS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Bytes from one slot to the next, the kernel's headers included.
+    /// Bytes, the kernel's headers included.
     pub slot: usize,
-    /// Blocks of [`BLOCK`] bytes, whose ends no slot crosses.
+    /// Of [`BLOCK`] bytes, whose ends no slot crosses.
     pub blocks: usize,
 }
 
 impl Shape {
-    /// The division for at least `frames` slots of `largest` bytes.
+    /// At least `frames` slots of `largest` bytes.
     pub(super) fn new(frames: usize, largest: usize) -> Shape {
-        // An odd number of cache lines spreads slots over all sets of L1 and L2.
+        // An odd number of cache lines spreads slots over all cache sets.
         let slot = ((FRONT + largest).div_ceil(64) | 1) * 64;
         Shape { slot, blocks: frames.div_ceil(BLOCK / slot).max(1) }
     }
@@ -58,12 +58,12 @@ pub(super) struct Ring {
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     bytes: &'a [u8],
-    /// `struct virtio_net_hdr`: the work left to hardware.
+    /// `struct virtio_net_hdr`.
     offloads: [u8; OFFLOADS],
-    /// Length on the wire; above that of the data if the frame was truncated.
+    /// Above that of the data if the frame was truncated.
     wire_len: usize,
     vlan: Option<[u8; 4]>,
-    /// Kernel's receive time, in nanoseconds since 1970.
+    /// Receive time, in nanoseconds since 1970.
     pub nanos: u64,
 }
 
@@ -79,8 +79,9 @@ impl Ring {
         if status & libc::TP_STATUS_USER == 0 {
             return Ok(None);
         }
-        // SAFETY: the slot lies inside the mapping (see `at`) and is aligned to 16 bytes. An acquiring load has seen
-        // TP_STATUS_USER, so the slot is ours alone until `release`, which needs `&mut self` and so ends this borrow.
+        // SAFETY: the slot lies inside the mapping (see `at`) and is aligned to 16 bytes. An
+        // acquiring load has seen TP_STATUS_USER, so the slot is ours until `release`, which needs
+        // `&mut self` and so ends this borrow.
         let slot = unsafe { std::slice::from_raw_parts(self.at().as_ptr().cast(), self.shape.slot) };
         // SAFETY: as above; the header is at the start of the slot and consists of integers.
         let header = unsafe { self.at().read() };
@@ -136,7 +137,7 @@ impl Ring {
 }
 
 impl Waiting<'_> {
-    /// Writes the frame as on the wire, with VLAN tag and checksum. Returns its length; `None` if it is truncated, a
+    /// Writes the frame as on the wire. Returns its length; `None` if it is truncated, a
     /// super-frame, or does not fit.
     #[inline]
     pub(super) fn write_to(&self, room: &mut [u8]) -> Option<usize> {
@@ -166,8 +167,7 @@ impl Waiting<'_> {
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`
 const NEEDS_CHECKSUM: u8 = 1;
 
-/// Completes a checksum as hardware would: writes the complement of the sum to the end to `field`, which holds the sum
-/// over the pseudo header.
+/// Writes the complement of the sum to the end to `field`, which holds the sum over the pseudo header.
 #[cold]
 fn finish_checksum(covered: &mut [u8], field: usize) -> Option<()> {
     let mut sum: u64 = 0;

@@ -1,14 +1,15 @@
 //! `AF_XDP`: frames bypass most of the kernel through rings in shared memory. One port is one queue of an interface.
 //!
-//! Ports receive only frames that match [`Select`]. Checksums are not completed: on a veth pair the DUT must not leave
-//! them to hardware (`ethtool -K DEV tx off` at its end), as an XDP program cannot detect that.
+//! Ports receive only frames that match [`Select`]. Checksums are not completed: on a veth pair the
+//! DUT must not leave them to hardware (`ethtool -K DEV tx off` at its end), as an XDP program
+//! cannot detect that.
 //!
-//! In copy mode, `EBUSY` means that one frame met a full queue behind the interface: it counts as sent and refused.
-//! `EAGAIN` is the tester's back-pressure: the frames stay in the transmit ring, count as accepted, and the next call
-//! sends them first.
+//! In copy mode, `EBUSY` means that one frame met a full queue behind the interface: it counts as
+//! sent and refused. `EAGAIN` is the tester's back-pressure: the frames stay in the transmit ring,
+//! count as accepted, and the next call sends them first.
 //!
-//! Closing a port returns all lent frames: in copy mode the kernel uses none after the socket is closed; in zero-copy
-//! mode the port waits for the driver.
+//! Closing a port returns all lent frames: in copy mode the kernel uses none after the socket is
+//! closed; in zero-copy mode the port waits for the driver.
 
 mod program;
 mod ring;
@@ -31,44 +32,44 @@ use std::sync::Arc;
 /// Place of the XDP program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpMode {
-    /// In the driver. On a veth pair faster only if the DUT works on another core.
+    /// In the driver; on a veth pair faster only if the DUT works on another core.
     Native,
-    /// In the kernel's general receive path, with every interface.
+    /// In the general receive path, with every interface.
     Generic,
 }
 
 /// Whether the kernel copies frames between the interface and the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// Zero-copy if the driver supports it, otherwise copy mode.
+    /// Zero-copy if the driver supports it.
     IfNeeded,
     /// Copy mode.
     Always,
-    /// Zero-copy: opening fails if the driver does not support it.
+    /// Zero-copy, else opening fails.
     Never,
 }
 
 /// Configuration of the ports on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfXdpConfig {
-    /// Name of the interface, which must be switched on.
+    /// The interface, which must be switched on.
     pub name: String,
-    /// Number of queues, each a port. Frames on further queues go to the kernel, so open all queues.
+    /// Ports, one a queue. Open all queues: frames on others go to the kernel.
     pub queues: u32,
-    /// Place of the XDP program.
+    /// Place of the program.
     pub mode: XdpMode,
     /// Copy mode or zero-copy.
     pub copying: Copying,
     /// Entries of each ring, a power of two; also the free frames that the kernel has for reception.
     pub ring: u32,
-    /// The frames to receive. If none, no program is attached.
+    /// Frames to receive; if none, no program is attached.
     pub select: Select,
     /// Whether the DUT works on another core than the sender (RPS or threaded NAPI at its end of the cable).
     pub steered: bool,
 }
 
 impl AfXdpConfig {
-    /// The configuration of one queue in generic mode for the frames of `select`.
+    /// One queue in generic mode for the frames of `select`.
     pub fn named(name: &str, select: Select) -> AfXdpConfig {
         AfXdpConfig {
             name: name.to_owned(),
@@ -82,7 +83,7 @@ impl AfXdpConfig {
     }
 }
 
-/// A port on one queue of an interface, through an XDP socket.
+/// A port on one queue of an interface.
 pub struct AfXdpPort {
     /// Closed first in `drop`.
     socket: ManuallyDrop<Socket>,
@@ -90,9 +91,9 @@ pub struct AfXdpPort {
     /// Dropped once the kernel no longer uses the frames.
     lent: ManuallyDrop<Lent>,
     ns: Netns,
-    /// Number of frames that the fill ring lacks.
+    /// Frames that the fill ring lacks.
     missing: usize,
-    /// Number of frames that were sent and have not returned.
+    /// Frames that were sent and have not returned.
     unfinished: u32,
     watch: Watch,
     queue: u32,
@@ -102,12 +103,12 @@ pub struct AfXdpPort {
 }
 
 impl AfXdpPort {
-    /// Opens the queues of an interface of the namespace `ns`, one port each. Port `q` takes its first free frames from
-    /// pool `q`, or the only pool; any pool of that mapping may follow.
+    /// Opens the queues of an interface of the namespace `ns`, one port each. Port `q` takes its
+    /// first free frames from pool `q`, or the only pool; any pool of that mapping may follow.
     ///
     /// # Errors
-    /// Pools that are too small or cannot be shared, an interface that is missing or down, no support in kernel or
-    /// driver, or a missing privilege.
+    /// Pools that are too small or cannot be shared, an interface that is missing or down, no
+    /// support in kernel or driver, or a missing privilege.
     pub fn open(
         ns: &Netns,
         config: &AfXdpConfig,
@@ -188,7 +189,7 @@ impl AfXdpPort {
         Ok(port)
     }
 
-    /// The interface's state when the port was opened.
+    /// State when the port was opened.
     pub fn interface(&self) -> &Interface {
         self.watch.at_open()
     }
@@ -271,7 +272,7 @@ impl AfXdpPort {
         Ok(refused)
     }
 
-    /// A kick's error only if it is the port's.
+    /// Returns the error only if it is the port's.
     fn excuse(&mut self, error: io::Error) -> Result<(), PortError> {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
@@ -299,10 +300,10 @@ impl AfXdpPort {
 impl Drop for AfXdpPort {
     fn drop(&mut self) {
         let in_place = self.socket.zero_copy;
-        // SAFETY: the socket is dropped only here, and not used afterwards.
+        // SAFETY: dropped only here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.socket) };
-        // A zero-copy driver may write to frames until the kernel has taken the queue from it, after the socket was
-        // closed. If that takes too long, the frames are never returned, so that it cannot write to a frame in use.
+        // A zero-copy driver may write to frames until the kernel has taken the queue from it. If
+        // that takes too long, the frames are never returned.
         if !in_place || queue_is_free(&self.ns, &self.watch.at_open().name, self.queue) {
             // SAFETY: as above; the kernel no longer uses the frames.
             unsafe { ManuallyDrop::drop(&mut self.lent) };
@@ -310,7 +311,7 @@ impl Drop for AfXdpPort {
     }
 }
 
-/// Waits until a queue belongs to no socket, as a new socket on it shows; false after a second.
+/// A new socket on the queue shows it; false after a second.
 fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     let config = AfXdpConfig { copying: Copying::Always, ring: 64, ..AfXdpConfig::named(name, Select::default()) };
     let probe = || -> Result<(), PortError> {
@@ -322,7 +323,7 @@ fn queue_is_free(ns: &Netns, name: &str, queue: u32) -> bool {
     matches!(ns.run_in(probe), Ok(Ok(())))
 }
 
-/// Record of lent frames, if the kernel can use the pool's mapping and the pool can fill the ring.
+/// `Lent` if the kernel can use the pool's mapping and the pool can fill the ring.
 fn shareable(pool: &mut Pool, config: &AfXdpConfig) -> Result<Lent, PortError> {
     let PoolConfig { slot, headroom, .. } = *pool.config();
     let lent = Lent::none(pool.region()).filter(|_| slot == 2048 || slot == 4096);

@@ -6,7 +6,7 @@ use crate::bpf::{self, ATTACH_XDP, Kind, MAP_UPDATE_ELEM};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// A program on an interface; dropping it detaches it.
+/// Dropping it detaches the program.
 #[derive(Debug)]
 pub(super) struct Attached {
     map: OwnedFd,
@@ -14,14 +14,14 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Attaches the program that redirects frames of `select` to the socket of their queue.
+    /// Redirects frames of `select` to the socket of their queue.
     pub(super) fn new(index: u32, queues: u32, select: &Select, native: bool) -> Result<Attached, PortError> {
         let map = bpf::new_map(MAP_TYPE_XSKMAP, queues)
             .map_err(|e| bpf::refused(Kind::Xdp, "making a map of XDP sockets", e))?;
         let code = program(select, &redirect(map.as_raw_fd()))?;
         let program = bpf::load(Kind::Xdp, &code)?;
         let mode = if native { XDP_FLAGS_DRV_MODE } else { XDP_FLAGS_SKB_MODE };
-        // An earlier program may be detached with a short delay.
+        // An earlier program may be detached with a delay.
         let link = super::super::while_busy(|| bpf::attach(&program, index, ATTACH_XDP, mode)).map_err(|e| {
             let advice = match e.raw_os_error() {
                 Some(libc::EOPNOTSUPP) => "the driver does not support XDP with these settings: use the generic mode",

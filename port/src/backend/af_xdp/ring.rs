@@ -1,5 +1,4 @@
-//! The four rings of an XDP socket: memory shared with the kernel. Tests run both sides against each other over plain
-//! memory.
+//! The four rings of an XDP socket: memory shared with the kernel.
 
 use crate::sys::Mapping;
 use libc::xdp_ring_offset;
@@ -31,8 +30,8 @@ impl<T: Copy> Shared<T> {
         Shared { memory, offsets, size, entries: PhantomData }
     }
     fn index(&self, at: u64) -> &AtomicU32 {
-        // SAFETY: `new` checked that the four bytes are aligned and inside the mapping, which lives as long as `self`.
-        // Both sides access them only atomically.
+        // SAFETY: `new` checked that the four bytes are aligned and inside the mapping, which lives
+        // as long as `self`. Both sides access them only atomically.
         unsafe { AtomicU32::from_ptr(self.memory.base().as_ptr().add(at as usize).cast()) }
     }
     fn producer(&self) -> &AtomicU32 {
@@ -42,7 +41,7 @@ impl<T: Copy> Shared<T> {
         self.index(self.offsets.consumer)
     }
     fn entry(&self, index: u32) -> NonNull<T> {
-        // SAFETY: index modulo size is below size, so the entry is inside the mapping, which `new` checked.
+        // SAFETY: `index` modulo `size` is inside the mapping, which `new` checked.
         unsafe {
             self.memory.base().byte_add(self.offsets.desc as usize).cast::<T>().add((index & (self.size - 1)) as usize)
         }
@@ -51,9 +50,9 @@ impl<T: Copy> Shared<T> {
 
 pub(super) struct Producer<T> {
     ring: Shared<T>,
-    /// Index of the next entry to write; those before it are published by [`Producer::publish`].
+    /// Next entry to write; those before it are published by [`Producer::publish`].
     next: u32,
-    /// Index up to which the other side had taken entries when last read.
+    /// Cached index up to which the other side has taken entries.
     taken: u32,
 }
 
@@ -63,7 +62,7 @@ impl<T: Copy> Producer<T> {
         let (next, taken) = (ring.producer().load(Ordering::Relaxed), ring.consumer().load(Ordering::Acquire));
         Producer { ring, next, taken }
     }
-    /// How many entries can be written. Reads the other side's index only if fewer than `want` are known to be free.
+    /// Entries that can be written. Reads the other side's index only if fewer than `want` are known to be free.
     #[inline]
     pub(super) fn room(&mut self, want: u32) -> u32 {
         if self.ring.size - self.next.wrapping_sub(self.taken) < want {
@@ -71,7 +70,7 @@ impl<T: Copy> Producer<T> {
         }
         self.ring.size - self.next.wrapping_sub(self.taken)
     }
-    /// Writes an entry, to be published by [`Producer::publish`].
+    /// Writes an entry, to be published.
     ///
     /// # Panics
     /// If the ring is full; check [`Producer::room`] before.
@@ -93,7 +92,7 @@ impl<T: Copy> Producer<T> {
         self.taken = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.taken)
     }
-    /// Whether the other side sleeps and needs a system call.
+    /// Whether the other side needs a system call to wake up.
     #[inline]
     pub(super) fn wants_wakeup(&self) -> bool {
         // Entries must be visible before the flag is read: the other side may have gone to sleep without seeing them.
@@ -105,7 +104,7 @@ impl<T: Copy> Producer<T> {
 pub(super) struct Consumer<T> {
     ring: Shared<T>,
     next: u32,
-    /// Index up to which the other side had written entries when last read.
+    /// Cached index up to which the other side has written entries.
     written: u32,
 }
 
@@ -115,7 +114,7 @@ impl<T: Copy> Consumer<T> {
         let (next, written) = (ring.consumer().load(Ordering::Relaxed), ring.producer().load(Ordering::Acquire));
         Consumer { ring, next, written }
     }
-    /// Takes an entry, whose place may be reused after [`Consumer::release`].
+    /// The entry's place may be reused after [`Consumer::release`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         if self.next == self.written {

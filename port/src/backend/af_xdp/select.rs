@@ -1,30 +1,30 @@
-//! The frames that an XDP socket receives, as data, and the BPF program generated from it. Others go to the kernel, so
-//! that ARP, neighbour discovery and ssh keep working.
+//! The frames that an XDP socket receives, and the BPF program generated from it. Others go to the
+//! kernel, so that ARP, neighbour discovery and ssh keep working.
 
 use crate::PortError;
 use crate::bpf::{EXIT, Instruction, set};
 
-/// A selection of frames: those that meet all conditions of at least one alternative.
+/// Frames that meet all conditions of at least one alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    /// The alternatives; none selects no frame.
+    /// None selects no frame.
     pub any_of: Vec<Vec<Condition>>,
 }
 
-/// The condition that a field of a frame has a value.
+/// A condition on a field of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Offset of the field in the Ethernet frame. A frame that ends before the field's end fails.
+    /// In the Ethernet frame; a frame that ends before the field's end fails.
     pub offset: u16,
     /// Length of the field.
     pub width: Width,
-    /// The bits of the field that are compared.
+    /// Bits that are compared.
     pub mask: u64,
-    /// Their value, most significant byte first.
+    /// Most significant byte first.
     pub value: u64,
 }
 
-/// Length of a field that a BPF instruction can load.
+/// Length of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One byte.
@@ -62,12 +62,12 @@ impl Condition {
 }
 
 impl Select {
-    /// Selects every frame: the kernel gets none.
+    /// Selects every frame.
     pub fn everything() -> Select {
         Select { any_of: vec![Vec::new()] }
     }
 
-    /// Whether the selection contains this frame, as the program does.
+    /// Whether the program selects this frame.
     pub fn takes(&self, frame: &[u8]) -> bool {
         let meets = |c: &Condition| {
             let field = frame.get(c.offset as usize..c.end());
@@ -118,16 +118,14 @@ const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
 
-/// Returns instructions that give a frame to the socket of its queue, or to the kernel if there is none.
+/// Gives a frame to the socket of its queue, or to the kernel if there is none.
 pub(super) fn redirect(map: i32) -> Vec<Instruction> {
     let [map_low, map_high] = constant(1, 1, map as u64);
     vec![load(Width::Four, 2, 6, QUEUE), map_low, map_high, set(3, PASS), call(REDIRECT_MAP), EXIT]
 }
 
-/// Generates the program: runs `taken` for the frames of `select`, gives others to the kernel.
-///
-/// # Errors
-/// When the selection is too long, or a condition cannot be met.
+/// Runs `taken` for the frames of `select`, gives others to the kernel. Fails if the selection is
+/// too long, or a condition cannot be met.
 pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Instruction>, PortError> {
     let mut code = vec![copy(6, 1), load(Width::Four, 2, 1, DATA), load(Width::Four, 3, 1, DATA_END)];
     let mut to_taken = Vec::new();
@@ -166,7 +164,7 @@ pub(super) fn program(select: &Select, taken: &[Instruction]) -> Result<Vec<Inst
     Ok(code)
 }
 
-/// Checks one condition. The verifier allows packet offsets of 16 bits.
+/// The verifier allows packet offsets of 16 bits.
 fn check_condition(c: &Condition) -> Result<(), PortError> {
     if c.end() > i16::MAX as usize || c.value & !c.mask != 0 || c.mask & !c.width.all() != 0 {
         return Err(PortError::Unsupported(format!("no frame can match the condition {c:?}")));
@@ -174,7 +172,7 @@ fn check_condition(c: &Condition) -> Result<(), PortError> {
     Ok(())
 }
 
-/// A number as a load of this width leaves it: the frame's bytes in the machine's order.
+/// In the machine's order.
 fn as_loaded(value: u64, width: Width) -> u64 {
     match width {
         Width::One => value,
@@ -210,7 +208,7 @@ pub(super) mod tests {
         Select { any_of: vec![first, second] }
     }
 
-    /// Replaces the redirection by `XDP_DROP`, which a test can distinguish from `XDP_PASS`.
+    /// A test can distinguish `XDP_DROP` from `XDP_PASS`.
     pub(in super::super) fn dropping() -> Vec<Instruction> {
         vec![set(0, 1), EXIT]
     }
@@ -219,7 +217,7 @@ pub(super) mod tests {
         vec![set(0, 1)]
     }
 
-    /// Frames that meet and fail each condition, with the expected result.
+    /// With the expected result.
     pub(in super::super) fn frames() -> Vec<(Vec<u8>, bool)> {
         let mut marked = vec![0; 60];
         marked[12..14].copy_from_slice(&[8, 0]);

@@ -1,7 +1,7 @@
 //! Opens one XDP socket on one queue, in the order of calls that the kernel requires.
 //!
-//! Each socket registers its pool's whole mapping itself, instead of sharing a registration (`XDP_SHARED_UMEM`), so it
-//! has its own fill and completion rings, and ports may be opened and closed in any order.
+//! Each socket registers its pool's whole mapping itself instead of sharing a registration
+//! (`XDP_SHARED_UMEM`), so ports may be opened and closed in any order.
 
 use super::ring::{Consumer, Producer};
 use super::{AfXdpConfig, Copying};
@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Bytes in front of every frame that the kernel reserves for XDP programs.
+/// Bytes that the kernel reserves in front of every frame.
 pub(super) const KERNEL_HEADROOM: usize = 256;
 
 pub(super) struct Socket {
@@ -40,7 +40,7 @@ impl Socket {
         let completion = map::<u64>(&fd, at.cr, size, libc::XDP_UMEM_PGOFF_COMPLETION_RING)?;
         let receive = map::<xdp_desc>(&fd, at.rx, size, libc::XDP_PGOFF_RX_RING as u64)?;
         let transmit = map::<xdp_desc>(&fd, at.tx, size, libc::XDP_PGOFF_TX_RING as u64)?;
-        // Memory for copied frames: more than any DUT's queue holds, so that a full queue causes loss (EBUSY) and not
+        // More than any DUT's queue holds, so that a full queue causes loss (EBUSY) and not
         // back-pressure, which hides it.
         set_send_buffer(&fd, 64 << 20)?;
         let flags = libc::XDP_USE_NEED_WAKEUP
@@ -62,7 +62,7 @@ impl Socket {
         })
     }
 
-    /// Tells the kernel of frames to send. Never blocks.
+    /// Tells the kernel of frames to send, without blocking.
     pub(super) fn kick(&self) -> io::Result<()> {
         // SAFETY: the call passes no buffer and no address.
         let result =
@@ -77,7 +77,7 @@ impl Socket {
         unsafe { libc::recvfrom(self.fd.as_raw_fd(), nothing, 0, flags, std::ptr::null_mut(), std::ptr::null_mut()) };
     }
 
-    /// Frames lost on the tester's side: without a free frame, or without room in the receive ring.
+    /// Without a free frame, or without room in the receive ring.
     pub(super) fn dropped(&self) -> u64 {
         let seen = get_option::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS);
         // A zero-copy driver counts a missing free frame only in `rx_fill_ring_empty_descs`; in copy mode `rx_dropped`
